@@ -1,0 +1,139 @@
+"""What a benchmark is run on, and with which settings."""
+
+from django.db import models
+
+
+class HardwareProfile(models.Model):
+    """Server, CPU, memory, array and disks; entered by hand or captured by a worker."""
+
+    slug = models.SlugField(unique=True, max_length=100)
+    name = models.CharField(max_length=200)
+    facts = models.JSONField(
+        default=list, help_text="What is known, in reading order: [[label, value], ...]"
+    )
+    source = models.CharField(
+        max_length=200, blank=True, help_text="Who says so: a paper, a person, a worker"
+    )
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Environment(models.Model):
+    """OS, kernel and tool versions, captured with a run. The same facts are stored once."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    kernel = models.CharField(max_length=200, blank=True)
+    distribution = models.CharField(max_length=200, blank=True)
+    facts = models.JSONField(default=dict, help_text="{section: [[label, value], ...]}")
+
+    def __str__(self) -> str:
+        return f"{self.distribution} {self.kernel}".strip() or "unknown environment"
+
+
+class FilesystemConfiguration(models.Model):
+    """One file system with its mkfs and mount options, I/O scheduler and journal placement.
+
+    ``options`` holds keys and values of ``catalog.filesystems``, never command line text.
+    A configuration whose options are not known (a published score without them, an import that
+    names only a label) has ``is_known`` false and is never run.
+    """
+
+    digest = models.CharField(max_length=64, unique=True)
+    label = models.CharField(max_length=120, help_text="As in the paper: ext3_wb_noatime_dl_xj")
+    filesystem = models.SlugField(max_length=40)
+    options = models.JSONField(default=dict)
+    scheduler = models.CharField(max_length=40, blank=True)
+    external_journal = models.BooleanField(default=False)
+    is_known = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ["filesystem", "label"]
+        indexes = [models.Index(fields=["filesystem", "label"])]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Workload(models.Model):
+    """A benchmark tool with its parameters (units are in the parameters' names)."""
+
+    slug = models.SlugField(unique=True, max_length=100)
+    title = models.CharField(max_length=200)
+    tool = models.SlugField(max_length=40)
+    parameters = models.JSONField(default=dict)
+    description = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["title"]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Worker(models.Model):
+    """A worker host as it announced itself. Only ``catalog.announce`` writes this."""
+
+    name = models.SlugField(unique=True, max_length=100)
+    executor = models.CharField(max_length=20)
+    capabilities = models.JSONField(
+        default=dict,
+        help_text="filesystems, schedulers, tools, kernel; see catalog.announce",
+    )
+    hardware = models.ForeignKey(HardwareProfile, null=True, on_delete=models.SET_NULL)
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def queue(self) -> str:
+        """The Celery queue that this host alone listens to."""
+        return f"host.{self.name}"
+
+
+class Lun(models.Model):
+    """A block device (or sparse file, or directory) that a worker's own file lists as free to erase.
+
+    The rows mirror the host's allow-list. They let people choose, and are never the permission:
+    before anything is erased the worker reads its own file again.
+    """
+
+    class Role(models.TextChoices):
+        DATA = "data"
+        JOURNAL = "journal"
+
+    class Kind(models.TextChoices):
+        DEVICE = "device"
+        SPARSE_FILE = "sparse-file"
+        DIRECTORY = "directory"
+
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="luns")
+    name = models.SlugField(max_length=60)
+    role = models.CharField(max_length=10, choices=Role)
+    kind = models.CharField(max_length=20, choices=Kind)
+    device = models.CharField(max_length=300, help_text="The path that commands will name")
+    identity = models.JSONField(
+        default=list, help_text="How a person recognises it: [[label, value], ...]"
+    )
+    size_bytes = models.BigIntegerField(null=True)
+    schedulers = models.JSONField(default=list)
+    problem = models.TextField(blank=True, help_text="Why it cannot be used now; empty: usable")
+    is_listed = models.BooleanField(default=True, help_text="Still in the host's file")
+    announced_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["worker__name", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["worker", "name"], name="lun_name_unique_on_worker")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.worker}"

@@ -1,0 +1,43 @@
+"""The Celery application: JSON only, no results (the run row is the truth), one queue per host.
+
+Messages are nudges. They are acknowledged when they arrive, and a worker claims the run by
+conditional update, so that a message lost or delivered twice does no harm (docs/architecture.md).
+"""
+
+import os
+from pathlib import Path
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
+
+app = Celery("fsbench")
+app.conf.update(
+    broker_url=settings.CELERY_BROKER_URL,
+    accept_content=["json"],
+    task_serializer="json",
+    task_ignore_result=True,
+    task_create_missing_queues=True,
+    task_default_queue="fsbench",
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    broker_connection_retry_on_startup=True,
+    timezone=settings.TIME_ZONE,
+)
+
+
+def _filesystem_transport(folder: Path) -> dict[str, str]:
+    """kombu's filesystem transport: one folder for messages, one for the control exchange."""
+    queue, control = folder / "queue", folder / "control"
+    for path in (queue, control):
+        path.mkdir(parents=True, exist_ok=True)
+    return {
+        "data_folder_in": str(queue),
+        "data_folder_out": str(queue),
+        "control_folder": str(control),
+    }
+
+
+if settings.CELERY_BROKER_URL.startswith("filesystem:"):
+    app.conf.broker_transport_options = _filesystem_transport(settings.DATA_DIR / "broker")

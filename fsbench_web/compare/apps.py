@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class CompareConfig(AppConfig):
+    name = "fsbench_web.compare"

@@ -1,0 +1,56 @@
+"""Settings from the environment, refused loudly when they make no sense.
+
+Every reader takes the variable's name, so that an error can say which one is wrong.
+"""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def text(name: str, default: str) -> str:
+    """The variable's value, or ``default`` when it is unset or empty."""
+    return os.environ.get(name) or default
+
+
+def flag(name: str, default: bool) -> bool:
+    """A boolean: "True" or "False", and nothing else, so that ``FSBENCH_DEBUG=no`` cannot mean yes."""
+    value = os.environ.get(name)
+    if not value:
+        return default
+    if value in ("True", "False"):
+        return value == "True"
+    raise ImproperlyConfigured(f'{name} is "{value}"; it must be True or False.')
+
+
+def integer(name: str, default: int, *, minimum: int, maximum: int) -> int:
+    """A whole number within its bounds."""
+    value = os.environ.get(name)
+    if not value:
+        return default
+    try:
+        number = int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f'{name} is "{value}"; it must be a whole number.') from None
+    if not minimum <= number <= maximum:
+        raise ImproperlyConfigured(f"{name} is {number}; it must be {minimum} to {maximum}.")
+    return number
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    """A comma-separated list; blanks around the items are dropped."""
+    value = os.environ.get(name)
+    if not value:
+        return default
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def folder(name: str, default: Path) -> Path:
+    """A folder, made when it is missing. Raises where it cannot be made or is not a folder."""
+    path = Path(os.environ.get(name) or default).expanduser().resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}: the folder {path} cannot be made: {error}.") from None
+    return path

@@ -1,0 +1,160 @@
+"""Settings of fsbench. Every one that a site may change comes from the environment (docs/settings.md)."""
+
+import os
+import secrets
+from pathlib import Path
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from fsbench_web import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.folder("FSBENCH_DATA", BASE_DIR / "data")
+DEBUG = env.flag("FSBENCH_DEBUG", False)
+
+
+def _secret_key() -> str:
+    """The site's key: given by the environment, else made once and kept in the data folder."""
+    given = os.environ.get("FSBENCH_SECRET_KEY")
+    if given:
+        if len(given) < 32:
+            raise ImproperlyConfigured("FSBENCH_SECRET_KEY is shorter than 32 characters.")
+        return given
+    path = DATA_DIR / "secret-key"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    key = secrets.token_urlsafe(48)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(key)
+    return key
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.words("FSBENCH_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.words("FSBENCH_TRUSTED_ORIGINS", [])
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.humanize",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "fsbench_web.catalog",
+    "fsbench_web.studies",
+    "fsbench_web.compare",
+    "fsbench_web.imports",
+    "fsbench_web.accounts",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "fsbench_web.urls"
+ASGI_APPLICATION = "fsbench_web.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "libraries": {"units": "fsbench_web.studies.templatetags.units"},
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["django.template.loaders.filesystem.Loader"],
+                )
+            ],
+        },
+    }
+]
+
+DATABASES = {
+    "default": dj_database_url.parse(
+        env.text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'fsbench.sqlite3'}"),
+        conn_max_age=60,
+        conn_health_checks=True,
+    )
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # WAL lets pages read while a worker writes; IMMEDIATE takes the write lock at BEGIN, so that
+    # two writers wait for each other (timeout, seconds) instead of failing in mid-transaction.
+    # A connection is not kept: web requests run on many threads, and each would hold a file open.
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "filesystem://")
+# Seconds between a worker's signs of life, and after how many it counts as silent.
+WORKER_HEARTBEAT_S = env.integer("FSBENCH_WORKER_HEARTBEAT_S", 5, minimum=1, maximum=300)
+WORKER_SILENT_AFTER_S = env.integer("FSBENCH_WORKER_SILENT_AFTER_S", 30, minimum=3, maximum=3600)
+if WORKER_SILENT_AFTER_S < 3 * WORKER_HEARTBEAT_S:
+    raise ImproperlyConfigured(
+        "FSBENCH_WORKER_SILENT_AFTER_S must be at least three times FSBENCH_WORKER_HEARTBEAT_S."
+    )
+
+# Uploads: refused while they arrive, not after (fsbench_web.imports).
+MAX_UPLOAD_BYTES = env.integer("FSBENCH_MAX_UPLOAD_MB", 64, minimum=1, maximum=4096) * 1024 * 1024
+
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "accounts:sign_in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+# Plain HTTP on localhost is the default installation; behind TLS both are switched on together.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("FSBENCH_HTTPS", False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SESSION_COOKIE_SECURE else None
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = env.text("FSBENCH_TIME_ZONE", "UTC")
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+# Hashed names let browsers keep the files for ever; `make run` and the image collect them first.
+STORAGES = {
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"fsbench": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+}
