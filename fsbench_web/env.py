@@ -15,7 +15,7 @@ def text(name: str, default: str) -> str:
 
 
 def flag(name: str, default: bool) -> bool:
-    """A boolean: "True" or "False", and nothing else, so that ``FSBENCH_DEBUG=no`` cannot mean yes."""
+    """A boolean: "True" or "False" and nothing else: ``FSBENCH_DEBUG=no`` must not mean yes."""
     value = os.environ.get(name)
     if not value:
         return default

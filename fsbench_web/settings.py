@@ -1,4 +1,4 @@
-"""Settings of fsbench. Every one that a site may change comes from the environment (docs/settings.md)."""
+"""Settings of fsbench. What a site may change comes from the environment (docs/settings.md)."""
 
 import os
 import secrets

@@ -100,7 +100,7 @@ class Worker(models.Model):
 
 
 class Lun(models.Model):
-    """A block device (or sparse file, or directory) that a worker's own file lists as free to erase.
+    """A block device, sparse file or directory that a worker's own file lists as free to erase.
 
     The rows mirror the host's allow-list. They let people choose, and are never the permission:
     before anything is erased the worker reads its own file again.

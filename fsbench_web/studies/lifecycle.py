@@ -56,7 +56,7 @@ def lease_duration() -> timedelta:
 
 
 def nudge(run: Run, now: datetime | None = None) -> None:
-    """Tell the LUN's worker that a run waits. A broker that is down is only logged: see ``resend``."""
+    """Tell the LUN's worker that a run waits. A broker that is down is only logged (``resend``)."""
     lun = run.series.lun
     if lun is None:
         raise ValueError(f"run {run.pk} has no LUN")
