@@ -86,6 +86,19 @@ ACTIVE_STATES = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState
 END_STATES = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST]
 
 
+class Submission(models.Model):
+    """The runs that one order made. ``token`` is the form's, so that sending it twice makes one."""
+
+    token = models.CharField(max_length=64, unique=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"submission {self.pk}"
+
+
 class Run(models.Model):
     """One execution of one workload on one configuration, here or somewhere else."""
 
@@ -94,6 +107,9 @@ class Run(models.Model):
         IMPORTED = "imported"
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="runs")
+    submission = models.ForeignKey(
+        Submission, null=True, on_delete=models.SET_NULL, related_name="runs"
+    )
     repeat = models.PositiveIntegerField(help_text="1 for the first")
     origin = models.CharField(max_length=10, choices=Origin)
     state = models.CharField(max_length=12, choices=RunState, default=RunState.QUEUED)
