@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -29,7 +30,9 @@ from fsbench_web.studies.models import (
     LogLine,
     Run,
     RunState,
+    Series,
     StateChange,
+    Submission,
 )
 
 logger = logging.getLogger("fsbench.lifecycle")
@@ -53,6 +56,28 @@ class LeaseHandle:
 def lease_duration() -> timedelta:
     """How long a lease lives without a heartbeat."""
     return timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
+
+
+@transaction.atomic
+def create_queued(
+    series: Series, repeat: int, *, by: User | None, submission: Submission | None
+) -> Run:
+    """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``."""
+    run = Run.objects.create(
+        series=series,
+        repeat=repeat,
+        origin=Run.Origin.MEASURED,
+        state=RunState.QUEUED,
+        created_by=by,
+        submission=submission,
+    )
+    StateChange.objects.create(
+        run=run,
+        at=run.created_at,
+        state=RunState.QUEUED,
+        reason=f"Ordered by {by}." if by else "Ordered.",
+    )
+    return run
 
 
 def nudge(run: Run, now: datetime | None = None) -> None:
