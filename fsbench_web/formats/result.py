@@ -1,0 +1,69 @@
+"""What every parser returns, and how it says that it cannot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong at one place of a file. ``line`` and ``column`` count from 1."""
+
+    line: int | None
+    column: int | None
+    message: str
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return self.message
+        place = f"line {self.line}"
+        if self.column is not None:
+            place += f", column {self.column}"
+        return f"{place}: {self.message}"
+
+
+class UnreadableFile(ValueError):
+    """A file that cannot be read, with all its problems at once."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True)
+class ParsedValue:
+    """One number that the file holds.
+
+    ``test`` is a name of the contract (write, rewrite, ...); sizes are KB of 1024 bytes, None for
+    a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs, s). ``line`` is where
+    the number stands. ``filesystem``, ``configuration``, ``hardware`` and ``repeat`` are set when
+    the file itself says what the number belongs to.
+    """
+
+    test: str
+    record_size_kb: int | None
+    file_size_kb: int | None
+    value: float
+    unit: str
+    line: int
+    filesystem: str = ""
+    configuration: str = ""
+    hardware: str = ""
+    repeat: int | None = None
+
+
+@dataclass
+class ParsedResult:
+    """All numbers of one file.
+
+    ``complete`` is False when the file ends before the tool did; its numbers are still numbers.
+    ``warnings`` are what a reader should know and what makes no number wrong.
+    """
+
+    format: str
+    tool: str
+    tool_version: str = ""
+    command: str = ""
+    values: list[ParsedValue] = field(default_factory=list)
+    complete: bool = True
+    warnings: list[Problem] = field(default_factory=list)
+    facts: list[tuple[str, str]] = field(default_factory=list)

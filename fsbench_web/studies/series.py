@@ -1,0 +1,60 @@
+"""Series: which runs are repeats of each other."""
+
+import hashlib
+import json
+
+from django.db.models import Max
+
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
+from fsbench_web.studies.models import Run, Series, Study
+
+
+def series_for(
+    study: Study,
+    configuration: FilesystemConfiguration,
+    *,
+    workload: Workload | None = None,
+    hardware: HardwareProfile | None = None,
+    lun: Lun | None = None,
+    kernel: str = "",
+    distribution: str = "",
+) -> Series:
+    """Get or create the series of these circumstances. Safe when two transactions do it at once."""
+    identity = [
+        study.pk,
+        configuration.pk,
+        workload.pk if workload else None,
+        hardware.pk if hardware else None,
+        lun.pk if lun else None,
+        kernel,
+        distribution,
+    ]
+    key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+    series, _ = Series.objects.get_or_create(
+        key=key,
+        defaults={
+            "study": study,
+            "configuration": configuration,
+            "workload": workload,
+            "hardware": hardware,
+            "lun": lun,
+            "kernel": kernel,
+            "distribution": distribution,
+        },
+    )
+    return series
+
+
+def lock(series: Series) -> None:
+    """Let one transaction at a time number and score the runs of a series."""
+    Series.objects.select_for_update().get(pk=series.pk)
+
+
+def next_repeat(series: Series) -> int:
+    """The number of the next run, from 1. Locks the series: call it in a transaction.
+
+    A number is never used twice, also not that of a run which failed.
+    """
+    lock(series)
+    highest = Run.objects.filter(series=series).aggregate(highest=Max("repeat"))["highest"]
+    return (highest or 0) + 1
