@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MIB = 1024 * 1024
+# Every file system made here carries this label, so that the worker knows its own work from a
+# stranger's data before it erases a LUN (runner.luns).
+OWN_LABEL = "fsbench"
 
 
 class OptionError(ValueError):
@@ -161,8 +164,11 @@ INODE_SIZE = Option(
 )
 # -F: the LUN is a whole device, not a partition. Lazy initialisation would write in the
 # background while the benchmark runs, so everything is written by mkfs (mke2fs(8), -E).
-_EXT_BASE = ("-q", "-F", "-E", "lazy_itable_init=0")
-_EXT_JOURNAL_BASE = ("-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0")
+_EXT_BASE = ("-q", "-F", "-L", OWN_LABEL, "-E", "lazy_itable_init=0")
+_EXT_JOURNAL_BASE = (
+    *("-q", "-F", "-L", OWN_LABEL),
+    *("-E", "lazy_itable_init=0,lazy_journal_init=0"),
+)
 
 FILESYSTEMS: dict[str, Filesystem] = {
     filesystem.slug: filesystem
@@ -195,7 +201,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
         Filesystem(
             "xfs",
             "XFS",
-            ("mkfs.xfs", "-q", "-f"),
+            ("mkfs.xfs", "-q", "-f", "-L", OWN_LABEL),
             "xfsprogs",
             300 * MIB,
             (
@@ -224,7 +230,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
         Filesystem(
             "btrfs",
             "Btrfs",
-            ("mkfs.btrfs", "-q", "-f"),
+            ("mkfs.btrfs", "-q", "-f", "-L", OWN_LABEL),
             "btrfs-progs",
             128 * MIB,
             (
