@@ -1,0 +1,109 @@
+"""The seven categories of the Unisys 2005 paper, and the one of tests that are no matrix. Pure.
+
+Sizes are KB of 1024 bytes; a region includes its limits. Source: "Linux File Systems: Comparative
+Performance", Unisys 2005, the score definitions before Appendix A. The paper speaks of "five"
+categories that make up the overall score and lists six; its 210 printed scores prove six.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Cell = tuple[int, int]
+"""(record size KB, file size KB)"""
+
+MEAN = "mean"
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the matrix: record sizes by file sizes, in KB, limits included."""
+
+    minimum_record_kb: int
+    maximum_record_kb: int
+    minimum_file_kb: int
+    maximum_file_kb: int
+
+    def __contains__(self, cell: Cell) -> bool:
+        record_kb, file_kb = cell
+        return (
+            self.minimum_record_kb <= record_kb <= self.maximum_record_kb
+            and self.minimum_file_kb <= file_kb <= self.maximum_file_kb
+        )
+
+
+@dataclass(frozen=True)
+class Category:
+    """One way to make a score of all repeats. ``region`` None: the whole matrix."""
+
+    slug: str
+    label: str
+    definition: str
+    region: Region | None = None
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether the score is made of this cell."""
+        return self.region is None or cell in self.region
+
+
+CATEGORIES: dict[str, Category] = {
+    category.slug: category
+    for category in (
+        Category("maximum", "Maximum", "The largest value of all repeats."),
+        Category("minimum", "Minimum", "The smallest value of all repeats."),
+        Category("total_average", "Total average", "The mean of all values of all repeats."),
+        Category(
+            "target_average",
+            "Target average",
+            "The mean over record sizes 1 KB to 32 KB and file sizes 4 KB to 2 MB, "
+            "after the cell-wise mean of the repeats.",
+            Region(1, 32, 4, 2048),
+        ),
+        Category(
+            "ora_ta",
+            "Ora-ta",
+            "Oracle target average: the mean over record sizes 4 KB to 16 KB and file sizes "
+            "4 KB to 4 GB, after the cell-wise mean of the repeats.",
+            Region(4, 16, 4, 4_194_304),
+        ),
+        Category(
+            "specfp_ta",
+            "SpecFP-ta",
+            "SpecFP target average: the mean over record sizes 1 KB to 4 KB and file sizes "
+            "4 KB to 4 GB, after the cell-wise mean of the repeats.",
+            Region(1, 4, 4, 4_194_304),
+        ),
+        Category("overall", "Overall", "The sum of the six other categories."),
+    )
+}
+SUMMED = tuple(slug for slug in CATEGORIES if slug != "overall")
+MEAN_CATEGORY = Category(
+    MEAN, "Mean", "The mean of the repeats, for tests that give one value and no matrix."
+)
+_ALL = {**CATEGORIES, MEAN: MEAN_CATEGORY}
+_ORDER = {slug: place for place, slug in enumerate(_ALL)}
+
+
+def category(slug: str) -> Category:
+    """The category named ``slug``, ``mean`` included. Raises KeyError."""
+    return _ALL[slug]
+
+
+def all_slugs() -> tuple[str, ...]:
+    """Every category, in the paper's order, ``mean`` last."""
+    return tuple(_ALL)
+
+
+def label(slug: str) -> str:
+    """What people read; a category this version does not know keeps its own name."""
+    return _ALL[slug].label if slug in _ALL else slug
+
+
+def place(slug: str) -> tuple[int, str]:
+    """Sort key: the paper's order, then what is not known by name."""
+    return (_ORDER.get(slug, len(_ORDER)), slug)
+
+
+def expected_cells(matrix: Iterable[Cell]) -> dict[str, int]:
+    """How many cells of a workload's full matrix each category is made of."""
+    cells = set(matrix)
+    return {slug: sum(map(entry.holds, cells)) for slug, entry in CATEGORIES.items()}

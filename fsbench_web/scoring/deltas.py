@@ -1,0 +1,86 @@
+"""Deltas: how far each contender is behind the best, as in Appendix A of Unisys 2005. Pure.
+
+``delta1 = (best - x) / best`` and ``delta2 = (x - best) / x``, in percent: by how much x is slower
+than the best, and by how much the best is faster than x. For units that are better when they are
+small, both are taken of the reciprocals, so that a delta always speaks of speed. With b = best:
+``delta1 = (1/b - 1/x) / (1/b) = (x - b) / x`` and ``delta2 = (1/x - 1/b) / (1/x) = (b - x) / b``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from fractions import Fraction
+
+ROUNDING_PERCENT = Decimal("0.01")
+"""What two places of a printed delta may differ by before the print counts as wrong."""
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How one value stands to the best. A delta is None where it would divide by zero."""
+
+    best: bool
+    delta1_percent: float | None
+    delta2_percent: float | None
+
+
+def delta_rows(values: Sequence[float], lower_is_better: bool) -> list[Delta]:
+    """The delta of each value, in the order given; every value that ties is best.
+
+    Worked out in fractions of the decimals that people see, so that binary rounding of the
+    values cannot move a delta. Raises ValueError for a value that is not finite or is negative:
+    no rate and no time is.
+    """
+    exact = [_exact(value) for value in values]
+    if not exact:
+        return []
+    best = min(exact) if lower_is_better else max(exact)
+    return [_delta(x, best, lower_is_better) for x in exact]
+
+
+def worst_first(values: Sequence[float], names: Sequence[str], lower_is_better: bool) -> list[int]:
+    """The places of ``values`` from the worst to the best; equal values by name."""
+    sign = -1 if lower_is_better else 1
+    return sorted(range(len(values)), key=lambda place: (sign * values[place], names[place]))
+
+
+def published_differs(printed: Decimal, recomputed: float) -> bool:
+    """Whether a printed delta does not follow from its table.
+
+    Both are rounded to two places, half away from zero, in decimals; a difference of one
+    hundredth of a percentage point is rounding, more is not.
+    """
+    return abs(_two_places(printed) - _two_places(Decimal(repr(recomputed)))) > ROUNDING_PERCENT
+
+
+def _exact(value: float) -> Fraction:
+    number = Decimal(repr(float(value)))
+    if not number.is_finite() or number < 0:
+        raise ValueError(f"a score of {value} cannot be compared")
+    return Fraction(number)
+
+
+def _delta(x: Fraction, best: Fraction, lower_is_better: bool) -> Delta:
+    behind_best, behind_x = (x, best) if lower_is_better else (best, x)
+    gap = abs(best - x)
+    return Delta(
+        best=x == best,
+        delta1_percent=_percent(gap, behind_best),
+        delta2_percent=_percent(-gap, behind_x),
+    )
+
+
+def _percent(part: Fraction, whole: Fraction) -> float | None:
+    if whole == 0:
+        return None
+    try:
+        return float(100 * part / whole)
+    except OverflowError:
+        return None
+
+
+def _two_places(value: Decimal) -> Decimal:
+    with localcontext() as context:
+        # The widest float has 309 digits before the point; quantize refuses what does not fit.
+        context.prec = 400
+        return value.quantize(ROUNDING_PERCENT, rounding=ROUND_HALF_UP)

@@ -1,0 +1,22 @@
+"""Names of tests: IOzone's thirteen in their usual order, and how any test is written. Pure."""
+
+PAPER_TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
+"""The six of the Unisys 2005 paper, in its order."""
+
+IOZONE_TESTS = (
+    *PAPER_TESTS,
+    *("backward_read", "record_rewrite", "stride_read"),
+    *("fwrite", "refwrite", "fread", "refread"),
+)
+_ORDER = {test: place for place, test in enumerate(IOZONE_TESTS)}
+
+
+def label(test: str) -> str:
+    """What people read: ``random_write`` is "Random write"."""
+    text = test.replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def place(test: str) -> tuple[int, str]:
+    """Sort key: IOzone's order, then all others by name."""
+    return (_ORDER.get(test, len(_ORDER)), test)

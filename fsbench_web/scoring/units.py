@@ -1,0 +1,37 @@
+"""The one place that knows which units are better when they are small. Pure."""
+
+import re
+
+_TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "minutes", "h"}
+_SPACE = {"bytes", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
+_LOAD = {"% CPU", "%CPU"}
+_RATE = re.compile(r".+(/s|/sec|/second| per second|ps)$", re.IGNORECASE)
+
+
+class UnknownUnit(ValueError):
+    """A unit of which nobody said whether more of it is better."""
+
+
+def lower_is_better(unit: str) -> bool:
+    """True for times, space used and CPU load; False for rates. Raises UnknownUnit.
+
+    A unit may name what it is of before the unit itself: "CPU seconds", "real s".
+    """
+    unit = unit.strip()
+    if _RATE.match(unit):
+        return False
+    if unit in _LOAD or unit in _SPACE or (unit.split() or [""])[-1] in _TIMES:
+        return True
+    raise UnknownUnit(
+        f'fsbench does not know whether more or less of "{unit}" is better: '
+        "use a rate (KB/s, operations/s) or a time (s, ms)."
+    )
+
+
+def is_known(unit: str) -> bool:
+    """Whether ``lower_is_better`` has an answer."""
+    try:
+        lower_is_better(unit)
+    except UnknownUnit:
+        return False
+    return True

@@ -1,0 +1,24 @@
+import pytest
+
+from fsbench_web.scoring.units import UnknownUnit, is_known, lower_is_better
+
+
+@pytest.mark.parametrize(
+    "unit", ["s", "seconds", "ms", "µs", "CPU seconds", "real s", "MB", "% CPU"]
+)
+def test_times_space_and_load_are_better_when_small(unit):
+    assert lower_is_better(unit) is True
+
+
+@pytest.mark.parametrize(
+    "unit", ["KB/s", "MB/s", "MiB/s", "operations/s", "transactions per second", "IOPS"]
+)
+def test_rates_are_better_when_large(unit):
+    assert lower_is_better(unit) is False
+
+
+@pytest.mark.parametrize("unit", ["", "furlongs", "/s"])
+def test_it_does_not_guess(unit):
+    assert not is_known(unit)
+    with pytest.raises(UnknownUnit, match="does not know"):
+        lower_is_better(unit)
