@@ -1,0 +1,13 @@
+from django.urls import path
+
+from fsbench_web.accounts import views
+
+app_name = "accounts"
+urlpatterns = [
+    path("", views.account, name="account"),
+    path("sign-in/", views.sign_in, name="sign_in"),
+    path("sign-out/", views.sign_out, name="sign_out"),
+    path("password/", views.change_password, name="change_password"),
+    path("tokens/", views.create_token, name="create_token"),
+    path("tokens/<int:token_id>/revoke/", views.revoke_token, name="revoke_token"),
+]

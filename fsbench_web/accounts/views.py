@@ -1,0 +1,133 @@
+"""Sign-in, sign-out and the account page."""
+
+from django.contrib import messages
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from fsbench_web.accounts import throttle, tokens
+from fsbench_web.accounts.forms import TokenForm
+from fsbench_web.accounts.models import ApiToken
+
+_TOO_MANY = (
+    f"{throttle.LIMIT} sign-ins with this name failed from here. "
+    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
+    "`manage.py changepassword` sets a forgotten password."
+)
+
+
+def _next_page(request: HttpRequest) -> str:
+    """Where to go after sign-in: only to this host, so that a link cannot lead astray."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    allowed = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if allowed else ""
+
+
+def _signed_in_user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    next_page = _next_page(request)
+    if request.user.is_authenticated and request.method != "POST":
+        return redirect(next_page or "accounts:account")
+    form = AuthenticationForm(request)
+    refused, status = "", 200
+    if request.method == "POST":
+        name, address = request.POST.get("username", ""), request.META.get("REMOTE_ADDR", "")
+        form, status = AuthenticationForm(request, data=request.POST), 422
+        if not throttle.admit(name, address):
+            form, refused, status = AuthenticationForm(request), _TOO_MANY, 429
+        elif form.is_valid():
+            throttle.forget(name, address)
+            login(request, form.get_user())
+            return redirect(next_page or resolve_url("home"))
+    context = {"form": form, "next": next_page, "refused": refused}
+    return render(request, "accounts/sign_in.html", context, status=status)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("home")
+
+
+def _account_page(
+    request: HttpRequest,
+    *,
+    password_form: PasswordChangeForm | None = None,
+    token_form: TokenForm | None = None,
+    new_token: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    user = _signed_in_user(request)
+    context = {
+        "password_form": password_form or PasswordChangeForm(user),
+        "token_form": token_form or TokenForm(user=user),
+        "tokens": ApiToken.objects.filter(user=user),
+        "new_token": new_token,
+    }
+    return render(request, "accounts/account.html", context, status=status)
+
+
+@never_cache
+@require_GET
+@login_required
+def account(request: HttpRequest) -> HttpResponse:
+    return _account_page(request)
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_POST
+@login_required
+def change_password(request: HttpRequest) -> HttpResponse:
+    form = PasswordChangeForm(_signed_in_user(request), request.POST)
+    if not form.is_valid():
+        return _account_page(request, password_form=form, status=422)
+    user = form.save()
+    # Every other session of the user ends; this one goes on.
+    update_session_auth_hash(request, user)
+    messages.success(request, "Your password is changed. Other browsers are signed out.")
+    return redirect("accounts:account")
+
+
+@never_cache
+@require_POST
+@login_required
+def create_token(request: HttpRequest) -> HttpResponse:
+    # The answer itself shows the token: a redirect would have to store it in plain text between.
+    user = _signed_in_user(request)
+    form = TokenForm(request.POST, user=user)
+    if not form.is_valid():
+        return _account_page(request, token_form=form, status=422)
+    try:
+        with transaction.atomic():
+            _, token = tokens.create(user, form.cleaned_data["name"])
+    except IntegrityError:
+        form.add_error("name", "A token of this name was made a moment ago; see the list below.")
+        return _account_page(request, token_form=form, status=422)
+    return _account_page(request, new_token=token, status=201)
+
+
+@require_POST
+@login_required
+def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
+    token = get_object_or_404(ApiToken, pk=token_id, user=_signed_in_user(request))
+    token.delete()
+    messages.success(request, f"The token “{token.name}” is revoked and opens nothing any more.")
+    return redirect("accounts:account")
