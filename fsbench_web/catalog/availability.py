@@ -1,0 +1,118 @@
+"""What can be run where, told from what the workers announced (catalog.announce).
+
+Everything here answers with sentences that say what to do, for the form, the API and the pages.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import Lun, Worker
+
+GUIDE = "docs/operating.md"
+
+
+def is_alive(worker: Worker, now: datetime | None = None) -> bool:
+    """Whether the worker gave a sign of life lately (FSBENCH_WORKER_SILENT_AFTER_S)."""
+    silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
+    return worker.seen_at >= (now or timezone.now()) - silent_after
+
+
+def kernel(worker: Worker) -> str:
+    """The kernel that the worker announced, or "" when it did not."""
+    return str(worker.capabilities.get("kernel") or "")
+
+
+def distribution(worker: Worker) -> str:
+    """The distribution that the worker announced, or ""."""
+    return str(worker.capabilities.get("distribution") or "")
+
+
+def worker_problems(worker: Worker) -> Iterator[str]:
+    """Why no run can start on this worker now."""
+    now = timezone.now()
+    if not is_alive(worker, now):
+        yield (
+            f"The worker {worker.name} has given no sign of life for "
+            f"{timesince(worker.seen_at, now)}: start it on its host ({GUIDE}), then order again."
+        )
+    if not worker.capabilities.get("is_usable", True):
+        yield str(worker.capabilities.get("reason") or f"The worker {worker.name} cannot run now.")
+
+
+def lun_problems(lun: Lun) -> Iterator[str]:
+    """Why this LUN cannot take a run now, its worker's reasons included."""
+    yield from worker_problems(lun.worker)
+    if not lun.is_listed:
+        yield (
+            f"{lun.name} is no longer in the LUN file of the worker {lun.worker.name}: choose "
+            f"another LUN, or list it there again ({GUIDE})."
+        )
+    elif lun.problem:
+        yield f"{lun.name} cannot be used now: {lun.problem}"
+    if lun.role != Lun.Role.DATA:
+        yield (
+            f"{lun.name} is set aside for external journals: choose a LUN with the role data, or "
+            f"change its role in the LUN file of the worker {lun.worker.name}."
+        )
+
+
+def filesystem_problems(lun: Lun, slug: str) -> Iterator[str]:
+    """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it."""
+    spec, worker = FILESYSTEMS[slug], lun.worker
+    if lun.kind != Lun.Kind.DIRECTORY:
+        ability = worker.capabilities.get("filesystems", {}).get(slug)
+        if ability is None:
+            yield (
+                f"The worker {worker.name} does not say that it can make {spec.name}: restart it "
+                "so that it looks again, or choose another file system."
+            )
+        elif not ability.get("usable"):
+            reason = str(ability.get("reason") or "").strip()
+            yield reason or (
+                f"The worker {worker.name} cannot mount {spec.name}: choose another file system."
+            )
+        if lun.size_bytes is not None and lun.size_bytes < spec.minimum_bytes:
+            yield (
+                f"{spec.name} needs {filesizeformat(spec.minimum_bytes)} or more, and {lun.name} "
+                f"has {filesizeformat(lun.size_bytes)}: choose a larger LUN or leave "
+                f"{spec.name} out."
+            )
+
+
+def scheduler_problem(lun: Lun, scheduler: str) -> str:
+    """Why this LUN cannot be set to this I/O scheduler, or ""."""
+    if lun.schedulers and not scheduler:
+        # The device would keep the scheduler of whatever run came before: that is no setting.
+        return f"Choose an I/O scheduler for {lun.name}: {', '.join(lun.schedulers)}."
+    if scheduler and not lun.schedulers:
+        return f"{lun.name} has no I/O scheduler to set: leave the scheduler out."
+    if scheduler and scheduler not in lun.schedulers:
+        return (
+            f'{lun.name} has no I/O scheduler "{scheduler}": choose one of '
+            f"{', '.join(lun.schedulers)}."
+        )
+    return ""
+
+
+def missing_tool(worker: Worker, tool: str) -> str:
+    """Why this worker cannot run this benchmark tool, or ""."""
+    ability = worker.capabilities.get("tools", {}).get(tool)
+    if ability is None:
+        return (
+            f"The worker {worker.name} does not say that it has {tool}: restart it so that it "
+            "looks again."
+        )
+    if ability.get("usable"):
+        return ""
+    reason = str(ability.get("reason") or "").strip()
+    package = ability.get("package")
+    if reason:
+        return reason
+    install = f": install the package {package} there and restart the worker" if package else ""
+    return f"The worker {worker.name} has no {tool}{install}."
