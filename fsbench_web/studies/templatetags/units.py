@@ -1,5 +1,69 @@
-"""How numbers and their units are written on pages."""
+"""How numbers and their units are written on pages.
+
+``{{ score.value|score:score.unit }}``   1,147,056.63   (no unit; a missing number is an en dash)
+``{{ score.value|quantity:score.unit }}`` 692,055.00 KB/s
+``{{ delta|percent }}``                  51.88
+``{{ lun.size_bytes|bytes }}``           527.9 GB       (1 KB = 1024 bytes)
+``{{ cell.file_size_kb|kilobytes }}``    4 GB
+``{{ run.remaining_s|duration }}``       2 h 5 min
+``{{ "random_write"|words }}``           Random write
+"""
 
 from django import template
 
+from fsbench_web.figures import numbers
+
 register = template.Library()
+
+
+def _float(value: object) -> float | None:
+    """The number in ``value``; None for nothing and for text that is no number."""
+    if value is None or value == "" or isinstance(value, bool):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+@register.filter
+def score(value: object, unit: str = "KB/s") -> str:
+    """A score with the decimals of its unit, without the unit."""
+    return numbers.amount(_float(value), unit)
+
+
+@register.filter
+def quantity(value: object, unit: str = "") -> str:
+    """A value with its unit."""
+    return numbers.with_unit(_float(value), unit)
+
+
+@register.filter
+def percent(value: object) -> str:
+    """A delta in percent, two decimals; the column's head says that it is percent."""
+    return numbers.percent(_float(value))
+
+
+@register.filter
+def bytes(value: object) -> str:
+    """A number of bytes in a readable unit of 1024."""
+    return numbers.size(_float(value))
+
+
+@register.filter
+def kilobytes(value: object) -> str:
+    """A number of KB (of 1024 bytes) in a readable unit."""
+    number = _float(value)
+    return numbers.size(None if number is None else number * numbers.KB)
+
+
+@register.filter
+def duration(value: object) -> str:
+    """A number of seconds in a readable unit."""
+    return numbers.duration(_float(value))
+
+
+@register.filter
+def words(value: object) -> str:
+    """The slug of a test or category in words."""
+    return numbers.words(str(value))

@@ -1,0 +1,153 @@
+"""Horizontal bars: one value for each contender."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from fsbench_web.figures import numbers, palette
+from fsbench_web.figures.frame import beside, frame, plain_text
+
+NOT_STATED = "not stated"
+
+
+def best_case(
+    labels: Sequence[str],
+    values: Sequence[float | None],
+    unit: str,
+    title: str,
+    lower_is_better: bool = False,
+    best: Sequence[bool] | None = None,
+    errors: Sequence[tuple[float, float] | None] | None = None,
+    names: Sequence[str] | None = None,
+) -> go.Figure:
+    """One bar for each contender, the first on top, the best marked in words.
+
+    ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
+    it the best are found here, ties included. ``errors`` are (low, high) ends of an interval in
+    ``unit``. ``names`` decide the colours where they differ from the labels (a file system under a
+    configuration's label). Raises ValueError when the lengths differ.
+    """
+    extras = [given for given in (best, errors, names) if given is not None]
+    if any(len(given) != len(labels) for given in (values, *extras)):
+        raise ValueError("labels, values, best, errors and names must have the same length")
+    if best is None:
+        known = [value for value in values if value is not None]
+        target = (min(known) if lower_is_better else max(known)) if known else None
+        best = [value is not None and value == target for value in values]
+    texts = [
+        NOT_STATED if value is None else numbers.amount(value, unit) + (" best" if is_best else "")
+        for value, is_best in zip(values, best, strict=True)
+    ]
+    series = palette.series_of(names or labels)
+    bar = go.Bar(
+        x=list(values),
+        y=[plain_text(label) for label in labels],
+        orientation="h",
+        text=[
+            f"<b>{text}</b>" if is_best else text for text, is_best in zip(texts, best, strict=True)
+        ],
+        textposition="auto",
+        cliponaxis=False,
+        marker={"color": [palette.colour(number) for number in series]},
+        meta={"series": series},
+        hovertemplate=[
+            f"{plain_text(label)}<br>{NOT_STATED if value is None else numbers.with_unit(value, unit)}"
+            "<extra></extra>"
+            for label, value in zip(labels, values, strict=True)
+        ],
+    )
+    if errors is not None and any(errors):
+        bar.error_x = {
+            "type": "data",
+            "symmetric": False,
+            "array": [_above(value, ends) for value, ends in zip(values, errors, strict=True)],
+            "arrayminus": [_below(value, ends) for value, ends in zip(values, errors, strict=True)],
+            "thickness": 1.5,
+        }
+    direction = "less is better" if lower_is_better else "more is better"
+    parts = [
+        f"{label} {NOT_STATED if value is None else numbers.with_unit(value, unit)}"
+        + (" (best)" if is_best else "")
+        for label, value, is_best in zip(labels, values, best, strict=True)
+    ]
+    figure = frame(
+        [bar],
+        title=title,
+        x_title=f"{_unit_in_words(unit)}, {direction}",
+        rows=len(labels),
+        summary=f"{title}: bar chart, {direction}. {'; '.join(parts)}.",
+    )
+    return _with_gaps(figure, labels, values)
+
+
+def stated(
+    labels: Sequence[str],
+    values: Sequence[float | None],
+    is_lower_bound: Sequence[bool],
+    unit: str,
+    title: str,
+) -> go.Figure:
+    """Bars of what a text states of a figure whose values were never printed; less is better.
+
+    A value that is only a lower bound ("more than 240 s") is drawn hatched and says so; None is
+    "not stated" and has no bar.
+    """
+    texts = [
+        NOT_STATED
+        if value is None
+        else ("more than " if bound else "") + numbers.with_unit(value, unit)
+        for value, bound in zip(values, is_lower_bound, strict=True)
+    ]
+    series = palette.series_of(labels)
+    bar = go.Bar(
+        x=list(values),
+        y=[plain_text(label) for label in labels],
+        orientation="h",
+        text=texts,
+        textposition="outside",
+        cliponaxis=False,
+        marker={
+            "color": [palette.colour(number) for number in series],
+            "pattern": {"shape": ["/" if bound else "" for bound in is_lower_bound]},
+        },
+        meta={"series": series},
+        hovertemplate=[
+            f"{plain_text(label)}<br>{text}<extra></extra>"
+            for label, text in zip(labels, texts, strict=True)
+        ],
+    )
+    parts = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
+    known = [value for value in values if value is not None]
+    figure = frame(
+        [bar],
+        title=title,
+        x_title=f"{_unit_in_words(unit)}, less is better; hatched: at least",
+        rows=len(labels),
+        summary=f"{title}: bar chart, less is better. {'; '.join(parts)}.",
+    )
+    if known:
+        # Room for the words beside the longest bar.
+        figure.update_xaxes(range=[0, max(known) * 1.5])
+    return _with_gaps(figure, labels, values)
+
+
+def _with_gaps(
+    figure: go.Figure, labels: Sequence[str], values: Sequence[float | None]
+) -> go.Figure:
+    """The words "not stated" where a bar is missing; a missing value is never a bar of zero."""
+    for label, value in zip(labels, values, strict=True):
+        if value is None:
+            beside(figure, label, NOT_STATED)
+    return figure
+
+
+def _above(value: float | None, ends: tuple[float, float] | None) -> float | None:
+    return None if value is None or ends is None else max(0.0, ends[1] - value)
+
+
+def _below(value: float | None, ends: tuple[float, float] | None) -> float | None:
+    return None if value is None or ends is None else max(0.0, value - ends[0])
+
+
+def _unit_in_words(unit: str) -> str:
+    return {"s": "seconds", "score": "sum of the six categories", "": "value"}.get(unit, unit)

@@ -1,0 +1,84 @@
+"""How numbers are written on pages, in figures and in their text alternatives. Pure.
+
+A number that is not there is an en dash, never a zero. Rates and scores have two decimals, as in
+the Unisys paper; seconds have as many as they need, up to three, so that no digit is invented.
+"""
+
+import math
+
+MISSING = "–"
+KB = 1024
+_SIZE_UNITS = ("B", "KB", "MB", "GB", "TB", "PB", "EB")
+
+
+def number(value: float | None, decimals: int = 2) -> str:
+    """``1147056.63`` as ``1,147,056.63``; not a number and infinity count as missing."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    # Adding zero turns a negative zero, which rounding can leave, into a plain one.
+    return f"{round(value, decimals) + 0:,.{decimals}f}"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A value with the decimals that are usual for its unit, without the unit itself."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if unit in {"KB/s", "score"}:
+        return number(value)
+    text = f"{round(value, 3) + 0:,.3f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """A value with its unit: ``692,055.00 KB/s``. The unit of an overall score is no unit."""
+    text = amount(value, unit)
+    return text if text == MISSING or unit in {"", "score"} else f"{text} {unit}"
+
+
+def compact(value: float | None) -> str:
+    """A value in three significant digits for the cells of a matrix: ``1.15 M``, ``692 k``."""
+    if value is None or not math.isfinite(value):
+        return ""
+    for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit * 0.9995:
+            return f"{float(f'{value / limit:.3g}'):g} {letter}"
+    return f"{float(f'{value:.3g}'):g}"
+
+
+def percent(value: float | None) -> str:
+    """A percentage with two decimals, as the paper prints deltas, without the sign for percent."""
+    return number(value)
+
+
+def size(value_bytes: float | None) -> str:
+    """Bytes in the largest unit of 1024 that keeps it at 1 or more: ``4 KB``, ``527.9 GB``."""
+    if value_bytes is None or not math.isfinite(value_bytes):
+        return MISSING
+    value, unit = float(value_bytes), 0
+    while abs(value) >= KB and unit < len(_SIZE_UNITS) - 1:
+        value, unit = value / KB, unit + 1
+    text = f"{value:.1f}".removesuffix(".0")
+    return f"{text} {_SIZE_UNITS[unit]}"
+
+
+def duration(value_s: float | None) -> str:
+    """Seconds in the two largest units that say something: ``2 h 5 min``, ``42 s``, ``0.35 s``."""
+    if value_s is None or not math.isfinite(value_s):
+        return MISSING
+    if abs(value_s) < 10:
+        return f"{float(f'{value_s:.2g}'):g} s"
+    seconds = round(value_s)
+    if seconds < 60:
+        return f"{seconds} s"
+    days, rest = divmod(seconds, 86400)
+    hours, rest = divmod(rest, 3600)
+    minutes, seconds = divmod(rest, 60)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    first = next(i for i, (count, _) in enumerate(parts) if count)
+    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
+
+
+def words(slug: str) -> str:
+    """``random_write`` as ``Random write``."""
+    text = slug.replace("_", " ").replace("-", " ").strip()
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,88 @@
+"""Tags that put plotly figures into pages, as data; ``static/js/figures.js`` draws them.
+
+``{% figure fig "write-overall" %}``               one figure
+``{% figure_choice figures "write" "Category" %}`` several under one select box: {label: figure}
+``{% figure_script %}``                            once, in the scripts block
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join, json_script
+from django.utils.safestring import SafeString
+
+register = template.Library()
+PLOTLY = "vendor/plotly-cartesian-4.1.1.min.js"
+
+
+@register.simple_tag
+def figure(fig: go.Figure | None, element_id: str) -> SafeString | str:
+    """One figure, with its text alternative; nothing where there is no figure."""
+    if fig is None:
+        return ""
+    return _html({"": fig}, element_id, "")
+
+
+@register.simple_tag
+def figure_choice(
+    figures: Mapping[str, go.Figure], element_id: str, label: str
+) -> SafeString | str:
+    """Several figures under one select box named ``label``; the first is drawn first."""
+    if not figures:
+        return ""
+    return _html(figures, element_id, label)
+
+
+@register.simple_tag
+def figure_script() -> SafeString:
+    """The script that draws figures; it fetches plotly.js when the first one comes into view."""
+    return format_html(
+        '<script defer src="{}" data-plotly="{}"></script>',
+        static("js/figures.js"),
+        static(PLOTLY),
+    )
+
+
+def _html(figures: Mapping[str, go.Figure], element_id: str, label: str) -> SafeString:
+    panels = [_panel(name, fig) for name, fig in figures.items()]
+    choice: SafeString | str = ""
+    if len(panels) > 1:
+        options = format_html_join(
+            "", '<option value="{}">{}</option>', ((i, p["label"]) for i, p in enumerate(panels))
+        )
+        choice = format_html(
+            '<div class="field plot-choice"><label for="{0}-choice">{1}</label>'
+            '<select id="{0}-choice" data-figure-choice autocomplete="off">{2}</select></div>',
+            element_id,
+            label,
+            options,
+        )
+    summaries = format_html_join(" ", "<span>{}</span>", ((panel["summary"],) for panel in panels))
+    return format_html(
+        '<figure class="plot" id="{0}" data-figure="{0}-data" data-height="{1}">{2}'
+        '<div class="plot-canvas" role="img" aria-labelledby="{0}-caption"></div>'
+        '<figcaption class="visually-hidden" id="{0}-caption">{3}</figcaption>'
+        '<noscript><p class="notice is-info">This chart is drawn by JavaScript, which is switched '
+        "off. Its numbers: {3}</p></noscript>{4}</figure>",
+        element_id,
+        max(panel["layout"].get("height") or 0 for panel in panels),
+        choice,
+        summaries,
+        json_script(panels, f"{element_id}-data"),
+    )
+
+
+def _panel(label: str, fig: go.Figure) -> dict[str, Any]:
+    # Lists stay lists: to_json() would turn numbers into base64 blocks, which nobody can read.
+    plain = fig.to_plotly_json()
+    layout = dict(plain["layout"])
+    meta = layout.pop("meta", None) or {}
+    return {
+        "label": label,
+        "summary": meta.get("summary", ""),
+        "data": plain["data"],
+        "layout": layout,
+    }

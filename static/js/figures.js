@@ -1,0 +1,209 @@
+// Draws the figures that {% figure %} puts into a page as data.
+//
+// - plotly.js (1.4 MB) is fetched when the first figure comes near the screen, and each figure is
+//   drawn when it does: a page may have dozens.
+// - Colours are the page's custom properties, read again when the theme changes. A figure names its
+//   series by number (trace.meta.series): --series-1 to --series-7.
+// - Nothing leaves the page: plotly's own button that uploads a chart is off.
+(function () {
+  "use strict";
+
+  const PLOTLY_URL = document.currentScript.dataset.plotly;
+  const drawn = new Map(); // figure element -> index of the panel shown
+  let loading = null;
+
+  function plotly() {
+    if (loading) return loading;
+    loading = new Promise(function (resolve, reject) {
+      if (window.Plotly) return resolve(window.Plotly);
+      const script = document.createElement("script");
+      script.src = PLOTLY_URL;
+      script.onload = () => resolve(window.Plotly);
+      script.onerror = () => reject(new Error("could not load " + PLOTLY_URL));
+      document.head.append(script);
+    });
+    return loading;
+  }
+
+  function colours() {
+    const style = getComputedStyle(document.documentElement);
+    const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
+    return {
+      fg: read("--fg", "#17202b"),
+      muted: read("--muted", "#55616f"),
+      grid: read("--grid", "#dfe4ea"),
+      surface: read("--surface", "#ffffff"),
+      series: [1, 2, 3, 4, 5, 6, 7].map((n) => read("--series-" + n, "#0072b2")),
+    };
+  }
+
+  function panels(element) {
+    const source = document.getElementById(element.dataset.figure);
+    return JSON.parse(source.textContent);
+  }
+
+  function themedTrace(trace, theme) {
+    const copy = structuredClone(trace);
+    const series = copy.meta && copy.meta.series;
+    if (series && copy.marker) {
+      const pick = (n) => theme.series[(n - 1) % theme.series.length];
+      copy.marker.color = Array.isArray(series) ? series.map(pick) : pick(series);
+      if (copy.marker.pattern) {
+        copy.marker.pattern.bgcolor = theme.surface;
+        copy.marker.pattern.fillmode = "replace";
+        copy.marker.pattern.fgcolor = copy.marker.color;
+      }
+    }
+    if (copy.type === "bar") {
+      // Inside a bar the text stands on the series colour: the page's own background reads best.
+      copy.insidetextfont = { color: theme.surface };
+      copy.outsidetextfont = { color: theme.fg };
+      if (copy.error_x) copy.error_x.color = theme.fg;
+    }
+    if (copy.type === "heatmap" && copy.colorbar) {
+      copy.colorbar.tickfont = { color: theme.muted, size: 11 };
+    }
+    return copy;
+  }
+
+  function themedLayout(layout, theme, width) {
+    const copy = structuredClone(layout);
+    const family = getComputedStyle(document.body).fontFamily;
+    copy.paper_bgcolor = "rgba(0,0,0,0)";
+    copy.plot_bgcolor = "rgba(0,0,0,0)";
+    copy.autosize = true;
+    copy.width = width;
+    copy.font = Object.assign({ family: family, size: 12 }, copy.font, { color: theme.fg });
+    copy.hoverlabel = { bgcolor: theme.fg, bordercolor: theme.fg, font: { color: theme.surface, family: family } };
+    copy.modebar = { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.fg };
+    copy.dragmode = copy.dragmode || (matchMedia("(pointer: coarse)").matches ? false : "zoom");
+    for (const key of Object.keys(copy)) {
+      if (!/^[xy]axis\d*$/.test(key)) continue;
+      const axis = copy[key];
+      axis.gridcolor = theme.grid;
+      axis.zerolinecolor = theme.grid;
+      axis.linecolor = theme.grid;
+      axis.tickfont = Object.assign({}, axis.tickfont, { color: key[0] === "x" ? theme.muted : theme.fg });
+      if (axis.title) axis.title.font = Object.assign({}, axis.title.font, { color: theme.muted });
+    }
+    return copy;
+  }
+
+  // Downloads stand on the page's surface colour; transparent, light text would vanish on paper.
+  function download(format, element) {
+    const panel = panels(element)[drawn.get(element) || 0];
+    const theme = colours();
+    const layout = themedLayout(panel.layout, theme, undefined);
+    layout.paper_bgcolor = theme.surface;
+    const width = 900;
+    const height = layout.height || 450;
+    layout.width = width;
+    return window.Plotly.toImage(
+      { data: panel.data.map((trace) => themedTrace(trace, theme)), layout: layout },
+      { format: format, width: width, height: height, scale: format === "png" ? 2 : 1 }
+    ).then(function (url) {
+      const link = document.createElement("a");
+      link.href = url;
+      const name = [element.id, panel.label].filter(Boolean).join("-");
+      link.download = "fsbench-" + name.toLowerCase().replace(/[^a-z0-9]+/g, "-") + "." + format;
+      document.body.append(link);
+      link.click();
+      link.remove();
+    });
+  }
+
+  function config(element) {
+    const icons = window.Plotly.Icons;
+    const button = (format, icon) => ({
+      name: "fsbench-" + format,
+      title: "Download as " + format.toUpperCase(),
+      icon: icon,
+      click: () => download(format, element),
+    });
+    return {
+      displaylogo: false,
+      showSendToCloud: false,
+      plotlyServerURL: "",
+      displayModeBar: "hover",
+      modeBarButtons: [[button("png", icons.camera), button("svg", icons.disk)]],
+    };
+  }
+
+  function draw(element) {
+    const all = panels(element);
+    const index = Math.min(drawn.get(element) || 0, all.length - 1);
+    const panel = all[index];
+    const theme = colours();
+    const canvas = element.querySelector(".plot-canvas");
+    drawn.set(element, index);
+    return plotly()
+      .then((Plotly) =>
+        Plotly.react(
+          canvas,
+          panel.data.map((trace) => themedTrace(trace, theme)),
+          themedLayout(panel.layout, theme, canvas.clientWidth || undefined),
+          config(element)
+        )
+      )
+      .then(() => { element.dataset.drawn = "yes"; })
+      .catch(function (error) {
+        // The numbers are in the caption: show them instead of an empty frame.
+        const caption = element.querySelector("figcaption");
+        caption.classList.remove("visually-hidden");
+        element.dataset.drawn = "failed";
+        console.error("fsbench figures:", error);
+      });
+  }
+
+  function redrawAll() {
+    for (const element of drawn.keys()) draw(element);
+  }
+
+  const resizer = new ResizeObserver(function (entries) {
+    for (const entry of entries) {
+      const element = entry.target.closest("figure[data-figure]");
+      const width = Math.round(entry.contentRect.width);
+      if (!element || element.dataset.drawn !== "yes" || !width) continue;
+      if (element.dataset.width === String(width)) continue;
+      element.dataset.width = String(width);
+      window.Plotly.relayout(entry.target, { width: width });
+    }
+  });
+
+  const seer = new IntersectionObserver(
+    function (entries) {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        seer.unobserve(entry.target);
+        draw(entry.target);
+        resizer.observe(entry.target.querySelector(".plot-canvas"));
+      }
+    },
+    { rootMargin: "300px" }
+  );
+
+  function adopt(root) {
+    for (const element of root.querySelectorAll("figure[data-figure]:not([data-seen])")) {
+      element.dataset.seen = "yes";
+      const canvas = element.querySelector(".plot-canvas");
+      if (element.dataset.height) canvas.style.minHeight = element.dataset.height + "px";
+      const choice = element.querySelector("[data-figure-choice]");
+      if (choice) {
+        choice.addEventListener("change", function () {
+          drawn.set(element, Number(choice.value));
+          draw(element);
+        });
+      }
+      seer.observe(element);
+    }
+  }
+
+  adopt(document);
+  // Fragments that htmx swaps in may hold figures too.
+  document.addEventListener("htmx:afterSettle", () => adopt(document));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+  new MutationObserver(redrawAll).observe(document.documentElement, {
+    attributes: true,
+    attributeFilter: ["data-theme"],
+  });
+})();
