@@ -1,0 +1,65 @@
+"""A throwaway Docker daemon, and the benchmark image in it.
+
+The daemon touches neither the host's firewall nor its bridges, and knows nothing of a daemon that
+the host may already run.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.services.process import Service, ServiceFailed, program
+
+
+@contextmanager
+def dockerd() -> Iterator[str]:
+    """Start dockerd (it starts its own containerd); gives its DOCKER_HOST. Raises ServiceFailed."""
+    if os.geteuid() != 0:
+        raise ServiceFailed("dockerd needs root: run the tests as root, or `make test-quick`")
+    docker = program("docker", "docker.io or docker-cli")
+    with TemporaryDirectory(prefix="fsbench-docker-") as name:
+        folder = Path(name)
+        host = f"unix://{folder}/docker.sock"
+        service = Service(
+            [
+                *(program("dockerd", "docker.io"), "-H", host),
+                *("--iptables=false", "--ip6tables=false", "--bridge=none"),
+                *("--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")),
+                *("--pidfile", str(folder / "pid")),
+            ],
+            log=folder / "log",
+        )
+        try:
+            service.wait_until(lambda: _answers(docker, host), timeout_s=60)
+            yield host
+        finally:
+            if service.process.poll() is None:
+                _remove_containers(docker, host)
+            service.stop(timeout_s=30)
+            _unmount_below(folder)
+
+
+def _docker(docker: str, host: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([docker, "-H", host, *arguments], capture_output=True, text=True)
+
+
+def _answers(docker: str, host: str) -> bool:
+    return _docker(docker, host, "info", "--format", "{{.ID}}").returncode == 0
+
+
+def _remove_containers(docker: str, host: str) -> None:
+    """A container left behind by a failed test would keep its mounts and its LUN."""
+    left = _docker(docker, host, "ps", "--all", "--quiet").stdout.split()
+    if left:
+        _docker(docker, host, "rm", "--force", "--volumes", *left)
+
+
+def _unmount_below(folder: Path) -> None:
+    """Detach what the daemon left mounted, innermost first, so that the folder can be removed."""
+    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for mount in sorted(mounts, key=len, reverse=True):
+        if Path(mount).is_relative_to(folder):
+            subprocess.run(["umount", "--lazy", mount], check=False)

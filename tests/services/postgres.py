@@ -1,0 +1,80 @@
+"""A throwaway PostgreSQL that listens on a unix socket in its own folder and nowhere else."""
+
+import os
+import pwd
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
+
+from tests.services.process import Service, ServiceFailed, program
+
+
+def _folder_of_programs() -> Path:
+    """Debian keeps the server's programs out of PATH, one folder for each major version."""
+    versions = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"),
+        key=lambda path: int(path.parent.parent.name),
+    )
+    if versions:
+        return versions[-1].parent
+    return Path(program("initdb", "postgresql")).parent
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """Start PostgreSQL; gives the DATABASE_URL of an empty database. Raises ServiceFailed."""
+    programs = _folder_of_programs()
+    # PostgreSQL refuses to run as root; its Debian package brings this user.
+    user = "postgres" if os.geteuid() == 0 else None
+    with TemporaryDirectory(prefix="fsbench-postgres-") as name:
+        folder = Path(name)
+        data = folder / "data"
+        if user:
+            os.chown(folder, *_ids(user))
+        created = subprocess.run(
+            [
+                *(["runuser", "-u", user, "--"] if user else []),
+                *(str(programs / "initdb"), "--pgdata", str(data), "--username", "fsbench"),
+                *("--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync"),
+            ],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+        )
+        if created.returncode:
+            raise ServiceFailed(f"initdb failed:\n{created.stderr}")
+        service = Service(
+            [
+                *(str(programs / "postgres"), "-D", str(data), "-k", str(folder)),
+                *("-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"),
+                *("-c", "synchronous_commit=off", "-c", "max_connections=100"),
+                # A query the tests left hanging shows up as an error, not as a stuck suite.
+                *("-c", "statement_timeout=60s"),
+            ],
+            log=folder / "log",
+            user=user,
+            stop_signal=signal.SIGINT,  # "fast": disconnects clients; SIGTERM waits for them
+        )
+        try:
+            service.wait_until(lambda: _answers(programs, folder))
+            # As a parameter, because a host's name in a URL is made lower case when it is read.
+            yield f"postgresql://fsbench@/postgres?host={quote(str(folder))}"
+        finally:
+            service.stop()
+
+
+def _ids(user: str) -> tuple[int, int]:
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        raise ServiceFailed(f"there is no user {user}: install the package postgresql") from None
+    return entry.pw_uid, entry.pw_gid
+
+
+def _answers(programs: Path, folder: Path) -> bool:
+    probe = [str(programs / "pg_isready"), "-q", "-h", str(folder), "-U", "fsbench"]
+    return subprocess.run(probe).returncode == 0

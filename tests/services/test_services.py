@@ -1,0 +1,62 @@
+"""The services are what they say: real, private and gone afterwards."""
+
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import psycopg
+import redis as redis_client
+from playwright.sync_api import Page
+
+from tests.services.dockerd import dockerd
+from tests.services.postgres import postgres
+
+
+def test_postgres_answers(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        version = connection.execute("show server_version_num").fetchone()
+        assert version is not None
+        assert int(version[0]) >= 150000
+        assert connection.execute("show listen_addresses").fetchone() == ("",)
+
+
+def test_postgres_leaves_nothing_behind() -> None:
+    with postgres() as url:
+        folder = Path(url.partition("host=")[2])
+        assert folder.exists()
+    assert not folder.exists()
+
+
+def test_redis_answers(redis_url: str) -> None:
+    client = redis_client.Redis.from_url(redis_url)
+    client.set("word", "value")
+    assert client.get("word") == b"value"
+
+
+def test_docker_answers(docker_host: str) -> None:
+    names = subprocess.run(
+        ["docker", "-H", docker_host, "network", "ls", "--format", "{{.Name}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert sorted(names.stdout.split()) == ["host", "none"]
+
+
+def test_docker_leaves_nothing_behind() -> None:
+    with dockerd() as host:
+        folder = Path(host.removeprefix("unix://")).parent
+    assert not folder.exists()
+    assert str(folder) not in Path("/proc/self/mounts").read_text()
+
+
+def test_the_site_is_served_with_its_static_files(site: str) -> None:
+    with urllib.request.urlopen(f"{site}/static/vendor/htmx-2.0.11.min.js") as answer:
+        assert answer.status == 200
+
+
+def test_the_browser_hears_complaints(page: Page, complaints: list[str]) -> None:
+    page.goto("/static/vendor/htmx-2.0.11.min.js")
+    page.evaluate("console.error('look here')")
+    assert "look here" in complaints[0]
+    complaints.clear()

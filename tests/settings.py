@@ -1,0 +1,31 @@
+"""The project's settings with the tests' own data folder: no test touches ./data.
+
+A process that a test starts inherits FSBENCH_TEST_DATA and so the same folder.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+if "FSBENCH_TEST_DATA" not in os.environ:
+    os.environ["FSBENCH_TEST_DATA"] = tempfile.mkdtemp(prefix="fsbench-test-")
+    atexit.register(shutil.rmtree, os.environ["FSBENCH_TEST_DATA"], ignore_errors=True)
+os.environ["FSBENCH_DATA"] = os.environ["FSBENCH_TEST_DATA"]
+
+from fsbench_web.settings import *  # noqa: E402, F403
+from fsbench_web.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
+
+# The plain names of static files, served from where they are: nothing to collect first.
+STORAGES = STORAGES | {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+}
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True
+# The production hash is slow by design.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # A file, as in production, so that threads and processes of the tests meet SQLite's real
+    # locks; an in-memory database has others.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
