@@ -1,0 +1,79 @@
+"""What is answered when a request comes to nothing: pages for people, JSON under /api/."""
+
+import logging
+from collections.abc import Mapping
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from django.urls import Resolver404
+
+logger = logging.getLogger("fsbench.errors")
+
+_LAST_RESORT = (
+    "<!doctype html><title>fsbench: error</title><h1>Something went wrong</h1>"
+    "<p>fsbench could not answer, and could not draw its error page either. "
+    "The log of the web process says why.</p>"
+)
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
+
+
+def _json(status: int, detail: str) -> HttpResponse:
+    """The API's error body (docs/api.md): the same keys for every error."""
+    return JsonResponse({"detail": detail, "errors": []}, status=status)
+
+
+def _page(
+    request: HttpRequest | None, status: int, template: str, context: Mapping[str, object]
+) -> HttpResponse:
+    return HttpResponse(render_to_string(template, dict(context), request), status=status)
+
+
+def _sentence(exception: Exception, fallback: str) -> str:
+    """What a view said with ``raise Http404("...")``; Django's own texts are not for people."""
+    if isinstance(exception, Resolver404) or not exception.args:
+        return fallback
+    message = exception.args[0]
+    if not isinstance(message, str) or message.startswith("No ") and " matches the" in message:
+        return fallback
+    return message
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: what was looked for, why it is not there, and where to go instead."""
+    assert isinstance(exception, Http404)
+    if _is_api(request):
+        fallback = f"There is no {request.path}; /api/v1/docs lists what there is."
+        return _json(404, _sentence(exception, fallback))
+    fallback = "The address may be mistyped, or what it showed may have been deleted."
+    context = {"sentence": _sentence(exception, fallback), "path": request.path}
+    return _page(request, 404, "404.html", context)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403: somebody signed in may not do this."""
+    sentence = _sentence(exception, "Your account may not do this.")
+    if _is_api(request):
+        return _json(403, sentence)
+    return _page(request, 403, "403.html", {"sentence": sentence})
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400: Django refused the request before a view saw it (a host not allowed, say)."""
+    if _is_api(request):
+        return _json(400, "The request is malformed, or names a host that is not allowed.")
+    # Without the request: a context processor that reads the session may be what failed.
+    return _page(None, 400, "400.html", {})
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500. Touches neither database nor session: their absence is the likeliest cause."""
+    if _is_api(request):
+        return _json(500, "fsbench failed to answer. The log of the web process says why.")
+    try:
+        return _page(None, 500, "500.html", {})
+    except Exception:
+        logger.exception("the error page itself failed")
+        return HttpResponse(_LAST_RESORT, status=500)

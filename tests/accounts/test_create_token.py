@@ -1,0 +1,65 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import ApiToken
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_it_prints_the_token_alone(alice: User, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("create_token", "alice")
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert tokens.user_of(out.rstrip("\n")) == alice
+
+
+def test_it_can_be_called_again(alice: User, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("create_token", "alice")
+    call_command("create_token", "alice")
+    assert len(set(capsys.readouterr().out.split())) == 2
+    assert ApiToken.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["carol"], 'There is no user "carol"'),
+        (["alice", "--name", "taken"], 'has a token named "taken"'),
+        (["alice", "--name", "x" * 81], "longer than 80"),
+    ],
+)
+def test_it_refuses_with_a_sentence(alice: User, arguments: list[str], says: str) -> None:
+    tokens.create(alice, "taken")
+    with pytest.raises(CommandError, match=says):
+        call_command("create_token", *arguments)
+    assert ApiToken.objects.count() == 1
+
+
+def test_an_inactive_user_gets_none(alice: User) -> None:
+    User.objects.update(is_active=False)
+    with pytest.raises(CommandError, match="not active"):
+        call_command("create_token", "alice")
+
+
+def test_errors_go_to_stderr_and_exit_with_1(tmp_path: Path) -> None:
+    environment = {**os.environ, "FSBENCH_DATA": str(tmp_path), "DATABASE_URL": ""}
+    manage = [sys.executable, str(ROOT / "manage.py")]
+    subprocess.run([*manage, "migrate", "-v0"], env=environment, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [*manage, "create_token", "nobody"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert 'There is no user "nobody"' in done.stderr
