@@ -13,8 +13,8 @@ if "FSBENCH_TEST_DATA" not in os.environ:
     atexit.register(shutil.rmtree, os.environ["FSBENCH_TEST_DATA"], ignore_errors=True)
 os.environ["FSBENCH_DATA"] = os.environ["FSBENCH_TEST_DATA"]
 
-from fsbench_web.settings import *  # noqa: E402, F403
-from fsbench_web.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
+from fsbench_web.settings import *  # noqa: F403
+from fsbench_web.settings import DATA_DIR, DATABASES, STORAGES
 
 # The plain names of static files, served from where they are: nothing to collect first.
 STORAGES = STORAGES | {

@@ -1,0 +1,31 @@
+"""Run a command with a PostgreSQL of its own: ``python -m tests.services COMMAND...``.
+
+The command finds it in DATABASE_URL; its exit code is this one's.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+
+from tests.services.postgres import postgres
+from tests.services.process import ServiceFailed
+
+
+def main(argv: list[str]) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with postgres() as url:
+            child = subprocess.Popen(argv, env=os.environ | {"DATABASE_URL": url})
+            try:
+                return child.wait()
+            except KeyboardInterrupt:
+                child.send_signal(signal.SIGINT)
+                return child.wait()
+    except ServiceFailed as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
