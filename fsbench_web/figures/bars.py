@@ -51,8 +51,10 @@ def best_case(
         marker={"color": [palette.colour(number) for number in series]},
         meta={"series": series},
         hovertemplate=[
-            f"{plain_text(label)}<br>{NOT_STATED if value is None else numbers.with_unit(value, unit)}"
-            "<extra></extra>"
+            plain_text(label)
+            + "<br>"
+            + (NOT_STATED if value is None else numbers.with_unit(value, unit))
+            + "<extra></extra>"
             for label, value in zip(labels, values, strict=True)
         ],
     )
