@@ -2,10 +2,13 @@
 
 import re
 
+SUM = "score"
+"""The unit of an overall score of rates, as the paper prints it: a sum of six is no rate."""
+
 _TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "minutes", "h"}
 _SPACE = {"bytes", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 _LOAD = {"% CPU", "%CPU"}
-_RATE = re.compile(r".+(/s|/sec|/second| per second|ps)$", re.IGNORECASE)
+_RATE = re.compile(r".+(/s|/sec|/second| per second)|iops|ops|tps|[kmgt]?i?bps", re.IGNORECASE)
 
 
 class UnknownUnit(ValueError):
@@ -13,12 +16,13 @@ class UnknownUnit(ValueError):
 
 
 def lower_is_better(unit: str) -> bool:
-    """True for times, space used and CPU load; False for rates. Raises UnknownUnit.
+    """True for times, space used and CPU load; False for rates and sums of them.
 
-    A unit may name what it is of before the unit itself: "CPU seconds", "real s".
+    A unit may name what it is of before the unit itself: "CPU seconds", "real s". Raises
+    UnknownUnit.
     """
     unit = unit.strip()
-    if _RATE.match(unit):
+    if unit == SUM or _RATE.fullmatch(unit):
         return False
     if unit in _LOAD or unit in _SPACE or (unit.split() or [""])[-1] in _TIMES:
         return True
@@ -26,6 +30,14 @@ def lower_is_better(unit: str) -> bool:
         f'fsbench does not know whether more or less of "{unit}" is better: '
         "use a rate (KB/s, operations/s) or a time (s, ms)."
     )
+
+
+def overall_unit(unit: str) -> str:
+    """The unit of the overall score of a test measured in ``unit``.
+
+    A sum of times keeps its unit, so that less of it stays better.
+    """
+    return unit if is_known(unit) and lower_is_better(unit) else SUM
 
 
 def is_known(unit: str) -> bool:

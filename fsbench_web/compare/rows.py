@@ -1,0 +1,131 @@
+"""A delta table as data: what page, CSV, API and permalink have in common."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper printed beside a score, and which of it does not follow from its own table.
+
+    Deltas are percent, with the digits as printed; None: nothing printed. ``differs`` names fields
+    of this class. ``expected1`` and ``expected2`` are the deltas that follow from the paper's own
+    table, and ``expected_best`` its best mark; a comparison with further studies has others.
+    """
+
+    best: bool
+    delta1_percent: Decimal | None
+    delta2_percent: Decimal | None
+    differs: tuple[str, ...] = ()
+    expected_best: bool | None = None
+    expected1: float | None = None
+    expected2: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: deltas as numbers, the printed digits once more as text."""
+        return {
+            "best": self.best,
+            "delta1_percent": _number(self.delta1_percent),
+            "delta2_percent": _number(self.delta2_percent),
+            "differs": list(self.differs),
+            "printed": [_text(self.delta1_percent), _text(self.delta2_percent)],
+            "expected": [self.expected_best, self.expected1, self.expected2],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Published":
+        """The inverse of ``as_dict``."""
+        first, second = data["printed"]
+        return cls(
+            data["best"],
+            None if first is None else Decimal(first),
+            None if second is None else Decimal(second),
+            tuple(data["differs"]),
+            *data["expected"],
+        )
+
+
+@dataclass(frozen=True)
+class DeltaRow:
+    """One contender of one table.
+
+    ``contender`` is a lower-case slug; ``configuration`` None where only the file system is known;
+    ``score`` in the table's unit; deltas in percent, unrounded, None where undefined; ``runs``
+    None where a publication does not say how many.
+    """
+
+    contender: str
+    configuration: str | None
+    score: float
+    best: bool
+    delta1_percent: float | None
+    delta2_percent: float | None
+    runs: int | None
+    published: Published | None
+    flags: tuple[str, ...]
+    filesystem: str
+    study: str
+    study_title: str
+    hardware: str | None
+    workload: str | None
+    kernel: str | None
+    origin: str
+    run_ids: tuple[int, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the keys of the contract first, then where the score comes from."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {
+            "published": None if self.published is None else self.published.as_dict(),
+            "flags": list(self.flags),
+            "run_ids": list(self.run_ids),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "DeltaRow":
+        """The inverse of ``as_dict``."""
+        published = data["published"]
+        return cls(
+            **{
+                **data,
+                "published": None if published is None else Published.from_dict(published),
+                "flags": tuple(data["flags"]),
+                "run_ids": tuple(data["run_ids"]),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class DeltaTable:
+    """One test and category, all values in ``unit``, rows worst first."""
+
+    test: str
+    category: str
+    unit: str
+    lower_is_better: bool
+    rows: tuple[DeltaRow, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: exactly the contract's keys."""
+        return {
+            "test": self.test,
+            "category": self.category,
+            "unit": self.unit,
+            "lower_is_better": self.lower_is_better,
+            "rows": [row.as_dict() for row in self.rows],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "DeltaTable":
+        """The inverse of ``as_dict``."""
+        return cls(**{**data, "rows": tuple(map(DeltaRow.from_dict, data["rows"]))})
+
+
+def _number(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)
