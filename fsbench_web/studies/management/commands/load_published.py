@@ -1,0 +1,22 @@
+"""Loads the published studies; safe at every start."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from fsbench_web.studies.published.data import published_studies
+from fsbench_web.studies.published.loader import SlugTaken, load
+
+
+class Command(BaseCommand):
+    help = "Load the published studies that ship with fsbench, or bring them up to date."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for published in published_studies():
+            try:
+                changed = load(published)
+            except SlugTaken as problem:
+                self.stderr.write(str(problem))
+                continue
+            if changed or options["verbosity"] > 1:
+                self.stdout.write(f"{published.slug}: {'loaded' if changed else 'up to date'}")

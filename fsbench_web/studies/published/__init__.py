@@ -1,0 +1,18 @@
+"""The published studies that ship with fsbench, as data, and how they reach the database.
+
+A study is a folder named by its slug with ``study.json`` and, where the paper printed values that
+can be ranked, ``scores.csv``. ``study.json`` holds the columns of ``Study``, the hardware, and
+``sections``: what the study says of itself, in a small vocabulary that one template renders.
+Every section has ``id``, ``title`` and ``kind``, and may have ``text``, ``note`` and ``source``.
+
+=========  =======================================================================================
+facts      ``items``: [[label, value], ...]
+table      ``columns``: [...], ``rows``: [[cell, ...], ...], ``numeric``: columns set right, from 0
+list       ``items``: [sentence, ...]
+missing    ``items``: figures whose values were never printed; listed, never guessed
+chart      ``unit``, ``lower_is_better``, ``rows``: [[label, value as text or null, "" or
+           "more than"], ...]; null is not stated, "more than" a lower bound
+combined   ``category``: best write plus best read of each file system, from the study's scores
+labels     ``items``: {test: what readers call it}; not shown by itself
+=========  =======================================================================================
+"""

@@ -1,0 +1,90 @@
+"""Reads the published studies from their files. Pure: no database."""
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent
+SECTION_KINDS = {"facts", "table", "list", "missing", "chart", "combined", "labels"}
+
+
+@dataclass(frozen=True)
+class PublishedScore:
+    """One printed score. Texts are as printed; an empty text means that nothing was printed.
+
+    ``configuration`` is empty where the paper gives a file system alone. ``repeats`` is None where
+    the paper does not say how many runs stand behind the number.
+    """
+
+    test: str
+    category: str
+    filesystem: str
+    configuration: str
+    distribution: str
+    score: str
+    unit: str
+    repeats: int | None
+    printed_best: str
+    printed_delta1_percent: str
+    printed_delta2_percent: str
+
+    @property
+    def printed(self) -> dict[str, Any] | None:
+        """What stands beside the score, for ``Score.published``; None where nothing does."""
+        if not self.printed_delta1_percent and not self.printed_delta2_percent:
+            return None
+        return {
+            "best": bool(self.printed_best),
+            "delta1_percent": self.printed_delta1_percent or None,
+            "delta2_percent": self.printed_delta2_percent or None,
+        }
+
+
+@dataclass(frozen=True)
+class PublishedStudy:
+    """One study as its files tell it.
+
+    ``configuration_labels`` is "complete" where a label names every option that differs from the
+    tools' defaults, as in the Unisys paper; "partial" where options beside it may have been set.
+    """
+
+    slug: str
+    title: str
+    authors: str
+    organisation: str
+    published_on: str
+    summary: str
+    hardware: list[dict[str, Any]]
+    kernel: str
+    distribution: str
+    configuration_labels: str
+    sections: list[dict[str, Any]]
+    scores: list[PublishedScore] = field(default_factory=list)
+
+
+def published_studies() -> Iterator[PublishedStudy]:
+    """Every study that ships with fsbench, by slug. Raises ValueError for a file that is wrong."""
+    for path in sorted(FOLDER.glob("*/study.json")):
+        yield _study(path)
+
+
+def _study(path: Path) -> PublishedStudy:
+    study = PublishedStudy(**json.loads(path.read_text(encoding="utf-8")))
+    if study.slug != path.parent.name:
+        raise ValueError(f"{path} is of {study.slug}")
+    unknown = {section["kind"] for section in study.sections} - SECTION_KINDS
+    if unknown:
+        raise ValueError(f"{path} has sections of unknown kind: {', '.join(sorted(unknown))}")
+    scores = path.with_name("scores.csv")
+    if scores.exists():
+        with scores.open(encoding="utf-8", newline="") as file:
+            study.scores.extend(_score(row) for row in csv.DictReader(file))
+    return study
+
+
+def _score(row: dict[str, str]) -> PublishedScore:
+    repeats = row.pop("repeats")
+    return PublishedScore(**row, repeats=int(repeats) if repeats else None)

@@ -1,0 +1,125 @@
+"""Brings the published studies into the database: again and again, with the same result."""
+
+from django.db import transaction
+
+from fsbench_web.catalog.configurations import from_label, unknown_configuration
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
+from fsbench_web.studies.models import Score, Series, Study
+from fsbench_web.studies.published.data import PublishedScore, PublishedStudy
+from fsbench_web.studies.series import series_for
+
+ORIGIN = "published"
+_COMPARED = ("value", "unit", "repeats", "published", "origin")
+
+ScoreKey = tuple[int, str, str]
+"""(series, test, category)"""
+
+
+class SlugTaken(Exception):
+    """Somebody's own study has the slug of a published one; it stays as it is."""
+
+
+@transaction.atomic
+def load(published: PublishedStudy) -> bool:
+    """Make the study in the database what its files say; whether anything had to change.
+
+    Rows that are right keep their ids. Raises SlugTaken.
+    """
+    hardware, changed = _hardware(published)
+    study = Study.objects.select_for_update().filter(slug=published.slug).first()
+    if study is not None and not study.is_published:
+        raise SlugTaken(
+            f'A study of yours is named "{published.slug}", so the published one of that name was '
+            "not loaded. Rename yours and start again."
+        )
+    columns = {
+        "title": published.title,
+        "authors": published.authors,
+        "organisation": published.organisation,
+        "published_on": published.published_on,
+        "summary": published.summary,
+        "sections": published.sections,
+        "is_published": True,
+        # A study on several systems has no one profile; its sections describe them.
+        "hardware_id": hardware[0].pk if len(hardware) == 1 else None,
+    }
+    if study is None:
+        study, _ = Study.objects.get_or_create(slug=published.slug, defaults=columns)
+        changed = True
+    elif any(getattr(study, name) != value for name, value in columns.items()):
+        for name, value in columns.items():
+            setattr(study, name, value)
+        study.save()
+        changed = True
+    return _scores(study, published, hardware) or changed
+
+
+def _hardware(published: PublishedStudy) -> tuple[list[HardwareProfile], bool]:
+    profiles, changed = [], False
+    for given in published.hardware:
+        wanted = {"name": given["name"], "facts": given["facts"], "source": published.title[:200]}
+        profile, created = HardwareProfile.objects.get_or_create(
+            slug=given["slug"], defaults=wanted
+        )
+        if any(getattr(profile, name) != value for name, value in wanted.items()):
+            HardwareProfile.objects.filter(pk=profile.pk).update(**wanted)
+            changed = True
+        profiles.append(profile)
+        changed = changed or created
+    return profiles, changed
+
+
+def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProfile]) -> bool:
+    """Insert, update and delete what differs from the files."""
+    wanted: dict[ScoreKey, Score] = {}
+    known: dict[tuple[str, str, str], Series] = {}
+    for row in published.scores:
+        circumstances = (row.filesystem, row.configuration, row.distribution)
+        if circumstances not in known:
+            known[circumstances] = series_for(
+                study,
+                _configuration(published, row),
+                hardware=hardware[0] if len(hardware) == 1 else None,
+                kernel=published.kernel,
+                distribution=row.distribution or published.distribution,
+            )
+        series = known[circumstances]
+        wanted[series.pk, row.test, row.category] = Score(
+            series=series,
+            test=row.test,
+            category=row.category,
+            value=float(row.score),
+            unit=row.unit,
+            repeats=row.repeats,
+            published=row.printed,
+            origin=ORIGIN,
+        )
+    stored = {
+        (score.series_id, score.test, score.category): score
+        for score in Score.objects.filter(series__study=study)
+    }
+    missing = [score for key, score in wanted.items() if key not in stored]
+    differing = []
+    for key, score in wanted.items():
+        old = stored.get(key)
+        if old is not None and any(getattr(old, n) != getattr(score, n) for n in _COMPARED):
+            score.pk = old.pk
+            differing.append(score)
+    surplus = [score.pk for key, score in stored.items() if key not in wanted]
+    Score.objects.bulk_create(missing)
+    if differing:
+        Score.objects.bulk_update(differing, _COMPARED)
+    if surplus:
+        Score.objects.filter(pk__in=surplus).delete()
+    kept = [series.pk for series in known.values()]
+    empty, _ = study.series.exclude(pk__in=kept).filter(runs=None).delete()
+    return bool(missing or differing or surplus or empty)
+
+
+def _configuration(published: PublishedStudy, row: PublishedScore) -> FilesystemConfiguration:
+    if not row.configuration:
+        # The paper gives the file system alone: the best of its configurations, whichever it was.
+        return unknown_configuration(row.filesystem, row.filesystem)
+    if published.configuration_labels == "complete":
+        return from_label(row.configuration, row.filesystem)
+    return unknown_configuration(row.filesystem, row.configuration)
