@@ -55,6 +55,8 @@ class ParsedValue:
 class ParsedResult:
     """All numbers of one file.
 
+    ``modes`` are settings of the tool, as it prints them, that change what its numbers mean
+    (O_DIRECT, fsync in the times): only runs with the same modes are repeats of each other.
     ``complete`` is False when the file ends before the tool did; its numbers are still numbers.
     ``warnings`` are what a reader should know and what makes no number wrong.
     """
@@ -63,6 +65,7 @@ class ParsedResult:
     tool: str
     tool_version: str = ""
     command: str = ""
+    modes: tuple[str, ...] = ()
     values: list[ParsedValue] = field(default_factory=list)
     complete: bool = True
     warnings: list[Problem] = field(default_factory=list)

@@ -1,0 +1,71 @@
+"""Bytes of an upload -> lines, or every reason why they are not text."""
+
+import codecs
+import re
+
+from fsbench_web.formats.result import Problem, UnreadableFile
+
+MAX_LINE_LENGTH = 10_000
+MAX_PROBLEMS = 100
+# What no benchmark tool prints: control characters other than tab, newline, form feed.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def lines_of(data: bytes) -> list[str]:
+    """The lines of a text file, without their ends. Only the last one may lack its newline.
+
+    UTF-8 with or without a byte order mark, and UTF-16 with one (spreadsheets write it). Raises
+    UnreadableFile for an empty file, binary content, and lines no tool prints.
+    """
+    if not data.strip():
+        raise UnreadableFile([Problem(None, None, "The file is empty.")])
+    text = _decoded(data)
+    lines = re.split("\r\n|\r|\n", text)
+    problems = []
+    for number, line in enumerate(lines, start=1):
+        control = _CONTROL.search(line)
+        if control:
+            found = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
+            message = f"Found {found}, expected text: this is not the output of a tool."
+            problems.append(Problem(number, control.start() + 1, message))
+        if len(line) > MAX_LINE_LENGTH:
+            message = f"The line has {len(line)} characters; {MAX_LINE_LENGTH} is the most."
+            problems.append(Problem(number, MAX_LINE_LENGTH + 1, message))
+    if problems:
+        raise UnreadableFile(capped(problems))
+    return lines
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith(_UTF_16):
+        try:
+            return data.decode("utf-16")
+        except UnicodeDecodeError as error:
+            message = f"The file starts as UTF-16 text and is not: {error.reason}."
+            raise UnreadableFile([Problem(None, None, message)]) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        message = (
+            f"Found byte 0x{data[error.start]:02x}, which is not UTF-8 text. "
+            "Save the file as UTF-8, or upload the tool's text output itself."
+        )
+        raise UnreadableFile([Problem(line, column, message)]) from None
+
+
+def capped(problems: list[Problem]) -> list[Problem]:
+    """The first problems, and how many more there are."""
+    if len(problems) <= MAX_PROBLEMS:
+        return problems
+    more = len(problems) - MAX_PROBLEMS
+    return [*problems[:MAX_PROBLEMS], Problem(None, None, f"And {more} more problems.")]
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A piece of the file as a message quotes it."""
+    text = text.strip()
+    return f'"{text[:limit]}…"' if len(text) > limit else f'"{text}"'
