@@ -80,6 +80,24 @@ def create_queued(
     return run
 
 
+@transaction.atomic
+def record_finished(series: Series, repeat: int, *, by: User | None, reason: str) -> Run:
+    """Write a run that somebody else executed and whose results are stored with it."""
+    now = timezone.now()
+    run = Run.objects.create(
+        series=series,
+        repeat=repeat,
+        origin=Run.Origin.IMPORTED,
+        state=RunState.DONE,
+        reason=reason,
+        progress=1,
+        created_by=by,
+        ended_at=now,
+    )
+    StateChange.objects.create(run=run, at=now, state=RunState.DONE, reason=reason)
+    return run
+
+
 def nudge(run: Run, now: datetime | None = None) -> None:
     """Tell the LUN's worker that a run waits. A broker that is down is only logged (``resend``)."""
     lun = run.series.lun
