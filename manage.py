@@ -7,8 +7,14 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
+    try:
+        _ = settings.INSTALLED_APPS  # reads the settings, which refuse what makes no sense
+    except ImproperlyConfigured as problem:
+        sys.exit(f"fsbench cannot start: {problem}")
     execute_from_command_line(sys.argv)
 
 

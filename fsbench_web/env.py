@@ -47,10 +47,13 @@ def words(name: str, default: list[str]) -> list[str]:
 
 
 def folder(name: str, default: Path) -> Path:
-    """A folder, made when it is missing. Raises where it cannot be made or is not a folder."""
+    """A folder, made when it is missing, for this user's eyes only: it holds the database.
+
+    Raises where it cannot be made or is not a folder.
+    """
     path = Path(os.environ.get(name) or default).expanduser().resolve()
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(f"{name}: the folder {path} cannot be made: {error}.") from None
     return path

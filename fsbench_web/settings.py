@@ -49,10 +49,12 @@ INSTALLED_APPS = [
     "fsbench_web.compare",
     "fsbench_web.imports",
     "fsbench_web.accounts",
+    "fsbench_web.serve",
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "fsbench_web.security.content_security_policy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -130,9 +132,15 @@ LOGOUT_REDIRECT_URL = "home"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-# Plain HTTP on localhost is the default installation; behind TLS both are switched on together.
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("FSBENCH_HTTPS", False)
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SESSION_COOKIE_SECURE else None
+# Plain HTTP on localhost is the default installation; behind TLS all of these go together.
+HTTPS = env.flag("FSBENCH_HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
+# Health checks come from the machine itself, not through the proxy that does TLS.
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/health$"]
+# Whether other hosts of the domain are HTTPS only is not ours to say (W005, W021).
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 

@@ -26,6 +26,8 @@ need util-linux have setpriv
 need mount have losetup
 need git have git
 need fonts-dejavu-core matches '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
+# Debian's python3 cannot make virtual environments without it; other Pythons can.
+need python3-venv python3 -c 'import ensurepip, venv'
 have docker >/dev/null || missing+=(docker-cli)
 iozone=
 have iozone >/dev/null || iozone=iozone3

@@ -1,0 +1,72 @@
+# make run        everything from nothing: address and sign-in are printed (PORT, HOST, FSBENCH_DATA)
+# make test       installs what the tests need, then lint and the whole suite (root on Debian)
+# make test-quick lint and the tests that need neither Docker, Chromium, PostgreSQL nor root
+# make lint  make format  make lock  make image  make clean
+
+.DEFAULT_GOAL := help
+.SHELLFLAGS := -ec
+MAKEFLAGS += --no-print-directory
+.NOTPARALLEL:
+
+# The first Python of 3.11 or newer. Choose another with: make run PYTHON=/path/to/python3
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+
+PY := .venv/bin/python
+# A stamp is named after what it stands for, so that other requirements are another file.
+digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
+INSTALLED := .venv/.installed-$(call digest,requirements.txt)
+INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
+
+.PHONY: help run test test-quick test-packages lint format lock image clean
+
+help:
+	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
+
+run: $(INSTALLED)
+	@exec $(PY) manage.py serve
+
+$(INSTALLED):
+	@sh deploy/environment.sh "$(PYTHON)" requirements.txt
+	@touch $@
+
+$(INSTALLED_DEV):
+	@sh deploy/environment.sh "$(PYTHON)" requirements.txt requirements-dev.txt
+	@touch $(INSTALLED) $@
+
+# One pytest on PostgreSQL with everything that touches the database, then the whole suite on SQLite.
+test: test-packages $(INSTALLED_DEV) lint
+	@echo "== on PostgreSQL"
+	@$(PY) -m tests.services $(PY) -m pytest -q --database
+	@echo "== everything, on SQLite"
+	@$(PY) -m pytest -q --durations=10
+
+test-quick: $(INSTALLED_DEV) lint
+	@$(PY) -m pytest -q -m "not docker and not browser and not postgres and not redis and not root"
+
+test-packages:
+	@tests/services/install.sh
+
+lint: $(INSTALLED_DEV)
+	@$(PY) -m ruff check
+	@$(PY) -m ruff format --check
+	@$(PY) -m mypy
+	@.venv/bin/lint-imports
+	@export FSBENCH_DATA=$$(mktemp -d); trap 'rm -rf "$$FSBENCH_DATA"' EXIT; \
+		$(PY) manage.py makemigrations --check --dry-run && $(PY) manage.py check
+
+format: $(INSTALLED_DEV)
+	@$(PY) -m ruff check --fix
+	@$(PY) -m ruff format
+
+LOCK_OPTIONS := --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-find-links
+lock: $(INSTALLED_DEV)
+	@$(PY) -m piptools compile $(LOCK_OPTIONS) --output-file=requirements.txt requirements.in
+	@$(PY) -m piptools compile $(LOCK_OPTIONS) --output-file=requirements-dev.txt requirements-dev.in
+
+image:
+	@runner/image/build
+
+clean:
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Make .venv and install the pinned requirements: environment.sh PYTHON REQUIREMENTS...
+set -eu
+
+python=$1
+shift
+if [ -z "$python" ]; then
+  echo "fsbench needs Python 3.11 or newer, and found none (looked for python3, python3.11 to python3.14)." >&2
+  echo "Install it (Debian, Ubuntu: apt install python3 python3-venv), or name it: make run PYTHON=/path/to/python3" >&2
+  exit 1
+fi
+version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+  echo "$python is Python $version; fsbench needs 3.11 or newer." >&2
+  exit 1
+fi
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+  # Debian and Ubuntu ship Python without these two modules.
+  echo "$python cannot make virtual environments: install the package python$version-venv" >&2
+  echo "(Debian, Ubuntu: apt install python$version-venv) and start again." >&2
+  exit 1
+fi
+
+# An environment whose Python was upgraded or removed, or that was left half made, is made anew.
+if ! .venv/bin/python -c "import pip, sys; sys.exit('%d.%d' % sys.version_info[:2] != '$version')" 2>/dev/null; then
+  echo "Making the virtual environment .venv with Python $version ..."
+  rm -rf .venv
+  "$python" -m venv .venv
+fi
+rm -f .venv/.installed-*
+for file in "$@"; do
+  echo "Installing $file ..."
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$file"
+done

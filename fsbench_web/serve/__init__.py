@@ -1,0 +1,1 @@
+"""`manage.py serve`: the whole of fsbench on one machine, from an empty data folder."""

@@ -1,0 +1,43 @@
+"""The account of the first start: user ``admin`` with a random password kept in the data folder."""
+
+import os
+import secrets
+from pathlib import Path
+
+from django.contrib.auth import get_user_model
+
+NAME = "admin"
+
+
+def prepare_admin(folder: Path) -> str:
+    """Make the account when the site has no user at all; returns a line that says how to sign in.
+
+    The password is written (mode 0600) before the account is made, so that a start that is broken
+    off in between leaves no account that nobody knows the password of.
+    """
+    file = folder / "admin-password"
+    users = get_user_model().objects
+    if not users.exists():
+        password = secrets.token_urlsafe(12)
+        _write_private(file, password)
+        users.create_superuser(NAME, password=password)
+        return f"user {NAME}, password {password}"
+    kept = file.read_text().strip() if file.exists() else ""
+    user = users.filter(username=NAME, is_active=True).first()
+    if user is None:
+        return f"with your own account (there is no user {NAME} any more)"
+    if kept and user.check_password(kept):
+        return f"user {NAME}, password {kept}"
+    # What no longer opens anything should not lie about.
+    file.unlink(missing_ok=True)
+    return (
+        f"user {NAME}, with the password you chose "
+        f"(forgotten? .venv/bin/python manage.py changepassword {NAME})"
+    )
+
+
+def _write_private(file: Path, text: str) -> None:
+    file.unlink(missing_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as output:
+        output.write(text + "\n")

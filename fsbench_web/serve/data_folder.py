@@ -1,0 +1,34 @@
+"""One fsbench for each data folder."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class FolderInUse(Exception):
+    """Another fsbench serves from this folder; the text says which process."""
+
+
+@contextmanager
+def only_user_of(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; the kernel gives it back however this process ends.
+
+    Raises FolderInUse.
+    """
+    path = folder / "serve.lock"
+    with path.open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            process = lock.read().strip()
+            raise FolderInUse(
+                f"Another fsbench (process {process or 'unknown'}) already uses the data folder "
+                f"{folder}. Stop it, or give this one a folder of its own: FSBENCH_DATA=..."
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield

@@ -1,0 +1,92 @@
+"""Set up everything and serve: what `make run` starts."""
+
+import os
+import sys
+from io import StringIO
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+
+from fsbench_web import env
+from fsbench_web.serve.admin_account import prepare_admin
+from fsbench_web.serve.data_folder import FolderInUse, only_user_of
+from fsbench_web.serve.luns_file import prepare_luns_file
+from fsbench_web.serve.supervisor import AddressInUse, Supervisor, address_of, open_socket
+
+
+class Command(BaseCommand):
+    help = "Prepare the database and the published studies, then run web and worker until Ctrl-C."
+    # The checks run after the settings have been understood, with everything else.
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--host", default=env.text("HOST", "127.0.0.1"), help="address to listen on (HOST)"
+        )
+        parser.add_argument(
+            "--port",
+            type=int,
+            default=env.integer("PORT", 8000, minimum=0, maximum=65535),
+            help="port to listen on, 0 for a free one (PORT)",
+        )
+        parser.add_argument(
+            "--without-worker", action="store_true", help="workers run elsewhere: only the web"
+        )
+
+    def handle(
+        self, *args: Any, host: str, port: int, without_worker: bool, **options: Any
+    ) -> None:
+        try:
+            with only_user_of(settings.DATA_DIR), open_socket(host, port) as listening:
+                sign_in = self._prepare(with_worker=not without_worker)
+                address = address_of(listening)
+                Supervisor(listening, with_worker=not without_worker, say=self._say).run(
+                    [
+                        "",
+                        f"  fsbench is ready:  {address}",
+                        f"  Sign in:           {sign_in}",
+                        f"  Data folder:       {settings.DATA_DIR}",
+                        "  Stop with Ctrl-C.",
+                        "",
+                    ]
+                )
+        except (FolderInUse, AddressInUse) as problem:
+            raise CommandError(str(problem)) from None
+        self._say("Stopped.")
+
+    def _prepare(self, *, with_worker: bool) -> str:
+        """Everything that must be there before the first request; returns how to sign in."""
+        self.check()
+        self._say("Preparing the database ...")
+        try:
+            connections[DEFAULT_DB_ALIAS].ensure_connection()
+        except OperationalError as error:
+            raise CommandError(
+                f"The database cannot be reached: {str(error).strip()}\n"
+                "Check DATABASE_URL, or leave it unset to use SQLite in the data folder."
+            ) from None
+        call_command("migrate", interactive=False, verbosity=0)
+        self._say("Loading the published studies ...")
+        call_command("load_published", verbosity=0, stdout=StringIO())
+        call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+        if with_worker:
+            news = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
+            if news:
+                self._say(news)
+        sign_in = prepare_admin(settings.DATA_DIR)
+        self._say("Starting web and worker ..." if with_worker else "Starting the web process ...")
+        return sign_in
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+
+# Children would otherwise hold back what they print until their buffer is full.
+os.environ.setdefault("PYTHONUNBUFFERED", "1")
+# Colours and progress bars are for terminals; what is piped into a file stays plain.
+if not sys.stdout.isatty():
+    os.environ.setdefault("NO_COLOR", "1")

@@ -1,0 +1,171 @@
+"""Keeps the web process and the worker running until it is told to stop."""
+
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
+
+from fsbench_web.serve.children import Child
+from fsbench_web.studies import lifecycle
+
+logger = logging.getLogger("fsbench.serve")
+
+WEB_END_S = 8.0
+# A worker that ends in mid-run stops its container, unmounts and frees the LUN first.
+WORKER_END_S = 45.0
+
+
+class AddressInUse(Exception):
+    """The address cannot be listened on; the text says why and what to do."""
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """Listen on the address; port 0 takes a free one. Raises AddressInUse."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=512)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise AddressInUse(
+            f"{host}:{port} cannot be used: {reason}. "
+            f"Choose another port: make run PORT={port + 1 if port < 65535 else 8000}"
+        ) from None
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address to type into a browser."""
+    host, port = listening.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        host = socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Supervisor:
+    """Starts web and worker, tells when they answer, restarts them, ends them on a signal."""
+
+    def __init__(self, listening: socket.socket, *, with_worker: bool, say: Callable[[str], None]):
+        manage = str(settings.BASE_DIR / "manage.py")
+        descriptor = listening.fileno()
+        self.web = Child(
+            "web process",
+            [sys.executable, "-m", "fsbench_web.serve.web", str(descriptor)],
+            pass_fds=[descriptor],
+        )
+        self.children = [self.web]
+        if with_worker:
+            self.children.append(Child("worker", [sys.executable, manage, "worker"]))
+        self._port = listening.getsockname()[1]
+        self._say = say
+        self._stopping = False
+        self._parent = Path(f"/proc/{os.getppid()}/status")
+        self._parent_was_make = _is_make_that_catches_interrupts(self._parent)
+
+    def run(self, announcement: Sequence[str]) -> None:
+        """Return after SIGINT or SIGTERM, when both children have ended."""
+        previous = {
+            number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            for child in self.children:
+                child.start()
+            self._wait_for_health(give_up_after_s=60)
+            if not self._stopping:
+                for line in announcement:
+                    self._say(line)
+            self._keep_running()
+        finally:
+            self._end_children()
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+
+    def _told_to_stop(self) -> bool:
+        # An interrupt sent to `make` alone (not by a terminal's Ctrl-C, which reaches us too) makes
+        # it wait for us without a word. What we can see is that it no longer catches interrupts.
+        if self._parent_was_make and not _is_make_that_catches_interrupts(self._parent):
+            self._stopping = True
+        return self._stopping
+
+    def _pause(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._told_to_stop() and time.monotonic() < end:
+            time.sleep(0.1)
+
+    def _watch_children(self) -> None:
+        for child in self.children:
+            news = child.watch()
+            if news:
+                self._say(news)
+
+    def _wait_for_health(self, give_up_after_s: float) -> None:
+        deadline = time.monotonic() + give_up_after_s
+        healthy, answer = self._health()
+        while not healthy and not self._told_to_stop():
+            self._watch_children()
+            if time.monotonic() > deadline:
+                self._say(f"Not everything works after {give_up_after_s:.0f} s: {answer}")
+                return
+            self._pause(0.3)
+            healthy, answer = self._health()
+
+    def _health(self) -> tuple[bool, str]:
+        """Whether web, database, broker and worker answer, and else what is missing."""
+        # Asked from this machine, under a name that ALLOWED_HOSTS has.
+        host = next((h for h in settings.ALLOWED_HOSTS if h.strip("*.") == h), "localhost")
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self._port}/api/v1/health", headers={"Host": host}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=5) as response:  # noqa: S310
+                body = json.load(response)
+        except urllib.error.HTTPError as error:
+            return False, f"the health check says {error.code}: {error.read(500).decode()}"
+        except (OSError, ValueError) as error:
+            return False, f"the web process does not answer ({error})"
+        # Without a worker of our own the worker of another host may still be starting.
+        return body.get("status") == "ok" or len(self.children) == 1, str(body)
+
+    def _keep_running(self) -> None:
+        """Watch the children; end runs whose worker went silent."""
+        while not self._told_to_stop():
+            self._watch_children()
+            try:
+                close_old_connections()
+                lifecycle.reap_lost()
+            except DatabaseError as error:
+                logger.warning("the database does not answer: %s", error)
+            self._pause(min(settings.WORKER_HEARTBEAT_S, 5))
+
+    def _end_children(self) -> None:
+        started = [child for child in self.children if child.is_running]
+        if started:
+            self._say("Stopping ...")
+        for child in started:
+            child.ask_to_end()
+        for child in started:
+            within_s = WEB_END_S if child is self.web else WORKER_END_S
+            if not child.end(within_s):
+                self._say(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
+
+
+def _is_make_that_catches_interrupts(status: Path) -> bool:
+    """Read from /proc/PID/status: the name and the mask of caught signals (proc(5))."""
+    try:
+        fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
+        caught = int(fields["SigCgt"], 16)
+    except (OSError, ValueError, KeyError):
+        return False
+    return fields["Name"] in ("make", "gmake") and bool(caught >> (signal.SIGINT - 1) & 1)
