@@ -36,9 +36,9 @@ def _sentence(exception: Exception, fallback: str) -> str:
     if isinstance(exception, Resolver404) or not exception.args:
         return fallback
     message = exception.args[0]
-    if not isinstance(message, str) or message.startswith("No ") and " matches the" in message:
-        return fallback
-    return message
+    # get_object_or_404 says "No Run matches the given query."
+    from_django = " matches the given query" in str(message)
+    return message if isinstance(message, str) and not from_django else fallback
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

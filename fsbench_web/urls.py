@@ -2,6 +2,19 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from fsbench_web.api.main import urls as api_urls
+from fsbench_web.studies.views.home import home
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", home, name="home"),
+    path("", include("fsbench_web.studies.urls")),
+    path("", include("fsbench_web.catalog.urls")),
+    path("", include("fsbench_web.compare.urls")),
     path("account/", include("fsbench_web.accounts.urls")),
+    path("api/v1/", api_urls),
 ]
+
+handler400 = "fsbench_web.error_pages.bad_request"
+handler403 = "fsbench_web.error_pages.permission_denied"
+handler404 = "fsbench_web.error_pages.page_not_found"
+handler500 = "fsbench_web.error_pages.server_error"

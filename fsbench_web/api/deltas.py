@@ -1,0 +1,151 @@
+"""Delta tables: the rows of the comparison pages, as JSON and as CSV."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.studies import no_study
+from fsbench_web.compare import csv
+from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import delta_tables
+from fsbench_web.studies.models import Study
+
+router = Router()
+
+
+class Filters(Schema):
+    """Every filter may be repeated; one that is left out takes all. The same words as on the
+
+    comparison page, whose query string can be used here as it is.
+    """
+
+    study: list[str] = Field([], description="slugs of studies; none: all studies together")
+    by: str = Field("filesystem", description="what is ranked: filesystem or configuration")
+    test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
+    category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")
+    filesystem: list[str] = Field([], description="ext4, xfs, ...")
+    workload: list[str] = Field([], description="slugs of workloads")
+    hardware: list[str] = Field([], description="slugs of hardware profiles")
+
+
+class PublishedOut(Schema):
+    """What the paper printed beside the score. ``differs`` names what does not follow from its
+
+    own table by more than rounding (0.01 percentage points).
+    """
+
+    best: bool
+    delta1_percent: float | None
+    delta2_percent: float | None
+    differs: list[str]
+
+
+class DeltaRowOut(Schema):
+    """One contender. Deltas are percent, null where they would divide by zero; ``runs`` is null
+
+    where a publication does not say how many stand behind its figure.
+    """
+
+    contender: str
+    configuration: str | None
+    score: float
+    best: bool
+    delta1_percent: float | None
+    delta2_percent: float | None
+    runs: int | None
+    published: PublishedOut | None
+    flags: list[str]
+
+
+class DeltaTableOut(Schema):
+    """One test and category; rows worst first, ties all marked best."""
+
+    test: str
+    category: str
+    unit: str
+    lower_is_better: bool
+    rows: list[DeltaRowOut]
+
+
+class Deltas(Schema):
+    tables: list[DeltaTableOut]
+
+
+_ERRORS = {404: Error, 422: Error}
+
+
+@router.get("/deltas", response={200: Deltas, **_ERRORS}, summary="Delta tables", url_name="deltas")
+def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+    """Delta tables of the scores that match, recomputed and unrounded, next to what was printed.
+
+    `delta1_percent = (best - score) / best`, `delta2_percent = (score - best) / score`; of the
+    reciprocals where lower is better. A score leaves no run and no cell out.
+    """
+    return {"tables": [_table(table) for table in _tables(request)]}
+
+
+@router.get(
+    "/deltas.csv",
+    response={200: str, **_ERRORS},
+    summary="Delta tables as CSV",
+    url_name="deltas_csv",
+    openapi_extra={
+        "responses": {
+            200: {
+                "description": "text/csv",
+                "content": {"text/csv": {"schema": {"type": "string"}}},
+            }
+        }
+    },
+)
+def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
+    """The same rows, one line each. What is missing is an empty cell, `best` is true or false,
+
+    flags are joined by `;`, and printed deltas keep the digits of the paper.
+    """
+    return HttpResponse(
+        csv.write(_tables(request)),
+        content_type=csv.MEDIA_TYPE,
+        headers={"Content-Disposition": 'inline; filename="deltas.csv"'},
+    )
+
+
+def _tables(request: HttpRequest) -> list[DeltaTable]:
+    """The tables of the request's own query string, which the page would read the same way."""
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+        _refuse_unknown_studies(spec)
+        return delta_tables(spec)
+    except SpecError as error:
+        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+
+
+def _refuse_unknown_studies(spec: ComparisonSpec) -> None:
+    known = set(Study.objects.filter(slug__in=spec.studies).values_list("slug", flat=True))
+    for slug in spec.studies:
+        if slug not in known:
+            raise Http404(no_study(slug))
+
+
+def _table(table: DeltaTable) -> dict[str, Any]:
+    return {
+        "test": table.test,
+        "category": table.category,
+        "unit": table.unit,
+        "lower_is_better": table.lower_is_better,
+        "rows": [_row(row) for row in table.rows],
+    }
+
+
+def _row(row: DeltaRow) -> dict[str, Any]:
+    """The keys of the contract; where a score comes from is on the page and in the study."""
+    values = row.as_dict()
+    published = values["published"]
+    return {
+        **{name: values[name] for name in DeltaRowOut.model_fields},
+        "published": published and {name: published[name] for name in PublishedOut.model_fields},
+    }

@@ -1,0 +1,135 @@
+"""Whether every part answers: web, database, broker and a worker."""
+
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router, Schema, Status
+
+from fsbench_web.api.errors import Problem
+from fsbench_web.catalog.models import Worker
+from fsbench_web.celery import app
+
+logger = logging.getLogger("fsbench.health")
+
+PING_S = 1.5
+DEADLINE_S = 3.0
+CONNECT_S = 1.0
+_TRANSPORT_OPTIONS = {
+    # Seconds between two looks for an answer, of the transports that poll (the default is 1).
+    "polling_interval": 0.05,
+    # redis-py retries on its own, for longer than a health check may take.
+    "socket_connect_timeout": CONNECT_S,
+    "socket_timeout": PING_S + 0.5,
+    "retry_on_timeout": False,
+    "max_retries": 0,
+}
+
+router = Router()
+# Few threads, so that a broker which hangs cannot gather threads however often it is asked about.
+_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="health")
+
+
+class Health(Schema):
+    """ "ok" for each part that answers, else a sentence; ``workers`` are those that answered."""
+
+    status: str
+    web: str
+    database: str
+    broker: str
+    workers: list[str]
+
+
+class Unhealthy(Health):
+    """The same, with the errors of every other answer of the API."""
+
+    detail: str
+    errors: list[Problem]
+
+
+@dataclass(frozen=True)
+class _Broker:
+    state: str
+    workers: list[str]
+
+
+def _database() -> tuple[str, int]:
+    """ "ok" or what is wrong, and how many workers gave a sign of life lately."""
+    silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
+    try:
+        return "ok", Worker.objects.filter(seen_at__gte=timezone.now() - silent_after).count()
+    except DatabaseError:
+        logger.warning("the database does not answer", exc_info=True)
+        return (
+            "The database does not answer, or has no tables yet: see the web process's log, "
+            "DATABASE_URL and `manage.py migrate`."
+        ), 0
+
+
+def _ask_broker(expected: int) -> _Broker:
+    """Connect to the broker, then ping the workers until ``expected`` of them have answered."""
+    connection = app.connection_for_write(
+        connect_timeout=CONNECT_S, transport_options=_TRANSPORT_OPTIONS
+    )
+    with connection:
+        try:
+            connection.connect()
+            connection.default_channel  # noqa: B018  (virtual transports connect here)
+        except Exception:
+            logger.warning("the broker does not answer", exc_info=True)
+            return _Broker(
+                "The broker does not answer: see the web process's log and CELERY_BROKER_URL.", []
+            )
+        answers = app.control.ping(timeout=PING_S, limit=max(1, expected), connection=connection)
+    return _Broker("ok", sorted({name for answer in answers or [] for name in answer}))
+
+
+def _broker(expected: int) -> _Broker:
+    """``_ask_broker`` in a thread, given up after the deadline (a name server may hang, too)."""
+    asked: Future[_Broker] = _threads.submit(_ask_broker, expected)
+    try:
+        return asked.result(timeout=DEADLINE_S)
+    except FutureTimeout:
+        asked.cancel()
+        return _Broker(
+            f"The broker gave no answer within {DEADLINE_S:g} seconds: see CELERY_BROKER_URL.", []
+        )
+    except Exception:
+        logger.warning("the workers could not be asked", exc_info=True)
+        return _Broker("The broker broke off while the workers were asked: see the log.", [])
+
+
+@router.get(
+    "/health",
+    response={200: Health, 503: Unhealthy},
+    summary="Does every part answer?",
+    url_name="health",
+)
+def health(request: HttpRequest) -> Status[dict[str, Any]]:
+    """200 once web, database, broker and at least one worker answer; else 503 that says which
+
+    does not. Takes three seconds at most. `workers` are the Celery names of those that answered.
+    """
+    database, expected = _database()
+    broker = _broker(expected)
+    parts = {"web": "ok", "database": database, "broker": broker.state}
+    problems = [{"field": part, "message": state} for part, state in parts.items() if state != "ok"]
+    if broker.state == "ok" and not broker.workers:
+        sentence = "No worker answers: start one (`make run` starts web and worker)."
+        problems.append({"field": "workers", "message": sentence})
+    answer: dict[str, Any] = {
+        "status": "failing" if problems else "ok",
+        **parts,
+        "workers": broker.workers,
+    }
+    if not problems:
+        return Status(200, answer)
+    detail = " ".join(problem["message"] for problem in problems)
+    return Status(503, {**answer, "detail": detail, "errors": problems})

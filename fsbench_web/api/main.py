@@ -1,0 +1,98 @@
+"""/api/v1: its parts, how it reads and writes JSON, and its addresses."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, URLResolver
+from django.utils.datastructures import MultiValueDict
+from ninja import NinjaAPI
+from ninja.operation import Operation
+from ninja.parser import Parser
+from ninja.renderers import JSONRenderer
+
+from fsbench_web.api import errors, text
+from fsbench_web.api.deltas import router as deltas
+from fsbench_web.api.docs import DocsPage
+from fsbench_web.api.health import router as health
+from fsbench_web.api.imports import router as imports
+from fsbench_web.api.runs import router as runs
+from fsbench_web.api.studies import router as studies
+
+
+class _StrictJSON(JSONRenderer):
+    """Numbers as they are (shortest text that gives the same float), and never NaN."""
+
+    json_dumps_params = {"allow_nan": False, "ensure_ascii": False}
+
+
+class _API(NinjaAPI):
+    """Calls are named as their functions are: generated clients get ``client.get_study(...)``."""
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+
+class _StorableQuery(Parser):
+    """Refuses query and form values that no database could hold."""
+
+    def parse_querydict(
+        self, data: MultiValueDict[str, str], list_fields: list[str], request: HttpRequest
+    ) -> dict[str, Any]:
+        for name, values in data.lists():
+            if not all(isinstance(value, str) and text.is_storable(value) for value in values):
+                raise errors.Refused(422, [(name, f"{name} {text.UNSTORABLE}.")])
+        return super().parse_querydict(data, list_fields, request)
+
+
+api = _API(
+    title="fsbench",
+    version="1",
+    description=(
+        "File system benchmarks: studies, delta tables, imports and runs. Reading is open; "
+        "writing needs a token (account page, or `manage.py create_token USERNAME`). Sizes are "
+        "KB of 1024 bytes, rates KB/s, unless `unit` says otherwise; numbers are not rounded."
+    ),
+    urls_namespace="api",
+    docs=DocsPage(),
+    renderer=_StrictJSON(),
+    parser=_StorableQuery(),
+)
+errors.answer_in_one_shape(api)
+api.add_router("", health, tags=["health"])
+api.add_router("", studies, tags=["studies"])
+api.add_router("", deltas, tags=["deltas"])
+api.add_router("", imports, tags=["imports"])
+api.add_router("", runs, tags=["runs"])
+
+
+def _with_head_and_json_405(
+    view: Callable[..., HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """HEAD is answered as GET (the server drops the body), and 405 in the API's error body."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method == "HEAD":
+            request.method = "GET"
+        response = view(request, *args, **kwargs)
+        if response.status_code != 405:
+            return response
+        allowed = response["Allow"]
+        sentence = f"{request.path} answers {allowed}, not {request.method}."
+        return JsonResponse(errors.body([(None, sentence)]), status=405, headers={"Allow": allowed})
+
+    return wrapper
+
+
+def _addresses() -> tuple[list[URLPattern | URLResolver], str, str]:
+    patterns, app_name, namespace = api.urls
+    for pattern in patterns:
+        if isinstance(pattern, URLPattern):
+            pattern.callback = _with_head_and_json_405(pattern.callback)
+    return patterns, app_name, namespace
+
+
+urls = _addresses()

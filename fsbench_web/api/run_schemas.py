@@ -1,0 +1,158 @@
+"""What the API says and hears of runs."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
+
+from fsbench_web.api import text
+from fsbench_web.catalog.workloads import PRESETS
+from fsbench_web.studies.models import RunState
+
+LARGEST_ID = 2**63 - 1
+MOST_RUNS = 500
+MOST_LINES = 10_000
+
+
+class _Strict(Schema):
+    """Refuses keys that mean nothing: a misspelt option must not be left out in silence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ConfigurationIn(_Strict):
+    """One file system; options left out stay at their tool's defaults."""
+
+    filesystem: str = Field(examples=["ext4"])
+    options: dict[str, StrictInt | str] = Field({}, examples=[{"atime": "noatime"}])
+    scheduler: str = Field("", description="one of the LUN's schedulers", examples=["none"])
+
+
+class Order(_Strict):
+    """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
+
+    study: str = Field(description="slug of a study, or the title of one to be made")
+    lun: str = Field(description="the LUN's name")
+    worker: str = Field("", description="the LUN's worker, where several have one of that name")
+    configurations: list[ConfigurationIn] = Field(max_length=1000)
+    workload: str = Field(description=", ".join(PRESETS), examples=["iozone-small"])
+    parameters: dict[str, StrictBool | StrictInt] = Field(
+        {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
+    )
+    repeats: StrictInt = 2
+    confirm: str = Field("", description="the LUN's name once more: all data on it will be lost")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_storable(cls, value: Any) -> Any:
+        place = text.unstorable(value)
+        if place is not None:
+            raise ValueError(f"{place or 'a key'} {text.UNSTORABLE}")
+        return value
+
+
+class RunConfiguration(Schema):
+    label: str
+    filesystem: str
+    options: dict[str, str]
+    scheduler: str
+    external_journal: bool
+
+
+class RunSummary(Schema):
+    """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows."""
+
+    id: int
+    study: str
+    configuration: RunConfiguration
+    workload: str | None
+    lun: str | None
+    worker: str | None
+    repeat: int
+    origin: str
+    state: str
+    reason: str
+    phase: str
+    progress: float
+    remaining_s: float | None
+    cancel_requested: bool
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    links: dict[str, str]
+
+
+class ScoreOut(Schema):
+    """A score of all finished repeats of this run's configuration under its circumstances."""
+
+    test: str
+    category: str
+    value: float
+    unit: str
+    repeats: int | None
+    cells: int | None
+    cells_expected: int | None
+    flags: list[str]
+
+
+class StateChangeOut(Schema):
+    at: datetime
+    state: str
+    reason: str
+
+
+class RunOut(RunSummary):
+    """``commands`` as run; ``scores`` are empty until the run is done."""
+
+    kernel: str
+    distribution: str
+    commands: list[dict[str, Any]]
+    changes: list[StateChangeOut]
+    scores: list[ScoreOut]
+
+
+class RunsOut(Schema):
+    """A page of runs, newest first; ``total`` counts all that match."""
+
+    total: int
+    limit: int
+    offset: int
+    runs: list[RunSummary]
+
+
+class Ordered(Schema):
+    """The runs that were made, in the order in which they will be run."""
+
+    study: str
+    runs: list[RunSummary]
+
+
+class LogLineOut(Schema):
+    id: int
+    at: datetime
+    stream: str
+    text: str
+
+
+class LogOut(Schema):
+    """``after`` is what to ask for next; ``more`` says that further lines are there already."""
+
+    run: int
+    state: str
+    lines: list[LogLineOut]
+    after: int
+    more: bool
+
+
+class RunFilters(Schema):
+    study: str = Field("", description="slug of a study")
+    state: list[RunState] = Field([], description="may be repeated")
+    limit: int = Field(100, ge=1, le=MOST_RUNS)
+    offset: int = Field(0, ge=0, le=LARGEST_ID)
+
+
+class LogFilters(Schema):
+    after: int = Field(0, ge=0, le=LARGEST_ID, description="only lines with a larger id")
+    limit: int = Field(1000, ge=1, le=MOST_LINES)
+    format: Literal["json", "text"] = Field("json", description="text: all lines as plain text")

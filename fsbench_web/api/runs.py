@@ -1,0 +1,277 @@
+"""Runs: trigger one or a sweep, list, follow, cancel, read the log."""
+
+import hashlib
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.text import slugify
+from ninja import Header, Query, Router, Status
+
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.run_schemas import (
+    LogFilters,
+    LogOut,
+    Order,
+    Ordered,
+    RunFilters,
+    RunOut,
+    RunsOut,
+    RunSummary,
+    ScoreOut,
+)
+from fsbench_web.api.studies import study_or_404
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import LogLine, Run, RunState, Score, Study
+from fsbench_web.studies.submission import (
+    ConfigurationRequest,
+    RunRequest,
+    SubmissionRefused,
+    submit,
+)
+
+router = Router()
+
+
+@router.get(
+    "/runs",
+    response={200: RunsOut, 404: Error, 422: Error},
+    summary="Runs, newest first",
+    url_name="runs",
+)
+def list_runs(request: HttpRequest, filters: Query[RunFilters]) -> dict[str, Any]:
+    """All runs, or those of one study or in some states."""
+    runs = _runs()
+    if filters.study:
+        runs = runs.filter(series__study=study_or_404(filters.study))
+    if filters.state:
+        runs = runs.filter(state__in=filters.state)
+    page = runs.order_by("-id")[filters.offset : filters.offset + filters.limit]
+    return {
+        "total": runs.count(),
+        "limit": filters.limit,
+        "offset": filters.offset,
+        "runs": [_summary(run) for run in page],
+    }
+
+
+@router.post(
+    "/runs",
+    response={201: Ordered, 401: Error, 403: Error, 422: Error},
+    auth=WRITER,
+    summary="Trigger one run or a sweep",
+    url_name="order_runs",
+)
+def order_runs(
+    request: HttpRequest,
+    order: Order,
+    idempotency_key: Annotated[str, Header(alias="Idempotency-Key", max_length=200)] = "",
+) -> Status[dict[str, Any]]:
+    """Queues the runs. The LUN will be erased, so `confirm` must repeat its name.
+
+    All problems are told at once, and then nothing is queued. A call that is sent again with the
+    same `Idempotency-Key` makes nothing new and answers with the first call's runs.
+    """
+    user = user_of(request)
+    token = (
+        hashlib.sha256(f"{user.pk}\n{idempotency_key}".encode()).hexdigest()
+        if idempotency_key
+        else ""
+    )
+    try:
+        made = submit(_request(order), order.confirm, user, token)
+    except SubmissionRefused as refused:
+        problems: list[tuple[str | None, str]] = [
+            (_FIELDS.get(part, part), sentence)
+            for part, sentences in refused.by_part.items()
+            for sentence in sentences
+        ]
+        raise Refused(422, problems) from None
+    runs = list(_runs().filter(pk__in=[run.pk for run in made]).order_by("id"))
+    return Status(
+        201, {"study": runs[0].series.study.slug, "runs": [_summary(run) for run in runs]}
+    )
+
+
+@router.get(
+    "/runs/{int:run_id}",
+    response={200: RunOut, 404: Error},
+    summary="Follow a run",
+    url_name="run",
+)
+def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """A run's state, progress and commands; its scores once it is done."""
+    return _detail(_run_or_404(run_id))
+
+
+@router.post(
+    "/runs/{int:run_id}/cancel",
+    response={200: RunSummary, 401: Error, 403: Error, 404: Error, 409: Error},
+    auth=WRITER,
+    summary="Cancel a run",
+    url_name="cancel_run",
+)
+def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """A queued run is cancelled at once; an active one stops as soon as its worker has tidied up
+
+    (`cancel_requested` is true until then). A run that has ended keeps its state: 409.
+    """
+    run = _run_or_404(run_id)
+    state = lifecycle.cancel(run.pk, by=user_of(request).get_username())
+    run = _run_or_404(run_id)
+    if run.has_ended and state != RunState.CANCELLED:
+        raise Refused(409, [(None, f"Run {run.pk} has ended as {state}; it cannot be cancelled.")])
+    return _summary(run)
+
+
+@router.get(
+    "/runs/{int:run_id}/log",
+    response={200: LogOut, 404: Error, 422: Error},
+    summary="The log of a run",
+    url_name="run_log",
+)
+def get_log(
+    request: HttpRequest, run_id: int, filters: Query[LogFilters]
+) -> HttpResponse | dict[str, Any]:
+    """Lines with their time and stream (fsbench, stdout, stderr). To follow a run, ask again with
+
+    the answer's `after` until `state` is an end and `more` is false. `format=text`, or a client
+    that accepts `text/plain` rather than JSON, gets all lines after `after` as plain text.
+    """
+    run = _run_or_404(run_id)
+    lines = LogLine.objects.filter(run=run, pk__gt=filters.after).order_by("id")
+    if filters.format == "text" or _prefers_text(request):
+        text = "".join(f"{line.at.isoformat()} {line.stream} {line.text}\n" for line in lines)
+        return HttpResponse(text, content_type="text/plain; charset=utf-8")
+    page = list(lines[: filters.limit + 1])
+    shown = page[: filters.limit]
+    return {
+        "run": run.pk,
+        "state": run.state,
+        "lines": [
+            {"id": line.pk, "at": line.at, "stream": line.stream, "text": line.text}
+            for line in shown
+        ],
+        "after": shown[-1].pk if shown else filters.after,
+        "more": len(page) > len(shown),
+    }
+
+
+# Where the form's parts are called otherwise in JSON.
+_FIELDS = {"confirmation": "confirm", "schedulers": "configurations"}
+
+
+def _request(order: Order) -> RunRequest:
+    lun_id, problem = _lun(order.lun, order.worker)
+    slug = _existing_study(order.study)
+    return RunRequest(
+        lun_id=lun_id,
+        configurations=tuple(
+            ConfigurationRequest(wanted.filesystem, wanted.options, wanted.scheduler)
+            for wanted in order.configurations
+        ),
+        workload=order.workload,
+        parameters=order.parameters,
+        repeats=order.repeats,
+        study=slug,
+        new_study="" if slug else order.study,
+        unreadable={"lun": [problem]} if problem else {},
+    )
+
+
+def _existing_study(text: str) -> str:
+    """The slug of the study that is meant, or "" where one is to be made: as with imports."""
+    wanted = [text, slugify(text)]
+    found = set(Study.objects.filter(slug__in=wanted).values_list("slug", flat=True))
+    return next((slug for slug in wanted if slug in found), "")
+
+
+def _lun(name: str, worker: str) -> tuple[int | None, str]:
+    """The LUN's number, or a sentence that says why it is not clear which one is meant."""
+    luns = Lun.objects.select_related("worker").filter(name=name)
+    if worker:
+        luns = luns.filter(worker__name=worker)
+    found = list(luns.order_by("-is_listed", "worker__name"))
+    listed = [lun for lun in found if lun.is_listed]
+    if len(listed) > 1:
+        workers = ", ".join(lun.worker.name for lun in listed)
+        return None, f"{len(listed)} workers have a LUN {name}: add worker, one of {workers}."
+    if found:
+        return found[0].pk, ""
+    known = Lun.objects.filter(is_listed=True).values_list("name", flat=True).distinct()
+    names = ", ".join(known.order_by("name")[:20]) or "none yet: a worker announces them"
+    of = f" on the worker {worker}" if worker else ""
+    return None, f'There is no LUN "{name}"{of}; there is {names}.'
+
+
+def _runs() -> QuerySet[Run]:
+    return Run.objects.select_related(
+        "series__study", "series__configuration", "series__workload", "series__lun__worker"
+    )
+
+
+def _run_or_404(run_id: int) -> Run:
+    run = _runs().filter(pk=run_id).first()
+    if run is None:
+        raise Http404(f"There is no run {run_id}; /api/v1/runs lists them.")
+    return run
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    series = run.series
+    configuration, lun = series.configuration, series.lun
+    address = f"/api/v1/runs/{run.pk}"
+    return {
+        "id": run.pk,
+        "study": series.study.slug,
+        "configuration": {
+            "label": configuration.label,
+            "filesystem": configuration.filesystem,
+            "options": configuration.options,
+            "scheduler": configuration.scheduler,
+            "external_journal": configuration.external_journal,
+        },
+        "workload": series.workload.slug if series.workload else None,
+        "lun": lun.name if lun else None,
+        "worker": lun.worker.name if lun else None,
+        "repeat": run.repeat,
+        "origin": run.origin,
+        "state": run.state,
+        "reason": run.reason,
+        "phase": run.phase,
+        "progress": run.progress,
+        "remaining_s": run.remaining_s,
+        "cancel_requested": run.cancel_requested_at is not None,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "links": {
+            "self": address,
+            "log": f"{address}/log",
+            "cancel": f"{address}/cancel",
+            "study": f"/api/v1/studies/{series.study.slug}",
+            "page": f"/runs/{run.pk}/",
+        },
+    }
+
+
+def _detail(run: Run) -> dict[str, Any]:
+    scores = Score.objects.filter(series=run.series).order_by("id")
+    return {
+        **_summary(run),
+        "kernel": run.series.kernel,
+        "distribution": run.series.distribution,
+        "commands": run.commands,
+        "changes": [
+            {"at": change.at, "state": change.state, "reason": change.reason}
+            for change in run.changes.order_by("id")
+        ],
+        "scores": list(scores.values(*ScoreOut.model_fields)) if run.state == RunState.DONE else [],
+    }
+
+
+def _prefers_text(request: HttpRequest) -> bool:
+    preferred = request.get_preferred_type(["application/json", "text/plain"])
+    return preferred == "text/plain"
