@@ -71,8 +71,15 @@ class DeltaRow:
     hardware: str | None
     workload: str | None
     kernel: str | None
+    distribution: str | None
     origin: str
     run_ids: tuple[int, ...]
+
+    @property
+    def subline(self) -> str:
+        """What stands under the contender: the configuration, where the name does not say it."""
+        known = self.configuration or ""
+        return "" if known.lower() == self.contender.split("@")[0] else known
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the keys of the contract first, then where the score comes from."""
@@ -106,6 +113,24 @@ class DeltaTable:
     unit: str
     lower_is_better: bool
     rows: tuple[DeltaRow, ...]
+
+    @property
+    def has_prints(self) -> bool:
+        """Whether a paper printed something beside any row."""
+        return any(row.published is not None for row in self.rows)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether the number of repeats is known of any row."""
+        return any(row.runs is not None for row in self.rows)
+
+    @property
+    def has_flags(self) -> bool:
+        return any(row.flags for row in self.rows)
+
+    @property
+    def has_several_studies(self) -> bool:
+        return len({row.study for row in self.rows}) > 1
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: exactly the contract's keys."""

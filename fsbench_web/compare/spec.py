@@ -1,7 +1,8 @@
 """What a comparison shows: the whole state of the page is its query string."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -92,6 +93,11 @@ class ComparisonSpec:
         if self.by != "filesystem":
             pairs.append(("by", self.by))
         return urlencode(pairs)
+
+    def without(self, name: str) -> "ComparisonSpec":
+        """The same comparison with one filter taking all."""
+        nothing: dict[str, Any] = {name: ()}
+        return replace(self, **nothing)
 
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
         """Sentences about values of filters that exist nowhere; empty when all do.

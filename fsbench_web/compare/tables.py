@@ -16,6 +16,7 @@ from fsbench_web.studies.queries import ScoreChoices, ScoreRow, score_choices, s
 NOT_COMPARABLE = "not_comparable"
 MIXED_WORKLOADS = "mixed_workloads"
 MIXED_HARDWARE = "mixed_hardware"
+MIXED_SYSTEMS = "mixed_systems"
 
 TableKey = tuple[str, str, str]
 """(test, category, unit): values of different units are never ranked together."""
@@ -149,9 +150,10 @@ def _contenders(
 
 def _mixed(rows: Iterable[ScoreRow]) -> tuple[str, ...]:
     kept = list(rows)
-    asked: list[tuple[str, Callable[[ScoreRow], str | None]]] = [
+    asked: list[tuple[str, Callable[[ScoreRow], object]]] = [
         (MIXED_WORKLOADS, lambda row: row.workload),
         (MIXED_HARDWARE, lambda row: row.hardware),
+        (MIXED_SYSTEMS, lambda row: (row.kernel, row.distribution)),
     ]
     return tuple(flag for flag, of in asked if len({of(row) for row in kept}) > 1)
 
@@ -183,6 +185,7 @@ def _row(
         hardware=row.hardware_name,
         workload=row.workload_title,
         kernel=row.kernel or None,
+        distribution=row.distribution or None,
         origin=row.origin,
         run_ids=row.run_ids,
     )

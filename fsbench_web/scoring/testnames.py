@@ -1,5 +1,7 @@
 """Names of tests: IOzone's thirteen in their usual order, and how any test is written. Pure."""
 
+import re
+
 PAPER_TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
 """The six of the Unisys 2005 paper, in its order."""
 
@@ -20,3 +22,8 @@ def label(test: str) -> str:
 def place(test: str) -> tuple[int, str]:
     """Sort key: IOzone's order, then all others by name."""
     return (_ORDER.get(test, len(_ORDER)), test)
+
+
+def slug(test: str) -> str:
+    """The test's name as an element id: letters, digits and "-" alone."""
+    return re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-") or "test"

@@ -1,0 +1,124 @@
+"""Pin a comparison, read it back unchanged, and say what is newer."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import Comparison, comparison
+from fsbench_web.compare.wording import describe
+
+VERSION = 1
+
+
+class NothingToPin(ValueError):
+    """The comparison shows no number."""
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What a permalink shows. ``is_intact``: the numbers are those of the checksum."""
+
+    tables: list[DeltaTable]
+    run_ids: frozenset[int]
+    description: str
+    is_intact: bool
+
+    @property
+    def sorted_run_ids(self) -> list[int]:
+        return sorted(self.run_ids)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the live comparison has that the pinned one has not.
+
+    ``newer_runs`` counts runs that finished since, ``gone_runs`` runs deleted since, and
+    ``changed_rows`` rows of the tables that are new, gone or have another score. ``problem`` says
+    why there is no live comparison any more; the counts are then zero.
+    """
+
+    newer_runs: int = 0
+    gone_runs: int = 0
+    changed_rows: int = 0
+    problem: str = ""
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.newer_runs or self.gone_runs or self.changed_rows or self.problem)
+
+
+def pin(spec: ComparisonSpec, user: AbstractBaseUser) -> Permalink:
+    """Keep what ``spec`` shows now under a new key; the same view of one user keeps its key.
+
+    Raises SpecError, and NothingToPin when no score matches.
+    """
+    live = comparison(spec)
+    if not live.tables:
+        raise NothingToPin("No score matches this comparison: there is nothing to pin.")
+    snapshot = _snapshot(live)
+    digest = _digest(snapshot)
+    query = spec.to_query()
+    known = Permalink.objects.filter(sha256=digest, query=query, created_by=user.pk).first()
+    return known or Permalink.objects.create(
+        query=query, snapshot=snapshot, sha256=digest, created_by_id=user.pk
+    )
+
+
+def read(permalink: Permalink) -> Pinned:
+    """The numbers as they were when the permalink was made; the database is not asked."""
+    content: dict[str, Any] = json.loads(permalink.snapshot)
+    return Pinned(
+        tables=[DeltaTable.from_dict(table) for table in content["tables"]],
+        run_ids=frozenset(content["run_ids"]),
+        description=content["description"],
+        is_intact=_digest(permalink.snapshot) == permalink.sha256,
+    )
+
+
+def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
+    """Compare the pinned numbers with those of the same query now. Four queries."""
+    try:
+        live = comparison(ComparisonSpec.from_query(permalink.query))
+    except SpecError as error:
+        return Changes(problem=str(error))
+    before, now = _scores(pinned.tables), _scores(live.tables)
+    return Changes(
+        newer_runs=len(live.run_ids - pinned.run_ids),
+        gone_runs=len(pinned.run_ids - live.run_ids),
+        changed_rows=sum(
+            1 for key in before.keys() | now.keys() if before.get(key) != now.get(key)
+        ),
+    )
+
+
+def _scores(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], float]:
+    return {
+        (table.test, table.category, table.unit, row.contender): row.score
+        for table in tables
+        for row in table.rows
+    }
+
+
+def _snapshot(live: Comparison) -> str:
+    return json.dumps(
+        {
+            "version": VERSION,
+            "description": describe(live.spec, live.choices),
+            "tables": [table.as_dict() for table in live.tables],
+            "run_ids": sorted(live.run_ids),
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,58 @@
+"""Delta tables by test, with the figures that go with them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+import plotly.graph_objects as go
+
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.figures import bars
+from fsbench_web.scoring import categories, testnames
+
+
+@dataclass(frozen=True)
+class Section:
+    """All tables of one test."""
+
+    test: str
+    label: str
+    tables: list[DeltaTable]
+
+    @property
+    def slug(self) -> str:
+        """For element ids."""
+        return testnames.slug(self.test)
+
+
+def sections(tables: Iterable[DeltaTable]) -> list[Section]:
+    """The tables, which come in order, one section a test."""
+    return [
+        Section(test, testnames.label(test), list(group))
+        for test, group in groupby(tables, key=lambda table: table.test)
+    ]
+
+
+def charts(tables: Iterable[DeltaTable], test: str) -> dict[str, go.Figure]:
+    """A bar chart for each table of ``test``, best first, by what to call it."""
+    chosen = [table for table in tables if table.test == test]
+    units = {table.unit for table in chosen if table.category == chosen[0].category}
+    return {
+        categories.label(table.category) + (f", {table.unit}" if len(units) > 1 else ""): _chart(
+            table
+        )
+        for table in chosen
+    }
+
+
+def _chart(table: DeltaTable) -> go.Figure:
+    rows = table.rows[::-1]
+    return bars.best_case(
+        [row.contender for row in rows],
+        [row.score for row in rows],
+        table.unit,
+        f"{testnames.label(table.test)}, {categories.label(table.category).lower()}",
+        lower_is_better=table.lower_is_better,
+        best=[row.best for row in rows],
+        names=[row.filesystem for row in rows],
+    )

@@ -1,0 +1,245 @@
+"""The page of one study: its delta tables next to what a paper printed, its charts, its facts."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import plotly.graph_objects as go
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.tables import delta_tables
+from fsbench_web.figures import bars, stacked
+from fsbench_web.scoring import categories, testnames
+from fsbench_web.studies.models import END_STATES, RunState, Series, Study
+
+
+@dataclass(frozen=True)
+class Winner:
+    """One cell of the overview: who is best, and by how much percent faster than the next."""
+
+    anchor: str
+    names: tuple[str, ...]
+    margin_percent: float | None
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A printed delta that does not follow from the paper's own scores. Deltas in percent."""
+
+    anchor: str
+    table: str
+    contender: str
+    delta: int
+    printed: object
+    expected: float | None
+
+
+@dataclass(frozen=True)
+class TestGroup:
+    """All tables of one test, a chart for each category, and its line of the overview."""
+
+    __test__ = False  # not a test of pytest's
+
+    test: str
+    label: str
+    tables: list[tuple[str, str, DeltaTable]] = field(default_factory=list)
+    charts: dict[str, go.Figure] = field(default_factory=dict)
+    winners: dict[str, Winner] = field(default_factory=dict)
+    row: list[Winner | None] = field(default_factory=list)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether runs of the test fill a matrix of record and file sizes."""
+        return any(row.run_ids for _, _, table in self.tables for row in table.rows) and any(
+            table.category != categories.MEAN for _, _, table in self.tables
+        )
+
+
+@require_safe
+def study(request: HttpRequest, slug: str) -> HttpResponse:
+    """A study, published or measured. ``?by=`` says what its tables rank (compare.spec)."""
+    found = Study.objects.filter(slug=slug).select_related("hardware").first()
+    if found is None:
+        raise Http404(
+            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
+        )
+    by = request.GET.get("by", "")
+    tables = delta_tables(
+        ComparisonSpec(studies=(slug,), by=by if by in CONTENDERS else "filesystem")
+    )
+    has_prints = any(row.published for table in tables for row in table.rows)
+    if by not in CONTENDERS and found.is_published and not has_prints:
+        # A paper without a best-case rule of its own: every configuration it printed is a row.
+        by = "configuration"
+        tables = delta_tables(ComparisonSpec(studies=(slug,), by=by))
+    labels = _test_labels(found.sections)
+    groups = test_groups(tables, labels)
+    columns = _columns(tables)
+    for group in groups:
+        group.row.extend(group.winners.get(slug) for slug, _ in columns)
+    sections = [_with_figure(section, tables) for section in found.sections]
+    return render(
+        request,
+        "studies/study.html",
+        {
+            "study": found,
+            "by": by if by in CONTENDERS else "filesystem",
+            "groups": groups,
+            "categories": columns,
+            "has_prints": has_prints,
+            "printed_count": _printed_count(tables),
+            "disagreements": disagreements(groups),
+            "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
+            "combined": [section for section in sections if section["kind"] == "combined"],
+            "sections": [
+                section for section in sections if section["kind"] not in {"combined", "labels"}
+            ],
+            "series": [] if found.is_published else _series(found),
+        },
+    )
+
+
+def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list[TestGroup]:
+    """The tables by test, in the order of ``labels`` where it has the test, else as they come."""
+    places = {test: place for place, test in enumerate(labels)}
+    groups: dict[str, TestGroup] = {}
+    for table in tables:
+        label = labels.get(table.test) or testnames.label(table.test)
+        group = groups.setdefault(table.test, TestGroup(table.test, label))
+        category = categories.label(table.category)
+        anchor = f"{table.test}-{table.category}"
+        if any(shown == anchor for shown, _, _ in group.tables):
+            # The same test in another unit: ranked apart.
+            anchor, category = f"{anchor}-{len(group.tables)}", f"{category}, {table.unit}"
+        group.tables.append((anchor, category, table))
+        group.winners[table.category] = _winner(anchor, table)
+        group.charts[category] = _chart(
+            tuple(reversed([_shown_name(row) for row in table.rows])),
+            tuple(reversed([row.score for row in table.rows])),
+            tuple(reversed([row.best for row in table.rows])),
+            table.unit,
+            label if table.category == categories.MEAN else f"{label}: {category.lower()}",
+            table.lower_is_better,
+        )
+    return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
+
+
+def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
+    """Every printed delta that does not follow from its own table, in the order of the page."""
+    return [
+        Disagreement(anchor, f"{group.label}, {category}", row.contender, delta, printed, expected)
+        for group in groups
+        for anchor, category, table in group.tables
+        for row in table.rows
+        if row.published is not None
+        for delta, printed, expected in (
+            (1, row.published.delta1_percent, row.published.expected1),
+            (2, row.published.delta2_percent, row.published.expected2),
+        )
+        if f"delta{delta}_percent" in row.published.differs
+    ]
+
+
+def _winner(anchor: str, table: DeltaTable) -> Winner:
+    names = tuple(row.contender for row in table.rows if row.best)
+    # Worst first: the last row that is not best is the runner-up.
+    second = next((row for row in reversed(table.rows) if not row.best), None)
+    margin = None if second is None or len(names) > 1 else second.delta2_percent
+    return Winner(anchor, names, None if margin is None else -margin)
+
+
+def _shown_name(row: DeltaRow) -> str:
+    if row.configuration is None or row.configuration == row.contender:
+        return row.contender
+    return row.configuration if row.configuration.startswith(row.contender) else row.contender
+
+
+# Scores of a published study never change, and those of a measured one rarely: the same chart is
+# drawn again and again. The key is everything the chart is made of.
+@lru_cache(maxsize=1024)
+def _chart(
+    names: tuple[str, ...],
+    values: tuple[float, ...],
+    best: tuple[bool, ...],
+    unit: str,
+    title: str,
+    lower_is_better: bool,
+) -> go.Figure:
+    return bars.best_case(names, values, unit, title, lower_is_better, best)
+
+
+def _columns(tables: Iterable[DeltaTable]) -> list[tuple[str, str]]:
+    slugs = sorted({table.category for table in tables}, key=categories.place)
+    return [(slug, categories.label(slug)) for slug in slugs]
+
+
+def _printed_count(tables: Iterable[DeltaTable]) -> int:
+    return sum(
+        delta is not None
+        for table in tables
+        for row in table.rows
+        if row.published is not None
+        for delta in (row.published.delta1_percent, row.published.delta2_percent)
+    )
+
+
+def _test_labels(sections: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    return next((s["items"] for s in sections if s["kind"] == "labels"), {})
+
+
+def _with_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> dict[str, Any]:
+    """The section with the figure it asks for (studies.published has the vocabulary)."""
+    if section["kind"] == "chart":
+        rows = section["rows"]
+        figure = bars.stated(
+            [label for label, _, _ in rows],
+            [None if value is None else float(value) for _, value, _ in rows],
+            [bound == "more than" for _, _, bound in rows],
+            section["unit"],
+            section["title"],
+        )
+        return {**section, "figure": figure}
+    if section["kind"] == "combined":
+        return {**section, "figure": _combined(section, tables)}
+    return dict(section)
+
+
+def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Figure | None:
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
+    unit = ""
+    for table in tables:
+        if table.category == section["category"] and table.test in {"write", "read"}:
+            unit = table.unit
+            for row in table.rows:
+                scores[row.contender][table.test] = row.score
+    if not scores:
+        return None
+    names = sorted(scores)
+    return stacked.read_write(
+        names,
+        [scores[name].get("write") for name in names],
+        [scores[name].get("read") for name in names],
+        unit,
+        section["title"],
+    )
+
+
+def _series(found: Study) -> list[Series]:
+    return list(
+        found.series.select_related("configuration", "workload", "hardware", "lun__worker")
+        .annotate(
+            done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            failed_count=Count(
+                "runs", filter=Q(runs__state__in=[s for s in END_STATES if s != RunState.DONE])
+            ),
+            run_count=Count("runs"),
+        )
+        .order_by("configuration__filesystem", "configuration__label", "id")
+    )

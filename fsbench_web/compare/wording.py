@@ -1,0 +1,98 @@
+"""A comparison in English: what it shows, what its flags mean, how to see more of it."""
+
+from collections.abc import Iterable
+
+from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.scoring import categories, testnames
+from fsbench_web.studies.queries import ScoreChoices
+
+FLAGS: dict[str, tuple[str, str]] = {
+    "published_differs": (
+        "print differs",
+        "A delta or best mark that the paper printed does not follow from the paper's own table.",
+    ),
+    "unequal_repeats": (
+        "unequal repeats",
+        "Some cells were measured in some of the repeats only.",
+    ),
+    "partial": (
+        "partial",
+        "The score is made of fewer cells than the workload's full matrix has.",
+    ),
+    "mixed_workloads": (
+        "mixed workloads",
+        "The rows of this table come from different workloads; their scores are of different "
+        "matrices. Choose one workload to compare like with like.",
+    ),
+    "mixed_hardware": (
+        "mixed hardware",
+        "The rows of this table come from different hardware. Choose one hardware profile to "
+        "compare like with like.",
+    ),
+    "mixed_systems": (
+        "mixed systems",
+        "The rows of this table come from different kernels or distributions.",
+    ),
+    "not_comparable": (
+        "not ranked",
+        "Nobody said whether more or less of this unit is better, or a value is negative: "
+        "the rows are shown and not ranked.",
+    ),
+}
+_NAMED_AT_MOST = 4
+
+
+def flag_label(flag: str) -> str:
+    """A flag in two words; one this version does not know keeps its name."""
+    return FLAGS[flag][0] if flag in FLAGS else flag.replace("_", " ")
+
+
+def flag_meaning(flag: str) -> str:
+    """A flag as a sentence, empty where there is none."""
+    return FLAGS[flag][1] if flag in FLAGS else ""
+
+
+def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
+    """What the comparison shows, as one sentence."""
+    titles = dict(choices.studies)
+    hardware, workloads = dict(choices.hardware), dict(choices.workloads)
+    parts = [
+        CONTENDERS[spec.by],
+        _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
+        _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
+        _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+    ]
+    if spec.filesystems:
+        parts.append(_chosen("file system", "file systems", spec.filesystems))
+    if spec.workloads:
+        names = [workloads.get(slug, slug) for slug in spec.workloads]
+        parts.append(_chosen("workload", "workloads", names))
+    if spec.hardware:
+        names = [hardware.get(slug, slug) for slug in spec.hardware]
+        parts.append(_chosen("hardware", "hardware", names))
+    return "; ".join(parts) + "."
+
+
+def ways_out(spec: ComparisonSpec) -> list[tuple[str, str]]:
+    """For a comparison without a row: (what to leave out, the query without it)."""
+    ways = []
+    for name, words in (
+        ("filesystems", "the file systems"),
+        ("tests", "the tests"),
+        ("categories", "the categories"),
+        ("workloads", "the workloads"),
+        ("hardware", "the hardware"),
+        ("studies", "the studies"),
+    ):
+        if getattr(spec, name):
+            ways.append((words, spec.without(name).to_query()))
+    return ways
+
+
+def _chosen(one: str, many: str, names: Iterable[str]) -> str:
+    listed = list(names)
+    if not listed:
+        return f"all {many}"
+    if len(listed) > _NAMED_AT_MOST:
+        return f"{len(listed)} {many}"
+    return f"{one if len(listed) == 1 else many} {', '.join(listed)}"
