@@ -1,0 +1,431 @@
+"""Run the steps of a plan next to the disk and tell what happens, one JSON object a line.
+
+Stdlib only and one file: it is copied into the container image, and run as it is by the local
+executor. Input is one JSON object (runner.plan), from the file named as the only argument or, with
+none, from the first line of standard input; then the end of standard input means that the worker
+is gone, and counts as a cancellation. ``agent.py --probe`` reads a list of tool names instead and
+prints one ``environment`` message.
+
+Messages: ``phase`` {phase}, ``log`` {stream, text}, ``command`` {phase, argv, exit_code,
+duration_s}, ``output`` {name, part, is_last, text}, ``environment`` {kernel, distribution, tools,
+filesystems, facts}, ``mounted`` {filesystem, options, free_bytes}, ``error`` {reason} and, always
+last, ``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import platform
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
+CHUNK_CHARACTERS = 16 * 1024
+LOG_LINE_CHARACTERS = 2000
+LOG_LINES_PER_STEP = 20_000
+# After a request to stop: so long may a tool take to end by itself before it is killed.
+GRACE_S = 1.0
+# The words of ENOSPC in the C locale. IOzone prints them and exits with 74; other tools exit 0.
+NO_SPACE = "No space left on device"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class StepFailed(Exception):
+    """The run cannot go on; the text is a sentence for the person who started it."""
+
+
+class Cancelled(Exception):
+    """Somebody asked the run to stop, or the worker is gone."""
+
+
+class Listener:
+    """Whether to stop: by SIGTERM or SIGINT, or because the worker's end of stdin is closed."""
+
+    def __init__(self) -> None:
+        self.must_stop = False
+        self.watched: int | None = None
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._stop)
+
+    def _stop(self, *_: object) -> None:
+        self.must_stop = True
+
+    def check(self) -> bool:
+        if self.watched is not None and not self.must_stop:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self.watched, selectors.EVENT_READ)
+                if selector.select(0) and not os.read(self.watched, 4096):
+                    self.must_stop = True
+        return self.must_stop
+
+
+LISTENER: Listener | None = None
+
+
+def must_stop() -> bool:
+    return LISTENER is not None and LISTENER.check()
+
+
+def say(kind: str, **values: Any) -> None:
+    """Print one message. A reader that went away counts as a request to stop."""
+    try:
+        sys.stdout.write(json.dumps({"type": kind, "at": time.time(), **values}) + "\n")
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError):
+        if LISTENER is not None:
+            LISTENER.must_stop = True
+
+
+def log(text: str, stream: str = "fsbench") -> None:
+    say("log", stream=stream, text=text[:LOG_LINE_CHARACTERS])
+
+
+def _die_with_agent() -> None:
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Step:
+    """One command: its own session, a time limit, its output streamed and kept."""
+
+    def __init__(self, argv: list[str], timeout_s: float, quiet: bool = False) -> None:
+        self.argv = argv
+        self.timeout_s = timeout_s
+        self.quiet = quiet
+        self.kept: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self._unlogged = {"stdout": b"", "stderr": b""}
+        self._lines = 0
+        self.exit_code: int | None = None
+        self.stopped_by = ""
+        self.duration_s = 0.0
+
+    def text(self, stream: str) -> str:
+        return self.kept[stream].decode("utf-8", "replace")
+
+    def run(self, is_cleanup: bool = False) -> None:
+        """Run to the end. ``stopped_by`` says timeout, cancel or output when it was ended early."""
+        started = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                self.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={"PATH": PATH, "LC_ALL": "C", "HOME": "/"},
+                start_new_session=True,
+                preexec_fn=_die_with_agent,
+            )
+        except FileNotFoundError:
+            raise StepFailed(f"{self.argv[0]} is not installed where the run happens.") from None
+        except OSError as error:
+            raise StepFailed(f"{self.argv[0]} cannot be started: {error}.") from None
+        try:
+            self._follow(process, started + self.timeout_s, is_cleanup)
+        finally:
+            _kill_group(process, signal.SIGKILL)
+            self.exit_code = process.wait()
+            self.duration_s = time.monotonic() - started
+        for stream in ("stdout", "stderr"):
+            self._log(stream, b"", is_end=True)
+
+    def _follow(self, process: "subprocess.Popen[bytes]", deadline: float, cleanup: bool) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        kill_at: float | None = None
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ, "stdout")
+            selector.register(process.stderr, selectors.EVENT_READ, "stderr")
+            while selector.get_map():
+                for key, _ in selector.select(0.1):
+                    data = os.read(key.fd, 65536)
+                    if data:
+                        self._keep(key.data, data)
+                    else:
+                        selector.unregister(key.fileobj)
+                now = time.monotonic()
+                if kill_at is not None:
+                    if now >= kill_at:
+                        return
+                elif process.poll() is not None:
+                    # What the tool left behind in the background may hold its pipes open.
+                    kill_at = now + GRACE_S
+                elif self._reason_to_stop(now, deadline, cleanup):
+                    _kill_group(process, signal.SIGTERM)
+                    kill_at = now + GRACE_S
+
+    def _reason_to_stop(self, now: float, deadline: float, is_cleanup: bool) -> str:
+        if now >= deadline:
+            self.stopped_by = "timeout"
+        elif not is_cleanup and must_stop():
+            self.stopped_by = "cancel"
+        elif sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES:
+            self.stopped_by = "output"
+        return self.stopped_by
+
+    def _keep(self, stream: str, data: bytes) -> None:
+        self.kept[stream] += data
+        self._log(stream, data)
+
+    def _log(self, stream: str, data: bytes, is_end: bool = False) -> None:
+        if self.quiet:
+            return
+        *lines, rest = (self._unlogged[stream] + data).split(b"\n")
+        if is_end and rest:
+            lines, rest = [*lines, rest], b""
+        self._unlogged[stream] = rest
+        for line in lines:
+            self._lines += 1
+            if self._lines == LOG_LINES_PER_STEP:
+                log("Further lines are in the raw output only.")
+            if self._lines < LOG_LINES_PER_STEP:
+                log(line.decode("utf-8", "replace").rstrip("\r"), stream)
+
+
+def _kill_group(process: "subprocess.Popen[bytes]", number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def send_output(name: str, text: str) -> None:
+    """Send a tool's whole output in parts of bounded length."""
+    parts = [text[i : i + CHUNK_CHARACTERS] for i in range(0, len(text), CHUNK_CHARACTERS)] or [""]
+    for number, part in enumerate(parts):
+        say("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)
+
+
+def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
+    """Run one planned step. Raises StepFailed or Cancelled."""
+    if not is_cleanup:
+        if must_stop():
+            raise Cancelled
+        say("phase", phase=planned["phase"])
+    step = Step(list(planned["argv"]), float(planned["timeout_s"]))
+    log("$ " + " ".join(step.argv))
+    try:
+        step.run(is_cleanup)
+    finally:
+        say(
+            "command",
+            phase=planned["phase"],
+            argv=step.argv,
+            exit_code=step.exit_code,
+            duration_s=round(step.duration_s, 3),
+        )
+        if planned.get("save_output_as"):
+            send_output(planned["save_output_as"], step.text("stdout"))
+            if step.text("stderr"):
+                send_output(f"stderr of {planned['save_output_as']}", step.text("stderr"))
+    if step.stopped_by == "cancel":
+        raise Cancelled
+    reason = why_it_failed(step)
+    if reason and not planned.get("allow_failure"):
+        raise StepFailed(reason)
+    return step
+
+
+def why_it_failed(step: Step) -> str:
+    """A sentence, or nothing for a step that did what it should."""
+    tool = step.argv[0]
+    if step.stopped_by == "timeout":
+        return f"{tool} did not end within its time limit of {step.timeout_s:g} s and was stopped."
+    if step.stopped_by == "output":
+        return f"{tool} printed more than {OUTPUT_LIMIT_BYTES // 2**20} MiB and was stopped."
+    if NO_SPACE in step.text("stderr") or NO_SPACE in step.text("stdout"):
+        return (
+            f"The LUN is full: {tool} said “{NO_SPACE}”. "
+            "Choose a larger LUN or a workload with smaller files."
+        )
+    if step.exit_code == 0:
+        return ""
+    said = [line for line in step.text("stderr").splitlines() if line.strip()]
+    said = said or [line for line in step.text("stdout").splitlines() if line.strip()]
+    tail = f": {said[-1].strip()[:300]}" if said else ""
+    if step.exit_code is not None and step.exit_code < 0:
+        return f"{tool} was ended by signal {-step.exit_code}{tail}."
+    return f"{tool} ended with exit status {step.exit_code}{tail}."
+
+
+def mounts() -> list[tuple[str, str, str]]:
+    """(mount point, file system, options in effect) of everything mounted here, latest last."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
+        options = dict.fromkeys(fields[5].split(",") + kind[2].split(","))
+        found.append((point, kind[0], ",".join(options)))
+    return found
+
+
+def check_mounted(plan: dict[str, Any]) -> None:
+    """The right file system must be there: a tool's exit status alone is not trusted."""
+    point = plan["mount_point"]
+    here = [(kind, options) for where, kind, options in mounts() if where == point]
+    if not here or here[-1][0] != plan["filesystem"]:
+        found = here[-1][0] if here else "nothing"
+        raise StepFailed(f"{found} is mounted on {point} instead of {plan['filesystem']}.")
+    free = os.statvfs(point)
+    say(
+        "mounted",
+        filesystem=here[-1][0],
+        options=here[-1][1],
+        free_bytes=free.f_bavail * free.f_frsize,
+    )
+
+
+def check_space(folder: str, needed_bytes: int) -> None:
+    room = os.statvfs(folder)
+    free = room.f_bavail * room.f_frsize
+    if free < needed_bytes:
+        raise StepFailed(
+            f"The LUN is too small: its file system has {free / 2**20:.0f} MiB free, and the "
+            f"workload needs {needed_bytes / 2**20:.0f} MiB. Choose a larger LUN or smaller files."
+        )
+
+
+def clean_up(plan: dict[str, Any]) -> str:
+    """Undo the mount whatever happened. Returns why it could not be undone, or nothing."""
+    with contextlib.suppress(OSError):
+        # Without its file there is nothing to write back, and unmounting is quick.
+        if plan.get("benchmark_file") and not Path(plan["benchmark_file"]).is_symlink():
+            os.unlink(plan["benchmark_file"])  # noqa: PTH108 (plain os is what a container has)
+    point = plan.get("mount_point")
+    if not point or not plan.get("unmount"):
+        return ""
+    problem = ""
+    for attempt in range(10):
+        if not any(where == point for where, _, _ in mounts()):
+            return ""
+        if os.getpid() == 1:
+            # Alone in its process namespace: whatever else is left was started by a step.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+        time.sleep(0.1 * attempt)
+        try:
+            run_step(
+                {"phase": "unmount", "argv": plan["unmount"], "timeout_s": 600}, is_cleanup=True
+            )
+        except StepFailed as error:
+            problem = str(error)
+    return problem
+
+
+def run(plan: dict[str, Any]) -> int:
+    """Run the whole plan. Returns the exit status."""
+    status, reason = 0, ""
+    try:
+        say("environment", **environment(plan.get("tools", [])))
+        if plan.get("unmount"):
+            Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
+        for planned in plan["steps"]:
+            if planned["phase"] == "benchmark":
+                check_space(plan["mount_point"], plan["space_needed_bytes"])
+            run_step(planned)
+            if planned["phase"] == "mount":
+                check_mounted(plan)
+    except StepFailed as error:
+        status, reason = 1, str(error)
+    except Cancelled:
+        status, reason = 3, "The run was stopped."
+    except Exception as error:
+        status, reason = 1, f"The agent failed: {type(error).__name__}: {error}."
+    problem = clean_up(plan)
+    if problem:
+        status, reason = status or 1, f"{reason} The LUN is still mounted: {problem}".strip()
+    if reason:
+        say("error", reason=reason)
+    say("done", ok=status == 0)
+    return status
+
+
+def environment(tools: list[str]) -> dict[str, Any]:
+    """What the run happens on, as ``{section: [[label, value], ...]}`` and in single values."""
+    found = {tool: tool_version(tool) for tool in tools}
+    distribution = distribution_name()
+    memory = re.search(r"^MemTotal:\s+(\d+) kB", _read("/proc/meminfo"), re.M)
+    cpus = re.findall(r"^model name\s*:\s*(.+)$", _read("/proc/cpuinfo"), re.M)
+    return {
+        "kernel": platform.release(),
+        "distribution": distribution,
+        "tools": found,
+        "filesystems": [line.split()[-1] for line in _read("/proc/filesystems").splitlines()],
+        "facts": {
+            "Operating system": [
+                ["Distribution", distribution],
+                ["Kernel", platform.release()],
+                ["Kernel build", platform.version()],
+                ["Architecture", platform.machine()],
+            ],
+            "Machine": [
+                ["Processor", cpus[0] if cpus else platform.machine()],
+                ["Processors online", str(os.cpu_count())],
+                ["Memory", f"{int(memory[1]) / 2**20:.1f} GiB" if memory else "not known"],
+            ],
+            "Tools": [
+                [tool, entry["version"] or "version not told"]
+                for tool, entry in found.items()
+                if entry["path"]
+            ],
+        },
+    }
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def distribution_name() -> str:
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?', _read("/etc/os-release"), re.M)
+    return match[1] if match else "not known"
+
+
+def tool_version(tool: str) -> dict[str, str]:
+    """Path and version of a tool; both empty when it is not installed."""
+    path = shutil.which(tool, path=PATH)
+    if path is None:
+        return {"path": "", "version": ""}
+    # iozone knows -v only; everything of e2fsprogs, xfsprogs, btrfs-progs, util-linux knows -V.
+    step = Step([path, "-v" if tool == "iozone" else "-V"], timeout_s=10, quiet=True)
+    with contextlib.suppress(StepFailed):
+        step.run(is_cleanup=True)
+    match = re.search(r"\d+\.\d+(\.\d+)?", step.text("stdout") + step.text("stderr"))
+    return {"path": path, "version": match[0] if match else ""}
+
+
+def _first_line(stream: BinaryIO) -> bytes:
+    """Read byte by byte, so that nothing behind the line is swallowed by a buffer."""
+    line = bytearray()
+    while (byte := os.read(stream.fileno(), 1)) not in (b"", b"\n"):
+        line += byte
+    return bytes(line)
+
+
+def main(arguments: list[str]) -> int:
+    global LISTENER
+    LISTENER = Listener()
+    if arguments[:1] == ["--probe"]:
+        say("environment", **environment(arguments[1:]))
+        return 0
+    if arguments:
+        plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    else:
+        plan = json.loads(_first_line(sys.stdin.buffer))
+        LISTENER.watched = sys.stdin.fileno()
+    return run(plan)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,253 @@
+"""What the kernel knows of block devices: relatives, mounts, swap, holders, identity.
+
+Everything is asked by device number (major:minor), because names move between reboots. Sources:
+sysfs(5), proc_pid_mountinfo(5).
+"""
+
+import json
+import os
+import re
+import stat
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SYS_BLOCK = Path("/sys/dev/block")
+# A host tool that hangs must not hang the worker: every call has this limit.
+TOOL_TIMEOUT_S = 60
+
+
+class ToolError(Exception):
+    """A tool of the host is missing or failed; the text names it and what it said."""
+
+
+def run_tool(*argv: str, accepted: tuple[int, ...] = (0,)) -> str:
+    """Standard output of a tool of the host. Raises ToolError."""
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TOOL_TIMEOUT_S,
+            env={"PATH": path, "LC_ALL": "C"},
+            check=False,
+        )
+    except FileNotFoundError:
+        raise ToolError(f"{argv[0]} is not installed on this host.") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolError(f"{argv[0]} failed: {error}.") from None
+    if done.returncode not in accepted:
+        said = (done.stderr or done.stdout).strip()
+        raise ToolError(f"{' '.join(argv)} ended with exit status {done.returncode}: {said}")
+    return done.stdout
+
+
+def device_number(path: str | Path) -> int | None:
+    """The number of the block device at ``path`` (symlinks followed), None if there is none."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_rdev if stat.S_ISBLK(status.st_mode) else None
+
+
+def as_text(number: int) -> str:
+    return f"{os.major(number)}:{os.minor(number)}"
+
+
+def sys_folder(number: int) -> Path:
+    """The device's own folder in sysfs, with symlinks resolved."""
+    return (SYS_BLOCK / as_text(number)).resolve()
+
+
+def kernel_name(number: int) -> str:
+    return sys_folder(number).name
+
+
+def _number_in(folder: Path) -> int | None:
+    try:
+        major, _, minor = (folder / "dev").read_text().strip().partition(":")
+        return os.makedev(int(major), int(minor))
+    except (OSError, ValueError):
+        return None
+
+
+def whole_disk(number: int) -> int:
+    """The disk of a partition; the device itself when it is none."""
+    folder = sys_folder(number)
+    if (folder / "partition").exists():
+        return _number_in(folder.parent) or number
+    return number
+
+
+def partitions(number: int) -> set[int]:
+    folder = sys_folder(number)
+    found = {_number_in(child.parent) for child in folder.glob("*/partition")}
+    return {child for child in found if child is not None}
+
+
+def _links(number: int, kind: str) -> set[int]:
+    folder = sys_folder(number) / kind
+    found = {_number_in(child.resolve()) for child in folder.glob("*")}
+    return {child for child in found if child is not None}
+
+
+def ancestors(number: int) -> set[int]:
+    """What the device is made of: its disk, and the devices below a RAID, LVM or crypt layer."""
+    found: set[int] = set()
+    waiting = [number]
+    while waiting:
+        current = waiting.pop()
+        for below in ({whole_disk(current)} - {current}) | _links(current, "slaves"):
+            if below not in found:
+                found.add(below)
+                waiting.append(below)
+    return found - {number}
+
+
+def descendants(number: int) -> set[int]:
+    """What is made of the device: its partitions, and everything stacked on it or on them."""
+    found: set[int] = set()
+    waiting = [number]
+    while waiting:
+        current = waiting.pop()
+        for above in partitions(current) | _links(current, "holders"):
+            if above not in found:
+                found.add(above)
+                waiting.append(above)
+    return found - {number}
+
+
+def holders(number: int) -> list[str]:
+    """Names of what is stacked on the device or on one of its partitions."""
+    stacked = set(_links(number, "holders"))
+    for partition in partitions(number):
+        stacked |= _links(partition, "holders")
+    return sorted(kernel_name(one) for one in stacked)
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A mount in some mount namespace; ``numbers`` are the block devices it stands on."""
+
+    point: str
+    source: str
+    filesystem: str
+    numbers: frozenset[int]
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def parse_mountinfo(text: str) -> Iterator[Mount]:
+    """The mounts of a mountinfo file.
+
+    Btrfs shows an anonymous device number there, so the source path counts as well.
+    """
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, rest = before.split(), after.split()
+        if len(fields) < 5 or len(rest) < 2:
+            continue
+        major, _, minor = fields[2].partition(":")
+        numbers = {os.makedev(int(major), int(minor))}
+        source = _unescape(rest[1])
+        named = device_number(source) if source.startswith("/") else None
+        if named is not None:
+            numbers.add(named)
+        yield Mount(_unescape(fields[4]), source, rest[0], frozenset(numbers))
+
+
+def all_mounts() -> list[Mount]:
+    """The mounts of every mount namespace this process can see (as root: of all)."""
+    seen: set[str] = set()
+    mounts: list[Mount] = []
+    for process in [Path("/proc/self"), *Path("/proc").glob("[0-9]*")]:
+        try:
+            namespace = str((process / "ns" / "mnt").readlink())
+            if namespace in seen:
+                continue
+            mounts += parse_mountinfo((process / "mountinfo").read_text())
+            seen.add(namespace)
+        except OSError:
+            continue  # ended meanwhile, or not ours to see
+    return mounts
+
+
+def swap_numbers() -> set[int]:
+    lines = Path("/proc/swaps").read_text().splitlines()[1:]
+    found = {device_number(_unescape(line.split()[0])) for line in lines if line.split()}
+    return {number for number in found if number is not None}
+
+
+def root_disks() -> set[int]:
+    """The disks under ``/``, ``/boot``, ``/boot/efi``, ``/usr`` and ``/var``."""
+    found: set[int] = set()
+    for mount in parse_mountinfo(Path("/proc/self/mountinfo").read_text()):
+        if mount.point in ("/", "/boot", "/boot/efi", "/usr", "/var"):
+            for number in mount.numbers:
+                if os.major(number):
+                    found |= {number, *ancestors(number)}
+    return found
+
+
+def openers(number: int) -> list[str]:
+    """Processes, other than this one, that have the device open: "qemu (pid 4711)"."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        if process.name == str(os.getpid()):
+            continue
+        try:
+            for handle in (process / "fd").iterdir():
+                # The link's name is cheap; only /dev paths are worth a stat.
+                target = str(handle.readlink())
+                if target.startswith("/dev/") and device_number(handle) == number:
+                    found.append(f"{(process / 'comm').read_text().strip()} (pid {process.name})")
+                    break
+        except OSError:
+            continue
+    return found
+
+
+def size_bytes(number: int) -> int:
+    """The device's size; sysfs counts sectors of 512 bytes whatever the device's own are."""
+    return int((sys_folder(number) / "size").read_text()) * 512
+
+
+def is_read_only(number: int) -> bool:
+    return (sys_folder(number) / "ro").read_text().strip() == "1"
+
+
+def identity(number: int) -> dict[str, str]:
+    """serial, wwn, model and transport as far as the host can tell. Raises ToolError."""
+    columns = "SERIAL,WWN,MODEL,TRAN"
+    output = run_tool("lsblk", "--nodeps", "--json", "-o", columns, f"/dev/{kernel_name(number)}")
+    device = json.loads(output)["blockdevices"][0]
+    return {key: str(value).strip() for key, value in device.items() if value}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What libblkid recognises on a device: a file system, a partition table, a RAID label."""
+
+    type: str
+    label: str
+    uuid: str
+
+
+def signatures(path: str) -> list[Signature]:
+    """All signatures on the device. Raises ToolError."""
+    output = run_tool("wipefs", "--no-act", "--json", path)
+    found = json.loads(output)["signatures"] if output.strip() else []
+    return [
+        Signature(entry["type"] or "", entry.get("label") or "", entry.get("uuid") or "")
+        for entry in found
+    ]
+
+
+def queue_folder(number: int) -> Path:
+    return sys_folder(whole_disk(number)) / "queue"

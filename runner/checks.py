@@ -1,0 +1,214 @@
+"""May this LUN be erased now? The one place that answers, for every executor.
+
+Asked when LUNs are announced, by ``manage.py luns check``, and again right before a run erases.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fsbench_web.catalog.filesystems import OWN_LABEL
+from runner import blockdev, sparse
+from runner.blockdev import ToolError
+from runner.luns import LunEntry, LunFileError, read_luns
+
+
+@dataclass(frozen=True)
+class Check:
+    """One answer. ``message`` says what was found, or why not and what to do."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def problem(checks: list[Check]) -> str:
+    """The failed checks in one text; empty when the LUN may be used."""
+    return " ".join(check.message for check in checks if not check.ok)
+
+
+def verify(entry: LunEntry, lun_file: Path, device: str = "") -> list[Check]:
+    """All checks of a LUN. ``device`` is the block device it is used as (a sparse file's loop).
+
+    Nothing is changed. A check that cannot be made has failed.
+    """
+    checks = [_listed(entry, lun_file)]
+    if entry.is_directory:
+        return [*checks, *_directory_checks(entry)]
+    path = device or str(entry.path)
+    number = blockdev.device_number(path)
+    if number is None:
+        reason = "is not attached to a loop device" if entry.kind == "sparse-file" else "is missing"
+        checks.append(Check("device", False, f"{entry.path} {reason}, or is no block device."))
+        return checks
+    real = os.path.realpath(path)
+    checks.append(Check("device", True, f"{real} ({blockdev.as_text(number)})"))
+    for name, check in _device_checks(entry, number, real):
+        try:
+            checks.append(Check(name, *check()))
+        except (OSError, ToolError, ValueError, KeyError) as error:
+            checks.append(Check(name, False, f"The check “{name}” cannot be made: {error}"))
+    return checks
+
+
+def _device_checks(
+    entry: LunEntry, number: int, real: str
+) -> Iterator[tuple[str, Callable[[], tuple[bool, str]]]]:
+    family = {number, *blockdev.descendants(number)}
+    if entry.kind == "sparse-file":
+        yield "backing file", lambda: _backing(entry, real)
+    yield "identity", lambda: _identity(entry, number)
+    yield "root disk", lambda: _root_disk(number, family)
+    yield "mounts", lambda: _mounts(family)
+    yield "swap", lambda: _swap(family)
+    yield "holders", lambda: _holders(number)
+    yield "openers", lambda: _openers(number)
+    yield "exclusive", lambda: _exclusive(real)
+    yield "signature", lambda: _signature(entry, number, real)
+
+
+def _listed(entry: LunEntry, lun_file: Path) -> Check:
+    try:
+        listed = {one.name: one for one in read_luns(lun_file)}
+    except LunFileError as error:
+        return Check("listed", False, str(error))
+    if entry.name not in listed:
+        return Check("listed", False, f"{lun_file} lists no LUN “{entry.name}”.")
+    if listed[entry.name] != entry:
+        return Check(
+            "listed", False, f"{lun_file} was changed for “{entry.name}”: restart the worker."
+        )
+    return Check("listed", True, f"{lun_file} lists it")
+
+
+def _backing(entry: LunEntry, real: str) -> tuple[bool, str]:
+    names = [str(device["name"]) for device in sparse.attached(entry.path)]
+    if names != [real]:
+        return False, f"{entry.path} should be attached as {real} alone, not as {names}."
+    if not sparse.uses_direct_io(real):
+        return False, f"{real} works without direct I/O: memory would be measured."
+    return True, f"{real} stands on {entry.path}, with direct I/O"
+
+
+def _identity(entry: LunEntry, number: int) -> tuple[bool, str]:
+    size = blockdev.size_bytes(number)
+    if blockdev.is_read_only(number):
+        return False, "The device is read-only."
+    if size == 0:
+        return False, "The device has no size: it is not ready."
+    if entry.size_bytes is not None and size != entry.size_bytes:
+        return False, (
+            f"The device has {size} bytes ({size / 2**30:.2f} GiB), the list says "
+            f"{entry.size_bytes}: this may be another disk."
+        )
+    found = blockdev.identity(number) if entry.serial or entry.wwn else {}
+    for key, expected in (("serial", entry.serial), ("wwn", entry.wwn)):
+        if expected and found.get(key) != expected:
+            return False, (
+                f"Its {key} is “{found.get(key, 'not known')}”, the list says “{expected}”: "
+                "this may be another disk."
+            )
+    said = "size, serial and wwn as listed" if found else f"{size} bytes; no serial or wwn listed"
+    return True, said
+
+
+def _root_disk(number: int, family: set[int]) -> tuple[bool, str]:
+    system = blockdev.root_disks()
+    whole = blockdev.whole_disk(number)
+    if ({whole, *family, *blockdev.ancestors(number)}) & system:
+        return False, "It is on a disk that the operating system runs from."
+    return True, "not on the disks of the operating system"
+
+
+def _mounts(family: set[int]) -> tuple[bool, str]:
+    points = sorted({mount.point for mount in blockdev.all_mounts() if mount.numbers & family})
+    if points:
+        return False, f"It is mounted on {', '.join(points)}: unmount it first."
+    return True, "not mounted anywhere"
+
+
+def _swap(family: set[int]) -> tuple[bool, str]:
+    if blockdev.swap_numbers() & family:
+        return False, "It is in use as swap space: run swapoff first."
+    return True, "no swap space"
+
+
+def _holders(number: int) -> tuple[bool, str]:
+    names = blockdev.holders(number)
+    if names:
+        return False, f"It is part of {', '.join(names)} (RAID, LVM or encryption)."
+    return True, "no RAID, LVM or encryption on it"
+
+
+def _openers(number: int) -> tuple[bool, str]:
+    names = blockdev.openers(number)
+    if names:
+        return False, f"It is opened by {', '.join(names)}."
+    return True, "no process has it open"
+
+
+def _exclusive(real: str) -> tuple[bool, str]:
+    try:
+        os.close(os.open(real, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return False, "It is in use: the kernel refuses to open it exclusively."
+        return False, f"It cannot be opened for writing: {error.strerror}."
+    return True, "opened exclusively"
+
+
+def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
+    found = blockdev.signatures(real)
+    foreign = [one for one in found if one.label != OWN_LABEL]
+    parts = sorted(blockdev.kernel_name(one) for one in blockdev.partitions(number))
+    if not foreign and not parts:
+        return _unsigned(entry, found)
+    what = [
+        f"{one.type} “{one.label or one.uuid}”" if one.label or one.uuid else one.type
+        for one in foreign
+    ] + parts
+    if entry.overwrite:
+        return True, f"holds {', '.join(what)}; overwrite = true allows to erase it"
+    return False, (
+        f"It holds data that fsbench did not write ({', '.join(what)}). If it may be lost, "
+        f"write overwrite = true for “{entry.name}” in the list of LUNs, or wipe it with wipefs."
+    )
+
+
+def _unsigned(entry: LunEntry, found: list[blockdev.Signature]) -> tuple[bool, str]:
+    if found:
+        return True, f"{found[0].type} made by fsbench"
+    is_stranger = entry.kind == "sparse-file" and not sparse.is_free_to_erase(entry.path)
+    if is_stranger and not entry.overwrite:
+        return False, (
+            f"{entry.path} was not made by fsbench and holds data. If it may be lost, write "
+            f"overwrite = true for “{entry.name}” in the list of LUNs."
+        )
+    return True, "no file system, partition table or label on it"
+
+
+def _directory_checks(entry: LunEntry) -> list[Check]:
+    path = entry.path
+    if not path.is_dir():
+        return [Check("directory", False, f"{path} is no folder: make it, or correct the path.")]
+    if not os.access(path, os.W_OK | os.X_OK):
+        return [Check("directory", False, f"{path} cannot be written by this user.")]
+    filesystem = directory_filesystem(path)
+    return [
+        Check("directory", True, f"{path} can be written"),
+        Check("file system", bool(filesystem), filesystem or f"No mount is known for {path}."),
+    ]
+
+
+def directory_filesystem(path: Path) -> str:
+    """The file system a folder is on, as the kernel names it; empty when it cannot be told."""
+    number = path.stat().st_dev
+    real = path.resolve()
+    found = ""
+    for mount in blockdev.parse_mountinfo(Path("/proc/self/mountinfo").read_text()):
+        # Btrfs subvolumes have numbers of their own: the longest mount point decides there.
+        if number in mount.numbers or (real.is_relative_to(mount.point) and not found):
+            found = mount.filesystem
+    return found

@@ -1,0 +1,154 @@
+"""What every executor offers, and what it finds out about its place of work."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from runner.blockdev import ToolError, run_tool
+from runner.plan import RunPlan
+
+Message = Mapping[str, Any]
+OnMessage = Callable[[Message], None]
+# Asked several times a second while a plan runs; an executor stops within 5 seconds of a True.
+ShouldStop = Callable[[], bool]
+
+AGENT = Path(__file__).resolve().parent.parent / "agent" / "agent.py"
+TOOLS = ("iozone", "mount", "umount")
+PACKAGES = {"iozone": "iozone3"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which run this is and what it may use. ``device`` is the real path on the host."""
+
+    run_id: int
+    worker: str
+    lun: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the execution itself ended; what the agent said of it went to ``on_message``.
+
+    ``was_stopped``: because ``should_stop`` said so. ``reason`` is a sentence when the agent did
+    not live to say its own (killed, out of memory, not started).
+    """
+
+    exit_code: int | None
+    was_stopped: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What can be run here; see catalog.announce for the shape it is announced in."""
+
+    kernel: str = ""
+    distribution: str = ""
+    filesystems: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    is_usable: bool = True
+    reason: str = ""
+
+    def refusal(self, filesystem: str, makes_filesystem: bool, tool: str) -> str:
+        """Why a run cannot be carried out here, or nothing. Asked before anything is erased."""
+        if not self.is_usable:
+            return self.reason
+        ability = self.filesystems.get(filesystem, {})
+        if makes_filesystem and not ability.get("usable"):
+            return str(ability.get("reason") or f"{filesystem} cannot be made here.")
+        found = self.tools.get(tool, {})
+        if not found.get("usable"):
+            return str(found.get("reason") or f"{tool} is not installed here.")
+        return ""
+
+
+class Executor(Protocol):
+    """Carries out plans. ``name`` is docker, local or fake."""
+
+    name: str
+
+    def probe(self) -> Capabilities:
+        """Look at the place of work. Never raises: what is wrong is in the answer."""
+
+    def device_path(self, lun: str, device: str) -> str:
+        """The path by which the plan's commands will name the host's ``device``."""
+
+    def lun_problem(self, kind: str) -> str:
+        """Why LUNs of this kind cannot be used by this executor, or nothing."""
+
+    def run(
+        self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
+    ) -> Outcome:
+        """Carry out the plan; nothing of it is left when this returns or raises."""
+
+    def clean_up(self, worker: str) -> list[str]:
+        """Remove what earlier runs of this worker left behind; returns what was removed."""
+
+
+def filesystem_tools() -> list[str]:
+    return [spec.mkfs[0] for spec in FILESYSTEMS.values()]
+
+
+def load_modules(known: list[str]) -> None:
+    """Have the kernel load the file systems it has as modules; what it has not stays missing."""
+    for slug, spec in FILESYSTEMS.items():
+        if (spec.mount_type or slug) not in known:
+            try:
+                run_tool("modprobe", "--quiet", spec.mount_type or slug)
+            except ToolError:
+                continue
+
+
+def capabilities_from(
+    environment: Message, *, where: str, filesystem_reason: str = ""
+) -> Capabilities:
+    """Capabilities from the agent's ``environment`` message.
+
+    ``where`` ends sentences: "on this host", "in the image x". ``filesystem_reason`` says why none
+    can be made at all (not root).
+    """
+    known, found = environment["filesystems"], environment["tools"]
+    filesystems: dict[str, dict[str, Any]] = {}
+    for slug, spec in FILESYSTEMS.items():
+        tool = spec.mkfs[0]
+        if filesystem_reason:
+            reason = filesystem_reason
+        elif (spec.mount_type or slug) not in known:
+            reason = (
+                f"The kernel {environment['kernel']} of the worker cannot mount {spec.name}: "
+                "choose another file system, or install its kernel module and restart the worker."
+            )
+        elif not found.get(tool, {}).get("path"):
+            reason = f"{tool} is not installed {where}: install the package {spec.tool_package}."
+        else:
+            reason = ""
+        filesystems[slug] = {"usable": not reason, "reason": reason}
+    tools: dict[str, dict[str, Any]] = {}
+    for tool in ("iozone", *filesystem_tools()):
+        entry = dict(found.get(tool, {}))
+        package = PACKAGES.get(tool) or next(
+            spec.tool_package for spec in FILESYSTEMS.values() if spec.mkfs[0] == tool
+        )
+        usable = bool(entry.get("path"))
+        tools[tool] = {
+            "usable": usable,
+            "version": entry.get("version", ""),
+            "path": entry.get("path", ""),
+            "package": package,
+            "reason": "" if usable else _missing(tool, package, where),
+        }
+    return Capabilities(environment["kernel"], environment["distribution"], filesystems, tools)
+
+
+def _missing(tool: str, package: str, where: str) -> str:
+    if tool == "iozone":
+        return (
+            f"IOzone is not installed {where}. On Debian: add the component non-free to the apt "
+            f"sources and install the package {package}; or use Docker with the image that "
+            "runner/image/build makes. Then restart the worker."
+        )
+    return f"{tool} is not installed {where}: install the package {package}."

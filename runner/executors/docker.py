@@ -1,0 +1,246 @@
+"""Runs the agent in a container that has the leased LUN and nothing else of the host.
+
+No network, no folder of the host, no capability but SYS_ADMIN (mount), and by the device cgroup no
+other disk, not even through mknod. `--privileged` would open all of them, and fails where the
+daemon lacks a capability itself.
+"""
+
+import contextlib
+import io
+import json
+import tarfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import docker
+from docker.errors import APIError, DockerException, NotFound
+from docker.models.containers import Container
+from docker.types import LogConfig
+from requests.exceptions import RequestException
+
+from runner.executors.base import (
+    TOOLS,
+    Capabilities,
+    OnMessage,
+    Outcome,
+    ShouldStop,
+    Target,
+    capabilities_from,
+    filesystem_tools,
+    load_modules,
+)
+from runner.executors.stream import follow
+from runner.plan import RunPlan
+
+API_TIMEOUT_S = 30
+END_WAIT_S = 60
+SILENCE_S = 40 * 24 * 3600
+_ERRORS = (DockerException, RequestException)
+
+
+class DockerExecutor:
+    """``site`` tells this installation's containers from those of another one on the host."""
+
+    name = "docker"
+
+    def __init__(self, image: str, site: str, is_privileged: bool = False) -> None:
+        self.image = image
+        self.site = site
+        self.is_privileged = is_privileged
+        self._client: docker.DockerClient | None = None
+
+    @property
+    def client(self) -> docker.DockerClient:
+        if self._client is None:
+            self._client = docker.from_env(timeout=API_TIMEOUT_S)
+        return self._client
+
+    def missing(self) -> str:
+        """Why this executor cannot be used at all, or nothing."""
+        try:
+            self.client.ping()
+        except _ERRORS as error:
+            return f"No Docker daemon answers ({_short(error)}): start it, or set DOCKER_HOST."
+        try:
+            self.client.images.get(self.image)
+        except NotFound:
+            return (
+                f"The Docker daemon has no image {self.image}: run runner/image/build {self.image}"
+            )
+        except _ERRORS as error:
+            return f"The Docker daemon does not answer: {_short(error)}"
+        return ""
+
+    def probe(self) -> Capabilities:
+        reason = self.missing()
+        if reason:
+            return Capabilities(is_usable=False, reason=reason)
+        try:
+            message = self._environment()
+            load_modules(message["filesystems"])
+            message = self._environment()
+        except (*_ERRORS, ValueError, KeyError) as error:
+            return Capabilities(
+                is_usable=False, reason=f"The image {self.image} cannot be run: {_short(error)}"
+            )
+        return capabilities_from(message, where=f"in the image {self.image}")
+
+    def _environment(self) -> Any:
+        output = self.client.containers.run(
+            self.image,
+            command=["--probe", *TOOLS, *filesystem_tools()],
+            remove=True,
+            network_mode="none",
+            labels={"fsbench.site": self.site},
+        )
+        return json.loads(output.splitlines()[-1])
+
+    def device_path(self, lun: str, device: str) -> str:
+        return f"/dev/fsbench/{lun}"
+
+    def lun_problem(self, kind: str) -> str:
+        if kind == "directory":
+            return (
+                "A container gets no folder of the host: directory LUNs need "
+                "FSBENCH_EXECUTOR=local."
+            )
+        return ""
+
+    def run(
+        self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
+    ) -> Outcome:
+        container: Container | None = None
+        try:
+            self._remove({"fsbench.worker": target.worker, "fsbench.lun": target.lun})
+            container = self._create(plan, target)
+            return self._follow(container, on_message, should_stop)
+        except _ERRORS as error:
+            return Outcome(None, reason=f"Docker failed: {_short(error)}")
+        finally:
+            if container is not None:
+                _remove_container(container)
+
+    def _create(self, plan: RunPlan, target: Target) -> Container:
+        if self.is_privileged:
+            rights: dict[str, Any] = {"privileged": True}
+        else:
+            rights = {
+                "cap_drop": ["ALL"],
+                "cap_add": ["SYS_ADMIN"],
+                "security_opt": ["seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"],
+            }
+        container = self.client.containers.create(
+            self.image,
+            command=["/fsbench/plan.json"],
+            devices=[f"{target.device}:{plan.device}:rw"],
+            network_mode="none",
+            # What it prints goes to the run's log; nothing is to fill the daemon's disk.
+            log_config=LogConfig(type="none"),
+            labels={
+                "fsbench.site": self.site,
+                "fsbench.worker": target.worker,
+                "fsbench.run": str(target.run_id),
+                "fsbench.lun": target.lun,
+            },
+            **rights,
+        )
+        container.put_archive("/fsbench", _archive("plan.json", plan.to_json().encode()))
+        return container
+
+    def _follow(
+        self, container: Container, on_message: OnMessage, should_stop: ShouldStop
+    ) -> Outcome:
+        # Attached before it starts, so that not a line is missed. A benchmark may be silent for
+        # hours, so this connection has a time limit of its own.
+        client = docker.from_env(timeout=SILENCE_S)
+        try:
+            stream = client.api.attach(
+                str(container.id), stdout=True, stderr=True, stream=True, demux=True
+            )
+            container.start()
+            was_stopped = follow(
+                _chunks(stream),
+                on_message,
+                should_stop,
+                stop=lambda: _signal(container, "SIGTERM"),
+                kill=lambda: _signal(container, "SIGKILL"),
+            )
+            exit_code = self._exit_code(container)
+        finally:
+            client.close()
+        return Outcome(exit_code, was_stopped, self._reason(container, exit_code))
+
+    def _exit_code(self, container: Container) -> int | None:
+        """The stream has ended, so the agent has, unless the daemon went away."""
+        try:
+            return int(container.wait(timeout=END_WAIT_S)["StatusCode"])
+        except (*_ERRORS, KeyError):
+            return None
+
+    def _reason(self, container: Container, exit_code: int | None) -> str:
+        if exit_code in (0, 1, 3):
+            return ""
+        try:
+            container.reload()
+        except _ERRORS as error:
+            return f"The container is gone, or its daemon: {_short(error)}"
+        if container.attrs["State"].get("OOMKilled"):
+            return "The container was killed because the host ran out of memory."
+        said = container.attrs["State"].get("Error")
+        if exit_code is not None and exit_code > 128:
+            return f"The container was killed from outside (signal {exit_code - 128})."
+        return f"The container ended with exit status {exit_code}{': ' + said if said else ''}."
+
+    def clean_up(self, worker: str) -> list[str]:
+        return self._remove({"fsbench.worker": worker})
+
+    def _remove(self, labels: dict[str, str]) -> list[str]:
+        wanted = [f"{key}={value}" for key, value in {"fsbench.site": self.site, **labels}.items()]
+        left = self.client.containers.list(all=True, filters={"label": wanted})
+        for container in left:
+            _remove_container(container)
+        return [f"container {container.name}" for container in left]
+
+
+def _short(error: Exception) -> str:
+    text = str(getattr(error, "explanation", None) or error)
+    return text.splitlines()[0][:300] if text else type(error).__name__
+
+
+def _archive(name: str, content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        entry = tarfile.TarInfo(name)
+        entry.size, entry.mode, entry.mtime = len(content), 0o444, int(time.time())
+        archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def _signal(container: Container, name: str) -> None:
+    # It may have ended by itself in this moment; removing it follows in any case.
+    with contextlib.suppress(*_ERRORS):
+        container.kill(signal=name)
+
+
+def _remove_container(container: Container) -> None:
+    for _ in range(3):
+        try:
+            container.remove(force=True, v=True)
+        except NotFound:
+            return
+        except APIError as error:
+            # 409: its removal is under way already.
+            if error.status_code != 409:
+                raise
+            time.sleep(0.5)
+        else:
+            return
+
+
+def _chunks(stream: Any) -> Iterator[tuple[str, bytes]]:
+    for stdout, stderr in stream:
+        if stdout:
+            yield "stdout", stdout
+        if stderr:
+            yield "stderr", stderr

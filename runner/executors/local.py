@@ -1,0 +1,161 @@
+"""Runs the agent as a process of this host.
+
+As root in its own mount and process namespaces: its mounts are seen by nobody else, and all of it,
+mounts included, is gone with its first process (unshare(1), --kill-child). Without root only
+directory LUNs can be used.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import IO
+
+from runner.blockdev import ToolError, run_tool
+from runner.executors.base import (
+    AGENT,
+    TOOLS,
+    Capabilities,
+    Message,
+    OnMessage,
+    Outcome,
+    ShouldStop,
+    Target,
+    capabilities_from,
+    filesystem_tools,
+    load_modules,
+)
+from runner.executors.stream import follow
+from runner.plan import RunPlan
+
+_PYTHON = (sys.executable, "-I", str(AGENT))
+# setpriv: the kernel ends unshare when the worker dies, however it dies.
+_ISOLATED = (
+    *("setpriv", "--pdeathsig", "KILL"),
+    *("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"),
+)
+END_WAIT_S = 60
+
+
+class LocalExecutor:
+    """See the module."""
+
+    name = "local"
+
+    def __init__(self) -> None:
+        self.is_root = os.geteuid() == 0
+
+    def probe(self) -> Capabilities:
+        try:
+            message = self._environment()
+            if self.is_root:
+                load_modules(message["filesystems"])
+                message = self._environment()
+        except (ToolError, ValueError, KeyError) as error:
+            return Capabilities(is_usable=False, reason=f"The agent cannot be started: {error}")
+        return capabilities_from(
+            message,
+            where="on the worker's host",
+            filesystem_reason=self._filesystem_reason(),
+        )
+
+    def _filesystem_reason(self) -> str:
+        if not self.is_root:
+            return (
+                "The worker does not run as root and cannot make file systems: use a directory "
+                "LUN, or start the worker as root."
+            )
+        for tool in ("unshare", "setpriv"):
+            try:
+                run_tool(tool, "--version")
+            except ToolError as error:
+                return f"{error} Install the package util-linux."
+        return ""
+
+    def _environment(self) -> Message:
+        output = run_tool(*_PYTHON, "--probe", *TOOLS, *filesystem_tools())
+        message: Message = json.loads(output.splitlines()[-1])
+        return message
+
+    def device_path(self, lun: str, device: str) -> str:
+        return device
+
+    def lun_problem(self, kind: str) -> str:
+        if kind != "directory" and not self.is_root:
+            return "The worker does not run as root, and can use directory LUNs only."
+        return ""
+
+    def run(
+        self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
+    ) -> Outcome:
+        isolated = _ISOLATED if plan.makes_filesystem else ()
+        process = subprocess.Popen(
+            [*isolated, *_PYTHON],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        stdin = process.stdin
+
+        def stop() -> None:
+            # unshare does not pass signals on; the end of its standard input tells the agent.
+            with contextlib.suppress(OSError):
+                stdin.close()
+
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                stdin.write(plan.to_json().encode() + b"\n")
+                stdin.flush()
+            was_stopped = follow(
+                _chunks(process), on_message, should_stop, stop=stop, kill=process.kill
+            )
+            try:
+                exit_code = process.wait(END_WAIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                exit_code = process.wait()
+        finally:
+            stop()
+            process.kill()
+            process.wait()
+        reason = "" if exit_code in (0, 1, 3) else _unexpected(exit_code)
+        return Outcome(exit_code, was_stopped, reason)
+
+    def clean_up(self, worker: str) -> list[str]:
+        """Nothing to do: the kernel removed processes and mounts with the worker."""
+        return []
+
+
+def _unexpected(exit_code: int) -> str:
+    if exit_code < 0 or exit_code > 128:
+        number = -exit_code if exit_code < 0 else exit_code - 128
+        return f"The agent was killed from outside (signal {number})."
+    return f"The agent ended with exit status {exit_code}."
+
+
+def _chunks(process: "subprocess.Popen[bytes]") -> Iterator[tuple[str, bytes]]:
+    """What the process prints, as it comes, until both its streams are closed."""
+    chunks: queue.Queue[tuple[str, bytes]] = queue.Queue(100)
+
+    def read(name: str, stream: IO[bytes]) -> None:
+        while data := os.read(stream.fileno(), 65536):
+            chunks.put((name, data))
+        chunks.put((name, b""))
+
+    for name, stream in (("stdout", process.stdout), ("stderr", process.stderr)):
+        assert stream is not None
+        threading.Thread(target=read, args=(name, stream), daemon=True).start()
+    still_open = 2
+    while still_open:
+        name, data = chunks.get()
+        if data:
+            yield name, data
+        else:
+            still_open -= 1

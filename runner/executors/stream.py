@@ -1,0 +1,105 @@
+"""Follow an agent: bytes in, messages out, and an eye on whether to stop."""
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from runner.executors.base import Message, OnMessage, ShouldStop
+
+# The agent ends its tool and unmounts within this time, or is killed: together with the time to
+# notice (one second) a cancelled run has stopped after 5 seconds.
+STOP_GRACE_S = 3.0
+# Bounds the memory when the database is slow; then the agent's pipe fills, and it waits.
+QUEUE_LENGTH = 1000
+
+
+@dataclass
+class LineReader:
+    """Puts chunks of bytes together to lines, and lines to messages."""
+
+    _rests: dict[str, bytes] = field(default_factory=dict)
+
+    def feed(self, stream: str, data: bytes) -> list[Message]:
+        *lines, rest = (self._rests.get(stream, b"") + data).split(b"\n")
+        self._rests[stream] = rest
+        return [message_of(stream, line) for line in lines if line.strip()]
+
+    def end(self) -> list[Message]:
+        rests, self._rests = self._rests, {}
+        return [message_of(stream, rest) for stream, rest in rests.items() if rest.strip()]
+
+
+def message_of(stream: str, line: bytes) -> Message:
+    """The message on a line; anything else (a traceback, a half line) is a line of the log."""
+    text = line.decode("utf-8", "replace")
+    if stream == "stdout":
+        try:
+            message = json.loads(text)
+        except ValueError:
+            message = None
+        if isinstance(message, dict) and isinstance(message.get("type"), str):
+            return message
+    return {"type": "log", "at": time.time(), "stream": "stderr", "text": text[:2000]}
+
+
+def follow(
+    chunks: Iterable[tuple[str, bytes]],
+    on_message: OnMessage,
+    should_stop: ShouldStop,
+    *,
+    stop: Callable[[], None],
+    kill: Callable[[], None],
+) -> bool:
+    """Hand on all messages until the stream ends. True when ``should_stop`` ended it.
+
+    ``stop`` asks the agent to end, ``kill`` makes it. An exception (a lost lease) kills it too.
+    """
+    received: queue.Queue[tuple[str, bytes] | None] = queue.Queue(QUEUE_LENGTH)
+    abandoned = threading.Event()
+
+    def put(item: tuple[str, bytes] | None) -> None:
+        while not abandoned.is_set():
+            try:
+                received.put(item, timeout=0.5)
+            except queue.Full:
+                continue
+            return
+
+    def read() -> None:
+        try:
+            for chunk in chunks:
+                put(chunk)
+        except OSError as error:
+            put(("stderr", f"the agent's output broke off: {error}\n".encode()))
+        finally:
+            put(None)
+
+    threading.Thread(target=read, daemon=True, name="agent-output").start()
+    reader, kill_at, was_stopped = LineReader(), float("inf"), False
+    try:
+        while True:
+            try:
+                item = received.get(timeout=0.2)
+            except queue.Empty:
+                item = ("stdout", b"")
+            if item is None:
+                break
+            for message in reader.feed(*item):
+                on_message(message)
+            if not was_stopped and should_stop():
+                was_stopped, kill_at = True, time.monotonic() + STOP_GRACE_S
+                stop()
+            if time.monotonic() >= kill_at:
+                kill()
+                kill_at = float("inf")
+        for message in reader.end():
+            on_message(message)
+    except BaseException:
+        kill()
+        raise
+    finally:
+        abandoned.set()
+    return was_stopped

@@ -1,0 +1,158 @@
+"""The host's allow-list: the TOML file that says which LUNs may be erased.
+
+Only the person who owns the disks writes it (docs/operating.md). Whatever the database says, a LUN
+that is not in this file is never touched. The file is read again before every run.
+"""
+
+import os
+import re
+import stat
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+KINDS = ("device", "sparse-file", "directory")
+ROLES = ("data", "journal")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(MiB|GiB|TiB)")
+_UNIT_BYTES = {"MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_KEYS = ("name", "kind", "path", "size", "role", "serial", "wwn", "controller", "overwrite")
+_SECTOR = 512
+
+
+class LunFileError(Exception):
+    """The allow-list cannot be used; the text names the file, the entry and the reason."""
+
+
+@dataclass(frozen=True)
+class LunEntry:
+    """One ``[[lun]]``. ``size_bytes``: made so large (sparse-file) or expected so (device)."""
+
+    name: str
+    kind: str
+    path: Path
+    role: str = "data"
+    size_bytes: int | None = None
+    serial: str = ""
+    wwn: str = ""
+    controller: str = ""
+    overwrite: bool = False
+
+    @property
+    def is_directory(self) -> bool:
+        return self.kind == "directory"
+
+
+def read_luns(path: Path, must_exist: bool = True) -> list[LunEntry]:
+    """The LUNs of the allow-list. Raises LunFileError; one bad entry refuses the whole file."""
+    try:
+        with path.open("rb") as file:
+            _check_owner(path, os.fstat(file.fileno()))
+            document = tomllib.load(file)
+    except FileNotFoundError:
+        if not must_exist:
+            return []
+        raise LunFileError(f"{path}: there is no such file. See docs/operating.md.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LunFileError(f"{path}: {error}") from None
+    unknown = sorted(set(document) - {"lun"})
+    if unknown:
+        raise LunFileError(f"{path}: unknown key {', '.join(unknown)}; only [[lun]] is known.")
+    items = document.get("lun", [])
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise LunFileError(f"{path}: lun must be written as [[lun]], with two brackets.")
+    entries = [_entry(path, number, item) for number, item in enumerate(items, start=1)]
+    _check_unique(path, entries)
+    return entries
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    """Whoever can write the file can have disks erased: with root's rights that must be root."""
+    if not stat.S_ISREG(status.st_mode):
+        raise LunFileError(f"{path}: this is not a file.")
+    if os.geteuid() != 0:
+        return
+    if status.st_uid != 0 or status.st_mode & 0o022:
+        raise LunFileError(
+            f"{path}: others than root may write this file, and could have any disk erased. "
+            f"Run: chown root {path} && chmod go-w {path}"
+        )
+
+
+def _entry(file: Path, number: int, item: dict[str, Any]) -> LunEntry:
+    name = item.get("name")
+    where = f'{file}: [[lun]] number {number} ("{name}")' if name else f"{file}: [[lun]] {number}"
+
+    def refuse(reason: str) -> LunFileError:
+        return LunFileError(f"{where}: {reason}")
+
+    unknown = sorted(set(item) - set(_KEYS))
+    if unknown:
+        raise refuse(f"unknown key {', '.join(unknown)}; known are {', '.join(_KEYS)}.")
+    overwrite = item.get("overwrite", False)
+    if not isinstance(overwrite, bool):
+        raise refuse("overwrite must be true or false, without quotes.")
+    texts = {key: item.get(key, "") for key in _KEYS if key != "overwrite"}
+    for key, value in texts.items():
+        if not isinstance(value, str):
+            raise refuse(f"{key} must be a text in quotes.")
+    if not _NAME.fullmatch(texts["name"]):
+        raise refuse("name must be 1 to 60 lower-case letters, digits and hyphens.")
+    if texts["kind"] not in KINDS:
+        raise refuse(f"kind must be one of {', '.join(KINDS)}.")
+    role = texts["role"] or "data"
+    if role not in ROLES:
+        raise refuse(f"role must be one of {', '.join(ROLES)}.")
+    path = Path(texts["path"])
+    if not path.is_absolute() or ".." in path.parts or "\x00" in texts["path"]:
+        raise refuse("path must be absolute and without “..”.")
+    entry = LunEntry(
+        name=texts["name"],
+        kind=texts["kind"],
+        path=path,
+        role=role,
+        size_bytes=_size(texts["size"], refuse) if texts["size"] else None,
+        serial=texts["serial"],
+        wwn=texts["wwn"],
+        controller=texts["controller"],
+        overwrite=overwrite,
+    )
+    _check_kind(entry, refuse)
+    return entry
+
+
+def _size(text: str, refuse: Any) -> int:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise refuse(f'size is "{text}"; it must be a number and MiB, GiB or TiB, like "2 GiB".')
+    size = int(float(match[1]) * _UNIT_BYTES[match[2]])
+    if size <= 0 or size % _SECTOR:
+        raise refuse(f"size is {size} bytes; it must be a multiple of {_SECTOR} and not 0.")
+    return size
+
+
+def _check_kind(entry: LunEntry, refuse: Any) -> None:
+    if entry.kind == "sparse-file" and entry.size_bytes is None:
+        raise refuse('a sparse-file needs a size, like size = "2 GiB".')
+    if entry.kind == "sparse-file" and entry.path.is_relative_to("/dev"):
+        raise refuse('path is in /dev: write kind = "device" for a device.')
+    if entry.kind == "device" and not entry.path.is_relative_to("/dev"):
+        raise refuse("path of a device must be in /dev, best in /dev/disk/by-id.")
+    if entry.kind != "device" and (entry.serial or entry.wwn):
+        raise refuse("only a device has a serial or a wwn.")
+    if entry.is_directory and (entry.size_bytes or entry.overwrite or entry.role == "journal"):
+        raise refuse("a directory has no size, no overwrite and cannot hold a journal.")
+
+
+def _check_unique(file: Path, entries: list[LunEntry]) -> None:
+    names: set[str] = set()
+    places: dict[str, str] = {}
+    for entry in entries:
+        if entry.name in names:
+            raise LunFileError(f'{file}: two LUNs are named "{entry.name}".')
+        names.add(entry.name)
+        place = os.path.realpath(entry.path)
+        if place in places:
+            raise LunFileError(f'{file}: "{places[place]}" and "{entry.name}" are both {place}.')
+        places[place] = entry.name

@@ -1,0 +1,108 @@
+"""One run as a list of steps, as data. Pure: no Django, nothing of the host is touched here.
+
+The commands are those that the preview page shows (catalog.commands).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from fsbench_web.catalog.commands import BENCHMARK_FILE, run_commands
+from fsbench_web.catalog.filesystems import filesystem as filesystem_named
+from fsbench_web.catalog.workloads import MOUNT_POINT, TESTS, matrix_of
+
+# mkfs writes all inode tables (nothing is left to do in the background), which takes hours on a
+# large slow disk; umount may have gigabytes to write back.
+TIME_LIMITS_S = {"mkfs": 4 * 3600.0, "mount": 600.0, "unmount": 3600.0}
+OUTPUT_NAME = "iozone.txt"
+
+
+class PlanError(ValueError):
+    """What cannot be run at all; the text says why."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command with its time limit; ``save_output_as`` names the raw output kept of it."""
+
+    phase: str
+    argv: list[str]
+    timeout_s: float
+    save_output_as: str = ""
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Everything the agent needs, and nothing else: it is sent as JSON.
+
+    ``mount_point`` is the folder the benchmark writes into; ``unmount`` is the command that undoes
+    the mount, empty when nothing is mounted (directory LUNs). ``cells`` are (record KB, file KB)
+    in the order they are run.
+    """
+
+    steps: list[Step]
+    filesystem: str
+    device: str
+    mount_point: str
+    unmount: list[str]
+    benchmark_file: str
+    space_needed_bytes: int
+    tools: list[str]
+    cells: list[tuple[int, int]]
+    tests: list[str]
+
+    @property
+    def makes_filesystem(self) -> bool:
+        return bool(self.unmount)
+
+    def to_json(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self))
+
+
+def plan_run(
+    filesystem: str,
+    options: Mapping[str, object],
+    tool: str,
+    parameters: Mapping[str, object],
+    *,
+    device: str,
+    is_directory: bool = False,
+    external_journal: bool = False,
+) -> RunPlan:
+    """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
+
+    Raises OptionError, ParameterError or PlanError with what is wrong.
+    """
+    if external_journal:
+        raise PlanError(
+            "fsbench cannot put the journal on another LUN yet: choose the internal journal."
+        )
+    if is_directory and options:
+        raise PlanError(
+            "A directory LUN has the file system it has: no mkfs or mount option can be set there."
+        )
+    matrix = matrix_of(tool, parameters)
+    mount_point = device.rstrip("/") if is_directory else MOUNT_POINT
+    commands = run_commands(filesystem, options, matrix, device, mount_point, not is_directory)
+    spec = filesystem_named(filesystem)
+    return RunPlan(
+        steps=[
+            Step(
+                command.phase,
+                list(command.argv),
+                TIME_LIMITS_S.get(command.phase, float(matrix.time_limit_s)),
+                OUTPUT_NAME if command.phase == "benchmark" else "",
+            )
+            for command in commands
+        ],
+        filesystem=spec.mount_type or spec.slug,
+        device=device,
+        mount_point=mount_point,
+        unmount=[] if is_directory else ["umount", mount_point],
+        benchmark_file=f"{mount_point}/{BENCHMARK_FILE}",
+        space_needed_bytes=matrix.space_needed_bytes(),
+        tools=[tool] if is_directory else [tool, spec.mkfs[0], "mount"],
+        cells=list(matrix.cells()),
+        tests=list(TESTS),
+    )
