@@ -48,6 +48,7 @@ class TestGroup:
     __test__ = False  # not a test of pytest's
 
     test: str
+    slug: str
     label: str
     tables: list[tuple[str, str, DeltaTable]] = field(default_factory=list)
     charts: dict[str, go.Figure] = field(default_factory=dict)
@@ -70,17 +71,12 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
         )
-    by = request.GET.get("by", "")
-    tables = delta_tables(
-        ComparisonSpec(studies=(slug,), by=by if by in CONTENDERS else "filesystem")
-    )
-    has_prints = any(row.published for table in tables for row in table.rows)
-    if by not in CONTENDERS and found.is_published and not has_prints:
-        # A paper without a best-case rule of its own: every configuration it printed is a row.
-        by = "configuration"
-        tables = delta_tables(ComparisonSpec(studies=(slug,), by=by))
-    labels = _test_labels(found.sections)
-    groups = test_groups(tables, labels)
+    shown: Mapping[str, Any] = next((s for s in found.sections if s["kind"] == "tables"), {})
+    by = request.GET.get("by") or shown.get("by")
+    if by not in CONTENDERS:
+        by = "filesystem"
+    tables = delta_tables(ComparisonSpec(studies=(slug,), by=by))
+    groups = test_groups(tables, shown.get("tests", {}))
     columns = _columns(tables)
     for group in groups:
         group.row.extend(group.winners.get(slug) for slug, _ in columns)
@@ -90,16 +86,16 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "studies/study.html",
         {
             "study": found,
-            "by": by if by in CONTENDERS else "filesystem",
+            "by": by,
             "groups": groups,
             "categories": columns,
-            "has_prints": has_prints,
+            "has_prints": any(row.published for table in tables for row in table.rows),
             "printed_count": _printed_count(tables),
             "disagreements": disagreements(groups),
             "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
             "combined": [section for section in sections if section["kind"] == "combined"],
             "sections": [
-                section for section in sections if section["kind"] not in {"combined", "labels"}
+                section for section in sections if section["kind"] not in {"combined", "tables"}
             ],
             "series": [] if found.is_published else _series(found),
         },
@@ -112,9 +108,11 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
     groups: dict[str, TestGroup] = {}
     for table in tables:
         label = labels.get(table.test) or testnames.label(table.test)
-        group = groups.setdefault(table.test, TestGroup(table.test, label))
+        group = groups.setdefault(
+            table.test, TestGroup(table.test, testnames.slug(table.test), label)
+        )
         category = categories.label(table.category)
-        anchor = f"{table.test}-{table.category}"
+        anchor = f"{group.slug}-{table.category}"
         if any(shown == anchor for shown, _, _ in group.tables):
             # The same test in another unit: ranked apart.
             anchor, category = f"{anchor}-{len(group.tables)}", f"{category}, {table.unit}"
@@ -188,10 +186,6 @@ def _printed_count(tables: Iterable[DeltaTable]) -> int:
         if row.published is not None
         for delta in (row.published.delta1_percent, row.published.delta2_percent)
     )
-
-
-def _test_labels(sections: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    return next((s["items"] for s in sections if s["kind"] == "labels"), {})
 
 
 def _with_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from fsbench_web.figures import numbers, palette
-from fsbench_web.figures.frame import beside, frame, plain_text
+from fsbench_web.figures.frame import frame, plain_text
 
 NOT_STATED = "not stated"
 
@@ -72,14 +72,14 @@ def best_case(
         + (" (best)" if is_best else "")
         for label, value, is_best in zip(labels, values, best, strict=True)
     ]
-    figure = frame(
+    return frame(
         [bar],
         title=title,
         x_title=f"{_unit_in_words(unit)}, {direction}",
         rows=len(labels),
         summary=f"{title}: bar chart, {direction}. {'; '.join(parts)}.",
+        gaps=_gaps(labels, values),
     )
-    return _with_gaps(figure, labels, values)
 
 
 def stated(
@@ -119,28 +119,25 @@ def stated(
         ],
     )
     parts = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
-    known = [value for value in values if value is not None]
     figure = frame(
         [bar],
         title=title,
-        x_title=f"{_unit_in_words(unit)}, less is better; hatched: at least",
+        x_title=f"{_unit_in_words(unit)}, less is better"
+        + ("; hatched: at least" if any(is_lower_bound) else ""),
         rows=len(labels),
         summary=f"{title}: bar chart, less is better. {'; '.join(parts)}.",
+        gaps=_gaps(labels, values),
     )
-    if known:
+    longest = max((value for value in values if value is not None), default=None)
+    if longest is not None:
         # Room for the words beside the longest bar.
-        figure.update_xaxes(range=[0, max(known) * 1.5])
-    return _with_gaps(figure, labels, values)
-
-
-def _with_gaps(
-    figure: go.Figure, labels: Sequence[str], values: Sequence[float | None]
-) -> go.Figure:
-    """The words "not stated" where a bar is missing; a missing value is never a bar of zero."""
-    for label, value in zip(labels, values, strict=True):
-        if value is None:
-            beside(figure, label, NOT_STATED)
+        figure.layout.xaxis.range = [0, longest * 1.5]
     return figure
+
+
+def _gaps(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:
+    """The rows without a bar: a missing value is never a bar of zero."""
+    return [(label, NOT_STATED) for label, v in zip(labels, values, strict=True) if v is None]
 
 
 def _above(value: float | None, ends: tuple[float, float] | None) -> float | None:

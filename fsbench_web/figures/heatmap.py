@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import plotly.graph_objects as go
 
 from fsbench_web.figures import numbers
-from fsbench_web.figures.frame import plain_text
+from fsbench_web.figures.frame import figure, heading
 
 # From this ratio of largest to smallest the colours follow the logarithm: read rates of one matrix
 # differ by a factor of 20, and a linear scale would show the cached cells and nothing else.
@@ -19,19 +20,21 @@ def matrix(
     unit: str,
     title: str,
     lower_is_better: bool = False,
+    limits: tuple[float, float] | None = None,
 ) -> go.Figure:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
     Cells that are missing or None stay blank: IOzone has none where a record does not fit into the
     file. The colour scale is viridis (even steps to the eye, readable for the colour-blind),
     brightest for the fastest; it is logarithmic where the values span a factor of eight or more.
+    ``limits`` are the ends of the colour scale in ``unit``, for figures that share one.
     """
     known = {key: value for key, value in cells.items() if value is not None}
     records = sorted({record for record, _ in cells})
     files = sorted({file for _, file in cells})
     record_names = [numbers.size(record * numbers.KB) for record in records]
     file_names = [numbers.size(file * numbers.KB) for file in files]
-    low, high = (min(known.values()), max(known.values())) if known else (0.0, 0.0)
+    low, high = limits or ((min(known.values()), max(known.values())) if known else (0.0, 0.0))
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
 
     def shade(value: float | None) -> float | None:
@@ -43,6 +46,8 @@ def matrix(
         y=record_names,
         z=[[shade(value) for value in row] for row in rows],
         customdata=[[numbers.with_unit(value, unit) for value in row] for row in rows],
+        zmin=shade(low) if known else None,
+        zmax=shade(high) if known else None,
         colorscale="Viridis",
         reversescale=lower_is_better,
         xgap=1,
@@ -60,33 +65,26 @@ def matrix(
         trace.text = [[numbers.compact(value) for value in row] for row in rows]
         trace.texttemplate = "%{text}"
         trace.textfont = {"size": 10}
-    figure = go.Figure(data=[trace])
-    figure.layout.template = None
-    figure.update_layout(
-        title={
-            "text": plain_text(title),
-            "x": 0,
-            "xanchor": "left",
-            "xref": "container",
-            "font": {"size": 14},
+    return figure(
+        [trace],
+        {
+            "title": heading(title),
+            "height": 150 + 30 * max(4, len(records)),
+            "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
+            "xaxis": _axis("file size"),
+            "yaxis": _axis("record size"),
+            "meta": {"summary": _summary(known, unit, title)},
         },
-        height=150 + 30 * max(4, len(records)),
-        margin={"l": 8, "r": 8, "t": 44, "b": 48},
-        xaxis={
-            "title": {"text": "file size", "font": {"size": 12}},
-            "type": "category",
-            "automargin": True,
-            "showgrid": False,
-        },
-        yaxis={
-            "title": {"text": "record size", "font": {"size": 12}},
-            "type": "category",
-            "automargin": True,
-            "showgrid": False,
-        },
-        meta={"summary": _summary(known, unit, title)},
     )
-    return figure
+
+
+def _axis(title: str) -> dict[str, Any]:
+    return {
+        "title": {"text": title, "font": {"size": 12}},
+        "type": "category",
+        "automargin": True,
+        "showgrid": False,
+    }
 
 
 def _log_ticks(low: float, high: float) -> dict[str, list[float] | list[str]]:

@@ -44,7 +44,7 @@ def read_write(
             meta={"series": series},
         )
 
-    figure = frame(
+    return frame(
         [
             half("Write", [row[1] for row in rows], WRITE_SERIES),
             half("Read", [row[2] for row in rows], READ_SERIES),
@@ -59,17 +59,16 @@ def read_write(
             for name, write, read, total in rows
         )
         + ".",
-    )
-    figure.update_layout(
-        barmode="stack",
-        showlegend=True,
-        legend={
-            "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "traceorder": "normal",
+        layout={
+            "barmode": "stack",
+            "showlegend": True,
+            "legend": {
+                "orientation": "h",
+                "x": 1,
+                "xanchor": "right",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "traceorder": "normal",
+            },
         },
     )
-    return figure

@@ -13,6 +13,7 @@ missing    ``items``: figures whose values were never printed; listed, never gue
 chart      ``unit``, ``lower_is_better``, ``rows``: [[label, value as text or null, "" or
            "more than"], ...]; null is not stated, "more than" a lower bound
 combined   ``category``: best write plus best read of each file system, from the study's scores
-labels     ``items``: {test: what readers call it}; not shown by itself
+tables     how the study's delta tables are shown: ``by`` as in a comparison, ``tests``: {test: what
+           readers call it} in their order; no section by itself
 =========  =======================================================================================
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-SECTION_KINDS = {"facts", "table", "list", "missing", "chart", "combined", "labels"}
+SECTION_KINDS = {"facts", "table", "list", "missing", "chart", "combined", "tables"}
 
 
 @dataclass(frozen=True)

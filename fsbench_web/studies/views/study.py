@@ -1,0 +1,111 @@
+"""The list of studies, and the matrices of one test of a study."""
+
+from collections import defaultdict
+
+from django.db.models import Avg, Count, Max, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from fsbench_web.figures import heatmap
+from fsbench_web.scoring import testnames
+from fsbench_web.scoring.units import UnknownUnit, lower_is_better
+from fsbench_web.studies.models import Measurement, RunState, Series, Study
+
+
+@require_safe
+def studies(request: HttpRequest) -> HttpResponse:
+    """All studies, published ones first."""
+    found = list(
+        Study.objects.annotate(
+            series_count=Count("series", distinct=True),
+            score_count=Count("series__scores", distinct=True),
+            run_count=Count("series__runs", distinct=True),
+            done_count=Count(
+                "series__runs", filter=Q(series__runs__state=RunState.DONE), distinct=True
+            ),
+            latest=Max("series__runs__ended_at"),
+        ).order_by("-is_published", "-published_on", "title")
+    )
+    return render(
+        request,
+        "studies/studies.html",
+        {
+            "published": [study for study in found if study.is_published],
+            "own": [study for study in found if not study.is_published],
+        },
+    )
+
+
+@require_safe
+def matrix(request: HttpRequest, slug: str) -> HttpResponse:
+    """Heat maps of one test (``?test=``): for each series the mean of its repeats, cell by cell.
+
+    All have one colour scale, so that a colour means the same speed in each.
+    """
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
+        raise Http404(
+            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
+        )
+    measured = Measurement.objects.filter(
+        run__series__study=study,
+        run__state=RunState.DONE,
+        record_size_kb__isnull=False,
+        file_size_kb__isnull=False,
+    )
+    tests = sorted(
+        measured.order_by().values_list("test", flat=True).distinct(), key=testnames.place
+    )
+    test = request.GET.get("test") or (tests[0] if tests else "")
+    if test not in tests:
+        raise Http404(
+            f'The study "{study.title}" has no finished run with a matrix of "{test}". '
+            f"Its page, /studies/{study.slug}/, shows what it has."
+        )
+    means = (
+        measured.filter(test=test)
+        .values("run__series_id", "unit", "record_size_kb", "file_size_kb")
+        .annotate(mean=Avg("value"))
+        .order_by("run__series_id", "unit", "record_size_kb", "file_size_kb")
+    )
+    maps: dict[tuple[int, str], dict[tuple[int, int], float | None]] = defaultdict(dict)
+    values: dict[str, list[float]] = defaultdict(list)
+    for row in means:
+        cell = (row["record_size_kb"], row["file_size_kb"])
+        maps[row["run__series_id"], row["unit"]][cell] = row["mean"]
+        values[row["unit"]].append(row["mean"])
+    series = {
+        row.pk: row
+        for row in Series.objects.filter(pk__in={series_id for series_id, _ in maps})
+        .select_related("configuration", "workload", "hardware", "lun")
+        .annotate(done_count=Count("runs", filter=Q(runs__state=RunState.DONE)))
+    }
+    figures = [
+        (
+            series[series_id],
+            heatmap.matrix(
+                cells,
+                unit,
+                f"{testnames.label(test)}: {series[series_id].configuration}",
+                _is_lower_better(unit),
+                (min(values[unit]), max(values[unit])),
+            ),
+        )
+        for (series_id, unit), cells in maps.items()
+    ]
+    context = {
+        "study": study,
+        "test": test,
+        "test_label": testnames.label(test),
+        "tests": [(name, testnames.label(name)) for name in tests],
+        "maps": figures,
+    }
+    return render(request, "studies/study_matrix.html", context)
+
+
+def _is_lower_better(unit: str) -> bool:
+    try:
+        return lower_is_better(unit)
+    except UnknownUnit:
+        return False
