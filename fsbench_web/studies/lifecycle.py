@@ -81,7 +81,14 @@ def create_queued(
 
 
 @transaction.atomic
-def record_finished(series: Series, repeat: int, *, by: User | None, reason: str) -> Run:
+def record_finished(
+    series: Series,
+    repeat: int,
+    *,
+    by: User | None,
+    reason: str,
+    environment: Environment | None = None,
+) -> Run:
     """Write a run that somebody else executed and whose results are stored with it."""
     now = timezone.now()
     run = Run.objects.create(
@@ -91,6 +98,7 @@ def record_finished(series: Series, repeat: int, *, by: User | None, reason: str
         state=RunState.DONE,
         reason=reason,
         progress=1,
+        environment=environment,
         created_by=by,
         ended_at=now,
     )

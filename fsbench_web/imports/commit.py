@@ -1,0 +1,216 @@
+"""Files -> runs with measurements and scores, all of them or none."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from fsbench_web.catalog.configurations import from_label
+from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.imports.models import Import, ImportState
+from fsbench_web.imports.plan import Cell, PlannedFile, PlannedRun, Target, plan_files
+from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
+from fsbench_web.imports.workloads import environment_of, workload_of
+from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Series, Study
+from fsbench_web.studies.series import next_repeat, series_for
+
+Content = frozenset[Cell]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run that an import made (or would make): what it is, and where its numbers came from."""
+
+    run: Run
+    planned: PlannedRun
+
+
+@dataclass(frozen=True)
+class ImportPreview:
+    """What an import would store."""
+
+    study: Study
+    study_is_new: bool
+    files: list[PlannedFile]
+    runs: list[StoredRun]
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """What an import stored. ``errors`` is always empty: with errors nothing is stored."""
+
+    id: int
+    state: str
+    runs: list[int]
+    errors: list[ErrorRow] = field(default_factory=list)
+
+
+def import_files(
+    files: Sequence[tuple[str, bytes]],
+    *,
+    study: str,
+    filesystem: str = "",
+    configuration: str = "",
+    hardware: str = "",
+    user: User | None,
+) -> ImportResult:
+    """Store all files, (name, content), as runs of a study, which is made when it is new.
+
+    Files are repeats of each other unless they say otherwise. One transaction: raises
+    ImportRefused with all problems, and nothing is stored then.
+    """
+    target = Target(study.strip(), filesystem.strip(), configuration.strip(), hardware.strip())
+    planned = plan_files([(safe_name(name), data) for name, data in files], target)
+    with transaction.atomic():
+        row = Import(target=target.__dict__, created_by=user)
+        return commit(row, planned, target, user)
+
+
+def commit(
+    row: Import, planned: list[PlannedFile], target: Target, user: User | None
+) -> ImportResult:
+    """Store what was planned, and note it in ``row``. The caller holds the transaction."""
+    stored = _store(planned, target, user)
+    row.state, row.study = ImportState.DONE, stored.study
+    row.save()
+    row.files.all().delete()
+    row.runs.set([entry.run for entry in stored.runs])
+    return ImportResult(row.pk, str(row.state), [entry.run.pk for entry in stored.runs])
+
+
+def preview(planned: list[PlannedFile], target: Target, user: User | None) -> ImportPreview:
+    """What ``commit`` would do, by doing it and taking all of it back. Raises ImportRefused."""
+    with transaction.atomic():
+        stored = _store(planned, target, user)
+        transaction.set_rollback(True)
+    return stored
+
+
+def safe_name(name: str) -> str:
+    """The last part of a file's name, without what a database or a header refuses."""
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[\x00-\x1f\x7f]", "", last).strip()[:200] or "unnamed"
+
+
+def _store(planned: list[PlannedFile], target: Target, user: User | None) -> ImportPreview:
+    study, is_new = _study(target, user)
+    problems: list[ImportProblem] = []
+    stored: list[StoredRun] = []
+    touched: dict[int, Series] = {}
+    contents: dict[int, dict[Content, Run | str]] = {}
+    for file in planned:
+        artefact: Artefact | None = None
+        for entry in file.runs:
+            series = _series(study, entry)
+            repeat = next_repeat(series)
+            known = contents.setdefault(series.pk, {})
+            if series.pk not in touched:
+                known.update(_contents(series))
+            touched[series.pk] = series
+            refusal = _refusal(entry, series, known)
+            if refusal is not None:
+                problems.append(refusal)
+                continue
+            run = lifecycle.record_finished(
+                series,
+                entry.repeat or repeat,
+                by=user,
+                reason=_reason(entry),
+                environment=environment_of(entry.parsed),
+            )
+            if artefact is None:
+                artefact = ingest.store_artefact(run, file.name, file.data)
+            ingest.store_values(run, artefact, entry.values)
+            known[entry.content] = file.name
+            stored.append(StoredRun(run, entry))
+    for series in touched.values():
+        try:
+            ingest.rescore(series)
+        except ingest.MixedMeasurements as error:
+            problems.append(
+                ImportProblem(
+                    f"{series.configuration.label}: {error} Runs of one configuration in one "
+                    "study are repeats of each other; import these into a study of their own."
+                )
+            )
+    if problems:
+        raise ImportRefused(problems)
+    return ImportPreview(study, is_new, planned, stored)
+
+
+def _study(target: Target, user: User | None) -> tuple[Study, bool]:
+    study, is_new = Study.objects.get_or_create(
+        slug=target.study_slug(), defaults={"title": target.study, "created_by": user}
+    )
+    if study.is_published:
+        message = (
+            f"{study.title} is published: published studies take no further runs. "
+            "Import into a study of your own, and compare the two."
+        )
+        raise ImportRefused([ImportProblem(message)])
+    return study, is_new
+
+
+def _series(study: Study, entry: PlannedRun) -> Series:
+    hardware = None
+    if entry.hardware:
+        hardware, _ = HardwareProfile.objects.get_or_create(
+            slug=Target("", hardware=entry.hardware).hardware_slug(),
+            defaults={"name": entry.hardware, "source": "Named by an import"},
+        )
+    return series_for(
+        study,
+        from_label(entry.configuration, entry.filesystem),
+        workload=workload_of(entry.parsed),
+        hardware=hardware,
+    )
+
+
+def _contents(series: Series) -> dict[Content, Run]:
+    """What each finished run of the series holds."""
+    rows: dict[int, set[Cell]] = {}
+    for run_id, test, record_kb, file_kb, value, unit in Measurement.objects.filter(
+        run__series=series, run__state=RunState.DONE
+    ).values_list("run_id", "test", "record_size_kb", "file_size_kb", "value", "unit"):
+        rows.setdefault(run_id, set()).add((test, record_kb, file_kb, value, unit))
+    runs = Run.objects.in_bulk(rows)
+    return {frozenset(cells): runs[run_id] for run_id, cells in rows.items()}
+
+
+def _refusal(
+    entry: PlannedRun, series: Series, known: dict[Content, Run | str]
+) -> ImportProblem | None:
+    """Why this run cannot be stored beside those that are there, or None."""
+    same = known.get(entry.content)
+    label = series.configuration.label
+    if isinstance(same, str):
+        message = f"{same} holds the very same numbers: import each measurement once."
+        return ImportProblem(message, file=entry.file)
+    if same is not None:
+        return ImportProblem(
+            f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of {label} "
+            f"in {series.study.slug}). A repeat never gives the very same numbers; import each "
+            "measurement once.",
+            file=entry.file,
+            run_id=same.pk,
+        )
+    if entry.repeat is not None and series.runs.filter(repeat=entry.repeat).exists():
+        return ImportProblem(
+            f"Repeat {entry.repeat} of {label} is already there. Leave the column repeat empty, "
+            "and the runs are numbered on.",
+            file=entry.file,
+            line=entry.values[0].line,
+        )
+    return None
+
+
+def _reason(entry: PlannedRun) -> str:
+    reason = f"Imported from {entry.file}."
+    if not entry.parsed.complete:
+        reason += (
+            f" The file ends before the tool did; the {len(entry.values)} values it holds are kept."
+        )
+    return reason

@@ -1,0 +1,47 @@
+"""What an imported file says of how its numbers were made."""
+
+import hashlib
+import json
+
+from fsbench_web.catalog.models import Environment, Workload
+from fsbench_web.formats import ParsedResult
+from fsbench_web.studies.environments import environment_for
+
+
+def workload_of(parsed: ParsedResult) -> Workload | None:
+    """The workload of a tool's output by the modes it ran in; None for a table, which says none.
+
+    Times with fsync and times without are not repeats of each other, so they are two workloads.
+    The matrix is not part of it: an imported file may hold a part of one.
+    """
+    if parsed.tool != "iozone":
+        return None
+    slug, title = "iozone-imported", "IOzone (imported)"
+    if parsed.modes:
+        digest = hashlib.sha256(json.dumps(parsed.modes).encode()).hexdigest()
+        slug, title = f"{slug}-{digest[:12]}", f"{title}: {'; '.join(parsed.modes)}"[:200]
+    workload, _ = Workload.objects.get_or_create(
+        slug=slug,
+        defaults={
+            "title": title,
+            "tool": parsed.tool,
+            "parameters": {"modes": list(parsed.modes)},
+            "description": "Output that was imported; fsbench did not run it.",
+        },
+    )
+    return workload
+
+
+def environment_of(parsed: ParsedResult) -> Environment | None:
+    """Version, build and command as the file gives them; None where it gives nothing."""
+    rows = [
+        (label, text)
+        for label, text in (
+            ("Tool", f"{parsed.tool} {parsed.tool_version}" if parsed.tool_version else ""),
+            ("Command line", parsed.command),
+            *parsed.facts,
+            ("Settings", "; ".join(parsed.modes)),
+        )
+        if text
+    ]
+    return environment_for({"As the imported file says": rows}) if rows else None
