@@ -5,7 +5,10 @@ Every reader takes the variable's name, so that an error can say which one is wr
 
 import os
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 
@@ -44,6 +47,43 @@ def words(name: str, default: list[str]) -> list[str]:
     if not value:
         return default
     return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def database(name: str, default: str) -> dict[str, Any]:
+    """A database by its address, as an entry of Django's DATABASES."""
+    try:
+        parsed = dj_database_url.parse(
+            text(name, default), conn_max_age=60, conn_health_checks=True
+        )
+    except ValueError as error:
+        # The address holds a password: the error must not repeat it.
+        reason = f"{error}" if "://" not in f"{error}" else "the address cannot be read"
+        raise ImproperlyConfigured(
+            f"{name}: {reason}. It must be like postgresql://user:password@host:5432/name, "
+            "or unset for SQLite in the data folder."
+        ) from None
+    return dict(parsed)
+
+
+def url(name: str, default: str, schemes: list[str]) -> str:
+    """An address with one of the given schemes."""
+    value = text(name, default)
+    if value.partition("://")[0] not in schemes or "://" not in value:
+        known = ", ".join(f"{scheme}://" for scheme in schemes)
+        raise ImproperlyConfigured(f"{name} must start with one of {known}.")
+    return value
+
+
+def time_zone(name: str, default: str) -> str:
+    """A time zone of the IANA database, such as Europe/Berlin."""
+    value = text(name, default)
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ImproperlyConfigured(
+            f'{name} is "{value}"; it must be a time zone such as Europe/Berlin.'
+        ) from None
+    return value
 
 
 def folder(name: str, default: Path) -> Path:

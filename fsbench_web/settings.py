@@ -4,7 +4,6 @@ import os
 import secrets
 from pathlib import Path
 
-import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from fsbench_web import env
@@ -89,11 +88,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {
-    "default": dj_database_url.parse(
-        env.text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'fsbench.sqlite3'}"),
-        conn_max_age=60,
-        conn_health_checks=True,
-    )
+    "default": env.database("DATABASE_URL", f"sqlite:///{DATA_DIR / 'fsbench.sqlite3'}"),
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets pages read while a worker writes; IMMEDIATE takes the write lock at BEGIN, so that
@@ -107,7 +102,11 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "filesystem://")
+CELERY_BROKER_URL = env.url(
+    "CELERY_BROKER_URL",
+    "filesystem://",
+    ["filesystem", "memory", "redis", "rediss", "redis+socket", "sentinel"],
+)
 # Seconds between a worker's signs of life, and after how many it counts as silent.
 WORKER_HEARTBEAT_S = env.integer("FSBENCH_WORKER_HEARTBEAT_S", 5, minimum=1, maximum=300)
 WORKER_SILENT_AFTER_S = env.integer("FSBENCH_WORKER_SILENT_AFTER_S", 30, minimum=3, maximum=3600)
@@ -145,7 +144,7 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 
 LANGUAGE_CODE = "en-gb"
-TIME_ZONE = env.text("FSBENCH_TIME_ZONE", "UTC")
+TIME_ZONE = env.time_zone("FSBENCH_TIME_ZONE", "UTC")
 USE_TZ = True
 USE_I18N = False
 

@@ -6,7 +6,7 @@ page that fails its test when the page complains.
 """
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -35,14 +35,17 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m looks at the markers
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     """Mark by fixture, browser tests last, and `--database` picks what touches the database."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for fixture, marker in _MARKED_BY_FIXTURE.items():
             if fixture in fixtures:
                 item.add_marker(marker)
+    yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # Playwright leaves an event loop in the thread, which async_to_sync of other tests refuses.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     if config.getoption("--database"):

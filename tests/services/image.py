@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.services.process import ServiceFailed
@@ -25,7 +26,8 @@ def build_runner_image(docker_host: str) -> str:
         if kept.exists():
             _run(docker_host, "docker", "load", "--input", str(kept))
             return IMAGE
-        _run(docker_host, str(ROOT / "runner/image/build"), IMAGE)
+        base = {"FSBENCH_IMAGE_CACHE": str(folder / "base.tar")}
+        _run(docker_host, str(ROOT / "runner/image/build"), IMAGE, env=base)
         unfinished = kept.with_suffix(".part")
         _run(docker_host, "docker", "save", "--output", str(unfinished), IMAGE)
         for old in folder.glob("runner-*.tar"):
@@ -52,9 +54,12 @@ def _digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _run(docker_host: str, *argv: str) -> None:
+def _run(docker_host: str, *argv: str, env: Mapping[str, str] | None = None) -> None:
     done = subprocess.run(
-        argv, env=os.environ | {"DOCKER_HOST": docker_host}, capture_output=True, text=True
+        argv,
+        env={**os.environ, **(env or {}), "DOCKER_HOST": docker_host},
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         end = "\n".join((done.stdout + done.stderr).splitlines()[-40:])

@@ -1,0 +1,106 @@
+"""Children are restarted when they crash, and never outlive the supervisor."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fsbench_web.serve.children import Child
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+
+def _until(condition: Callable[[], object], timeout_s: float = 10) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.02)
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _crash(child: Child) -> None:
+    assert child.process is not None
+    child.process.kill()
+    child.process.wait()
+
+
+def test_it_starts_a_crashed_child_again_ever_more_slowly() -> None:
+    clock = Clock()
+    child = Child("worker", SLEEPER, clock=clock)
+    child.start()
+    try:
+        for wait_s in (1, 2, 4):
+            _crash(child)
+            assert child.watch() == (
+                f"The worker was ended by SIGKILL; it is started again in {wait_s} s."
+            )
+            clock.now += wait_s - 0.1
+            assert child.watch() is None
+            assert not child.is_running
+            clock.now += 0.2
+            assert child.watch() is None
+            assert child.is_running
+        clock.now += 60
+        _crash(child)
+        assert "in 1 s" in str(child.watch())
+    finally:
+        child.ask_to_end()
+        child.end(5)
+
+
+def test_it_tells_the_exit_code() -> None:
+    child = Child("worker", [sys.executable, "-c", "raise SystemExit(3)"])
+    child.start()
+    _until(lambda: not child.is_running)
+    assert "exit code 3" in str(child.watch())
+
+
+def test_a_child_that_does_not_listen_is_killed() -> None:
+    code = (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    )
+    child = Child("worker", [sys.executable, "-c", code])
+    child.start()
+    time.sleep(0.5)
+    child.ask_to_end()
+    assert child.end(0.3) is False
+    assert not child.is_running
+
+
+def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    supervisor = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time\n"
+            "from fsbench_web.serve.children import Child\n"
+            "child = Child('worker', [sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+            "child.start()\n"
+            f"open({str(pid_file)!r}, 'w').write(str(child.process.pid))\n"
+            "time.sleep(600)\n",
+        ]
+    )
+    _until(lambda: pid_file.exists() and pid_file.read_text())
+    pid = int(pid_file.read_text())
+    os.kill(pid, 0)
+    supervisor.send_signal(signal.SIGKILL)
+    supervisor.wait()
+    _until(lambda: not _is_alive(pid))
+
+
+def _is_alive(pid: int) -> bool:
+    """A zombie is dead; whoever inherits it may take its time to notice."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

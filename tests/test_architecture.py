@@ -1,0 +1,112 @@
+"""What holds for the whole tree: the direction of imports, migrations, pages without strangers."""
+
+import re
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.template.loader import get_template
+
+ROOT = Path(settings.BASE_DIR)
+TEMPLATES = sorted((ROOT / "templates").rglob("*.*"))
+OWN_STATIC = sorted(
+    path
+    for path in (ROOT / "static").rglob("*")
+    if path.suffix in (".css", ".js", ".svg") and "vendor" not in path.parts
+)
+
+
+def test_imports_go_one_way() -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.django_db
+def test_no_migration_is_missing() -> None:
+    output = StringIO()
+    call_command("makemigrations", "--check", "--dry-run", stdout=output, stderr=output)
+    assert "No changes detected" in output.getvalue()
+
+
+def test_scoring_and_formats_do_not_start_django() -> None:
+    code = (
+        "import sys, fsbench_web.scoring.scores, fsbench_web.scoring.deltas, fsbench_web.formats;"
+        "sys.exit('django' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_there_are_templates_and_static_files_to_look_at() -> None:
+    assert len(TEMPLATES) > 5
+    assert len(OWN_STATIC) > 1
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_template_compiles(path: Path) -> None:
+    get_template(str(path.relative_to(ROOT / "templates")))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_templates_hold_no_inline_script(path: Path) -> None:
+    """The policy forbids it (fsbench_web.security); the browser would drop it in silence."""
+    text = path.read_text()
+    for attributes, body in re.findall(r"<script\b([^>]*)>(.*?)</script>", text, re.S | re.I):
+        assert "src=" in attributes, f"inline script: {body[:80]}"
+        assert not body.strip()
+    assert not re.search(r"<[a-z][^>]*\son[a-z]+\s*=", text, re.I), "event handler attribute"
+    assert not re.search(r"hx-on[:\w-]*\s*=", text), "hx-on needs eval"
+    assert not re.search(r"=[\"'\s]*javascript:", text, re.I)
+
+
+def _loaded_from_elsewhere(text: str) -> list[str]:
+    """Addresses of other hosts that a browser would fetch by itself; a link is not fetched."""
+    tags = re.findall(
+        r"<(?:script|link|img|iframe|source|video|audio|use|image)\b[^>]*"
+        r"(?:src|href|srcset)\s*=\s*[\"']?\s*((?:https?:)?//[^\"'\s>]+)",
+        text,
+        re.I,
+    )
+    css = re.findall(r"(?:url\(\s*[\"']?|@import\s+[\"'])((?:https?:)?//[^\"')\s]+)", text, re.I)
+    js = re.findall(
+        r"(?:import\s*\(?|from|fetch\(|EventSource\()\s*[\"'`]((?:https?:)?//[^\"'`]+)", text
+    )
+    return tags + css + js
+
+
+@pytest.mark.parametrize(
+    "path", TEMPLATES + OWN_STATIC, ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_nothing_is_loaded_from_another_host(path: Path) -> None:
+    assert _loaded_from_elsewhere(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        "<link rel=stylesheet href=//cdn.example/x.css>",
+        "@import 'https://fonts.example/f.css';",
+        "background: url(https://img.example/a.png)",
+        'import x from "https://cdn.example/x.mjs"',
+    ],
+)
+def test_the_search_for_other_hosts_finds_them(text: str) -> None:
+    assert _loaded_from_elsewhere(text)
+
+
+def test_vendored_files_name_their_version_and_licence() -> None:
+    vendor = ROOT / "static" / "vendor"
+    files = [path.name for path in vendor.iterdir() if path.suffix in (".js", ".css")]
+    assert files
+    for name in files:
+        assert re.search(r"\d+\.\d+", name), f"{name} has no version"
+        assert (vendor / f"{re.split(r'[-.]', name)[0]}-LICENSE").exists(), name

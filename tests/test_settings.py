@@ -1,0 +1,130 @@
+"""Settings: every variable is documented, and nonsense is refused with the variable's name."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
+# Read by Django, Python or the operating system, not by fsbench.
+NOT_OURS = {"DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR"}
+
+
+def _tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def _variables_read(source: str) -> set[str]:
+    """Names given to the readers of fsbench_web.env, to os.environ and to os.getenv."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        first: ast.expr | None = None
+        if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+            owner = ast.unparse(node.func.value)
+            if owner in ("env", "os.environ") or ast.unparse(node.func) == "os.getenv":
+                first = node.args[0]
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
+            first = node.slice
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            names.add(first.value)
+    return names
+
+
+def _used_variables() -> set[str]:
+    names: set[str] = set()
+    for path in _tracked("*.py"):
+        if path.relative_to(ROOT).parts[0] != "tests":
+            names |= _variables_read(path.read_text())
+    for path in _tracked("Makefile", "*.sh", "deploy/*", "runner/image/*", "docker-compose.yml"):
+        names |= set(re.findall(r"\bFSBENCH_[A-Z_]+\b", path.read_text()))
+    return names - NOT_OURS
+
+
+def _documented_variables() -> set[str]:
+    return set(re.findall(r"^\| `([A-Z][A-Z_0-9]+)`", DOCUMENT, re.M))
+
+
+def test_every_variable_is_documented() -> None:
+    assert _used_variables() - _documented_variables() == set()
+
+
+def test_every_documented_variable_is_used() -> None:
+    assert _documented_variables() - _used_variables() == set()
+
+
+def test_the_search_sees_how_variables_are_read() -> None:
+    source = 'env.flag("A", 1); os.environ.get("B"); os.environ["C"]; os.getenv("D"); x.get("E")'
+    assert _variables_read(source) == {"A", "B", "C", "D"}
+
+
+def _start(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=ROOT,
+        env=clean | {"FSBENCH_DATA": str(folder)} | variables,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FSBENCH_DEBUG", "no"),
+        ("FSBENCH_HTTPS", "1"),
+        ("FSBENCH_SECRET_KEY", "short"),
+        ("FSBENCH_WORKER_HEARTBEAT_S", "often"),
+        ("FSBENCH_WORKER_HEARTBEAT_S", "0"),
+        ("FSBENCH_WORKER_SILENT_AFTER_S", "5"),
+        ("FSBENCH_MAX_UPLOAD_MB", "1e9"),
+        ("FSBENCH_DATA", "/dev/null/here"),
+        ("FSBENCH_TIME_ZONE", "Mars/Olympus"),
+        ("DATABASE_URL", "nosql://somewhere"),
+        ("CELERY_BROKER_URL", "pigeon://coop"),
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence(tmp_path: Path, name: str, value: str) -> None:
+    done = _start(tmp_path, "check", **{name: value})
+    assert done.returncode == 1
+    assert name in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
+    assert _start(tmp_path, "check").returncode == 0
+    key = tmp_path / "secret-key"
+    first = key.read_text()
+    assert len(first) > 40
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert _start(tmp_path, "check").returncode == 0
+    assert key.read_text() == first
+
+
+def test_a_new_data_folder_is_private(tmp_path: Path) -> None:
+    _start(tmp_path / "new", "check")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+
+
+def test_behind_https_the_deployment_check_has_nothing_to_say(tmp_path: Path) -> None:
+    done = _start(
+        tmp_path,
+        *("check", "--deploy", "--fail-level", "WARNING"),
+        FSBENCH_HTTPS="True",
+        FSBENCH_ALLOWED_HOSTS="fsbench.example",
+    )
+    assert done.returncode == 0, done.stderr
