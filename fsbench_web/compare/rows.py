@@ -125,8 +125,10 @@ class DeltaTable:
         return any(row.runs is not None for row in self.rows)
 
     @property
-    def has_flags(self) -> bool:
-        return any(row.flags for row in self.rows)
+    def runs_of_each(self) -> int | None:
+        """How many runs stand behind every row, where it is the same number."""
+        counts = {row.runs for row in self.rows}
+        return counts.pop() if len(counts) == 1 else None
 
     @property
     def has_several_studies(self) -> bool:

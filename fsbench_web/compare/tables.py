@@ -64,6 +64,37 @@ def comparison(spec: ComparisonSpec) -> Comparison:
     return Comparison(spec, tables, choices, run_ids)
 
 
+@dataclass(frozen=True)
+class Way:
+    """How to loosen a comparison that shows nothing: which filter, to which spec, with what."""
+
+    filter: str
+    spec: ComparisonSpec
+    tables: int
+
+
+def ways_out(spec: ComparisonSpec) -> list[Way]:
+    """Each single filter of ``spec`` that hides every score when the others stay."""
+    ways = []
+    for name in ("filesystems", "tests", "categories", "workloads", "hardware", "studies"):
+        if getattr(spec, name):
+            looser = spec.without(name)
+            shown = {
+                (row.test, row.category, row.unit)
+                for row in scores_for(
+                    looser.studies,
+                    looser.tests,
+                    looser.categories,
+                    looser.filesystems,
+                    looser.workloads,
+                    looser.hardware,
+                )
+            }
+            if shown:
+                ways.append(Way(name, looser, len(shown)))
+    return ways
+
+
 def best_first(rows: Iterable[ScoreRow], lower: bool) -> list[ScoreRow]:
     """Best first. Of equal scores the one that a paper printed, then the best known one."""
     return sorted(

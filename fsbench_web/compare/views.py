@@ -16,8 +16,8 @@ from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import charts as charts_of
 from fsbench_web.compare.sections import sections
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec, SpecError
-from fsbench_web.compare.tables import comparison, delta_tables
-from fsbench_web.compare.wording import describe, ways_out
+from fsbench_web.compare.tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.wording import FILTERS, describe
 from fsbench_web.scoring import testnames
 from fsbench_web.studies.queries import score_choices
 
@@ -39,9 +39,16 @@ def page(request: HttpRequest) -> HttpResponse:
         "sections": sections(shown.tables),
         "tables": len(shown.tables),
         "runs": len(shown.run_ids),
-        "ways_out": ways_out(spec),
+        "ways_out": [] if shown.tables else _ways_out(spec),
     }
     return render(request, "compare/page.html", context)
+
+
+def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
+    return [
+        {"words": FILTERS[way.filter], "query": way.spec.to_query(), "tables": way.tables}
+        for way in ways_out(spec)
+    ]
 
 
 def _refused(request: HttpRequest, error: SpecError) -> HttpResponse:

@@ -39,6 +39,14 @@ FLAGS: dict[str, tuple[str, str]] = {
         "the rows are shown and not ranked.",
     ),
 }
+FILTERS = {
+    "studies": "all studies",
+    "tests": "all tests",
+    "categories": "all categories",
+    "filesystems": "all file systems",
+    "workloads": "all workloads",
+    "hardware": "all hardware",
+}
 _NAMED_AT_MOST = 4
 
 
@@ -71,22 +79,6 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         names = [hardware.get(slug, slug) for slug in spec.hardware]
         parts.append(_chosen("hardware", "hardware", names))
     return "; ".join(parts) + "."
-
-
-def ways_out(spec: ComparisonSpec) -> list[tuple[str, str]]:
-    """For a comparison without a row: (what to leave out, the query without it)."""
-    ways = []
-    for name, words in (
-        ("filesystems", "the file systems"),
-        ("tests", "the tests"),
-        ("categories", "the categories"),
-        ("workloads", "the workloads"),
-        ("hardware", "the hardware"),
-        ("studies", "the studies"),
-    ):
-        if getattr(spec, name):
-            ways.append((words, spec.without(name).to_query()))
-    return ways
 
 
 def _chosen(one: str, many: str, names: Iterable[str]) -> str:

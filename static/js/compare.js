@@ -3,6 +3,11 @@
 (function () {
   "use strict";
 
+  // On a narrow screen the form stands above the tables: closed, it leaves them in sight.
+  if (matchMedia("(max-width: 70rem)").matches) {
+    for (const details of document.querySelectorAll("[data-close-when-narrow]")) details.open = false;
+  }
+
   for (const button of document.querySelectorAll("[data-copy]")) {
     if (!navigator.clipboard) continue; // Plain HTTP from another host: the field can be selected.
     button.hidden = false;

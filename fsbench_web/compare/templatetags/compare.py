@@ -1,5 +1,6 @@
 """What only comparisons write into pages."""
 
+from collections.abc import Iterable
 from urllib.parse import quote
 
 from django import template
@@ -8,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from fsbench_web.compare import wording
 from fsbench_web.compare.rows import DeltaRow
+from fsbench_web.compare.sections import Section
 from fsbench_web.figures import numbers
 from fsbench_web.scoring import categories
 from fsbench_web.scoring.units import SUM
@@ -22,6 +24,15 @@ register.filter("category_label", categories.label)
 def unit_words(unit: str) -> str:
     """A table's unit; the overall score has none and says what it is instead."""
     return "sum of the six categories" if unit == SUM else unit
+
+
+@register.simple_tag
+def flags_of(sections: Iterable[Section]) -> list[str]:
+    """The flags of all rows, each once, in the order of ``wording.FLAGS``."""
+    found = {
+        flag for section in sections for t in section.tables for r in t.rows for flag in r.flags
+    }
+    return [*(flag for flag in wording.FLAGS if flag in found), *sorted(found - set(wording.FLAGS))]
 
 
 @register.simple_tag
