@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.timesince import timesince
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.figures.numbers import size
 
 GUIDE = "docs/operating.md"
 
@@ -79,8 +79,8 @@ def filesystem_problems(lun: Lun, slug: str) -> Iterator[str]:
             )
         if lun.size_bytes is not None and lun.size_bytes < spec.minimum_bytes:
             yield (
-                f"{spec.name} needs {filesizeformat(spec.minimum_bytes)} or more, and {lun.name} "
-                f"has {filesizeformat(lun.size_bytes)}: choose a larger LUN or leave "
+                f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} "
+                f"has {size(lun.size_bytes)}: choose a larger LUN or leave "
                 f"{spec.name} out."
             )
 

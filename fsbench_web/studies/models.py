@@ -157,6 +157,13 @@ class Run(models.Model):
     def has_ended(self) -> bool:
         return self.state in END_STATES
 
+    @property
+    def took_s(self) -> float | None:
+        """Seconds from claim to end; None while it runs, and where nobody measured it."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return (self.ended_at - self.started_at).total_seconds()
+
 
 class Lease(models.Model):
     """The right of one run to use one LUN. A missing or expired row means the LUN is free.

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.template.defaultfilters import filesizeformat
 from django.utils.text import slugify
 
 from fsbench_web.catalog import availability
@@ -27,6 +26,7 @@ from fsbench_web.catalog.workloads import (
     ParameterError,
     matrix_of,
 )
+from fsbench_web.figures.numbers import size
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, Series, Study, Submission
 from fsbench_web.studies.series import next_repeat, series_for
@@ -323,9 +323,9 @@ def _checked_workload(
     if lun.size_bytes is not None and matrix.space_needed_bytes() > lun.size_bytes:
         problems.add(
             "workload",
-            f"The largest file of the workload needs {filesizeformat(matrix.space_needed_bytes())}"
+            f"The largest file of the workload needs {size(matrix.space_needed_bytes())}"
             f" with what the file system adds, and {lun.name} has "
-            f"{filesizeformat(lun.size_bytes)}: make the largest file smaller, or choose a "
+            f"{size(lun.size_bytes)}: make the largest file smaller, or choose a "
             "larger LUN.",
         )
     return matrix
@@ -388,12 +388,12 @@ def _option_conflicts(wanted: ConfigurationRequest, lun: Lun | None) -> Iterator
         yield "Btrfs does not compress without copy on write: set only one of the two."
     if lun is None or lun.size_bytes is None:
         return
-    size = filesizeformat(lun.size_bytes)
+    lun_size = size(lun.size_bytes)
     if "agcount" in options:
         groups = int(str(options["agcount"]))
         if groups * XFS_SMALLEST_GROUP_BYTES > lun.size_bytes:
             yield (
-                f"{lun.name} ({size}) has room for "
+                f"{lun.name} ({lun_size}) has room for "
                 f"{lun.size_bytes // XFS_SMALLEST_GROUP_BYTES} XFS allocation groups of 16 MB, "
                 f"not for {groups}: choose fewer."
             )
@@ -402,8 +402,8 @@ def _option_conflicts(wanted: ConfigurationRequest, lun: Lun | None) -> Iterator
         # mke2fs(8), -J size=: no more than half of the file system.
         if megabytes * 1024 * 1024 > lun.size_bytes // 2:
             yield (
-                f"A journal of {megabytes} MB is more than half of {lun.name} ({size}): choose a "
-                f"smaller one for {filesystem(wanted.filesystem).name}."
+                f"A journal of {megabytes} MB is more than half of {lun.name} ({lun_size}): "
+                f"choose a smaller one for {filesystem(wanted.filesystem).name}."
             )
 
 

@@ -1,0 +1,395 @@
+"""The run form: its fields in the query string, and what the page shows of them. No database.
+
+The address holds the whole form, so that a colleague can be sent an order to check before it is
+confirmed. Field names::
+
+    lun=3                           scheduler=none&scheduler=bfq
+    fs=ext4.1&fs=ext4.2&fs=xfs.1    ext4.2.journal_mode=writeback
+    workload=iozone-small           iozone-small.maximum_file_kb=4096
+    repeats=2                       study=raid-test   or   new_study=RAID test
+
+``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
+configurations of the order.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from django.http import QueryDict
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
+from fsbench_web.catalog.workloads import PRESETS, Preset
+from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
+
+DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
+DEFAULT_WORKLOAD = "iozone-small"
+MAXIMUM_VARIANTS = 12
+_VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
+_NUMBER = re.compile(r"^[0-9]{1,12}$")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the IOzone matrix as the form shows it. ``unit`` is part of its label."""
+
+    key: str
+    label: str
+    unit: str = ""
+    sizes_kb: tuple[int, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+    help: str = ""
+
+    @property
+    def is_flag(self) -> bool:
+        return not self.sizes_kb and self.minimum is None
+
+
+def _powers(minimum: int, maximum: int) -> tuple[int, ...]:
+    sizes = [minimum]
+    while sizes[-1] * 2 <= maximum:
+        sizes.append(sizes[-1] * 2)
+    return tuple(sizes)
+
+
+PARAMETERS = (
+    Parameter("minimum_record_kb", "Smallest record", sizes_kb=_powers(1, 16384)),
+    Parameter("maximum_record_kb", "Largest record", sizes_kb=_powers(1, 16384)),
+    Parameter("minimum_file_kb", "Smallest file", sizes_kb=_powers(4, 2**30)),
+    Parameter("maximum_file_kb", "Largest file", sizes_kb=_powers(4, 2**30)),
+    Parameter(
+        "direct_io",
+        "Direct I/O",
+        help="iozone -I: opens files with O_DIRECT, past the page cache",
+    ),
+    Parameter(
+        "include_flush", "Count fsync", help="iozone -e: the time of fsync is part of writes"
+    ),
+    Parameter("include_close", "Count close", help="iozone -c: the time of close is counted too"),
+    Parameter(
+        "time_limit_s",
+        "Time limit",
+        unit="seconds",
+        minimum=10,
+        maximum=30 * 24 * 3600,
+        help="A benchmark that takes longer is stopped, and its run fails",
+    ),
+)
+_DEFAULT_PARAMETERS: dict[str, int | bool] = {
+    "direct_io": False,
+    "include_flush": False,
+    "include_close": False,
+    "time_limit_s": 24 * 3600,
+}
+
+
+@dataclass(frozen=True)
+class OptionField:
+    """One tuning dimension of one variant, with the value chosen ("" is the tool's default)."""
+
+    name: str
+    option: Option
+    value: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One configuration of a file system, before schedulers."""
+
+    key: str
+    number: int
+    is_chosen: bool
+    fields: tuple[OptionField, ...]
+
+    @property
+    def stages(self) -> list[tuple[str, list[OptionField]]]:
+        """mkfs and mount options apart."""
+        return [
+            (stage, [field for field in self.fields if field.option.stage == stage])
+            for stage in ("mkfs", "mount")
+        ]
+
+
+@dataclass(frozen=True)
+class FilesystemGroup:
+    """A file system with its variants, and why it cannot be chosen (if it cannot)."""
+
+    spec: Filesystem
+    variants: tuple[Variant, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def can_add(self) -> bool:
+        return len(self.variants) < MAXIMUM_VARIANTS
+
+
+@dataclass(frozen=True)
+class ParameterField:
+    """A parameter with its value as text, which may be one that will be refused."""
+
+    name: str
+    parameter: Parameter
+    value: str
+
+    @property
+    def choices(self) -> list[tuple[str, int | None]]:
+        """(value, KB) of every size; a value that is none of them stays to be seen."""
+        known: list[tuple[str, int | None]] = [(str(kb), kb) for kb in self.parameter.sizes_kb]
+        if self.value not in {value for value, _ in known}:
+            known.append((self.value, None))
+        return known
+
+
+@dataclass(frozen=True)
+class PresetFields:
+    preset: Preset
+    is_chosen: bool
+    fields: tuple[ParameterField, ...]
+
+
+@dataclass
+class RunForm:
+    """What a query string says, with defaults where it says nothing."""
+
+    lun: str = ""
+    variants: list[tuple[str, int]] = field(default_factory=list)
+    chosen: list[str] = field(default_factory=list)
+    options: dict[str, dict[str, str]] = field(default_factory=dict)
+    schedulers: list[str] = field(default_factory=list)
+    workload: str = DEFAULT_WORKLOAD
+    parameters: dict[str, dict[str, str]] = field(default_factory=dict)
+    repeats: str = str(DEFAULT_REPEATS)
+    study: str = ""
+    new_study: str = ""
+    is_fresh: bool = True
+
+    @property
+    def lun_id(self) -> int | None:
+        return int(self.lun) if _NUMBER.match(self.lun) else None
+
+    def filesystem_groups(
+        self, problems: Mapping[str, Iterable[str]] | None = None
+    ) -> list[FilesystemGroup]:
+        """All file systems with the variants of the form; the first variant is always there."""
+        groups = []
+        for spec in FILESYSTEMS.values():
+            numbers = sorted({1, *(n for slug, n in self.variants if slug == spec.slug)})
+            variants = tuple(self._variant(spec, number) for number in numbers)
+            groups.append(
+                FilesystemGroup(spec, variants, tuple((problems or {}).get(spec.slug, ())))
+            )
+        return groups
+
+    def _variant(self, spec: Filesystem, number: int) -> Variant:
+        key = f"{spec.slug}.{number}"
+        values = self.options.get(key, {})
+        fields = tuple(
+            OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
+            for option in spec.options
+        )
+        return Variant(key, number, key in self.chosen, fields)
+
+    def presets(self) -> list[PresetFields]:
+        """All presets with their parameters, changed where the form changes them."""
+        shown = []
+        for preset in PRESETS.values():
+            given = self.parameters.get(preset.slug, {})
+            fields = tuple(
+                ParameterField(
+                    f"{preset.slug}.{parameter.key}",
+                    parameter,
+                    given.get(parameter.key, _text(_value(preset, parameter.key))),
+                )
+                for parameter in PARAMETERS
+            )
+            shown.append(PresetFields(preset, preset.slug == self.workload, fields))
+        return shown
+
+    def add_variant(self, slug: str) -> None:
+        """One more variant of a file system, chosen. What is no file system adds nothing."""
+        numbers = {1, *(n for name, n in self.variants if name == slug)}
+        if slug not in FILESYSTEMS or len(numbers) >= MAXIMUM_VARIANTS:
+            return
+        number = max(numbers) + 1
+        self.variants += [(slug, 1), (slug, number)]
+        self.chosen.append(f"{slug}.{number}")
+
+    def remove_variant(self, key: str) -> None:
+        """Drop a variant with its options."""
+        self.variants = [variant for variant in self.variants if "{}.{}".format(*variant) != key]
+        self.chosen = [chosen for chosen in self.chosen if chosen != key]
+        self.options.pop(key, None)
+
+    def request(self) -> RunRequest:
+        """The order. What cannot be read is noted in ``unreadable`` and refused by submission."""
+        unreadable: dict[str, list[str]] = {}
+        if self.lun and self.lun_id is None:
+            unreadable["lun"] = [f'"{self.lun}" is not the number of a LUN: choose one.']
+        repeats = 0
+        if _NUMBER.match(self.repeats):
+            repeats = int(self.repeats)
+        else:
+            unreadable["repeats"] = [
+                f'"{self.repeats}" is not a whole number: say how often each configuration is run.'
+            ]
+        preset = PRESETS.get(self.workload)
+        parameters: dict[str, int | bool] = {}
+        if preset is not None:
+            problems = []
+            for key, text in self.parameters.get(preset.slug, {}).items():
+                try:
+                    parameters[key] = _parameter(key, text)
+                except ValueError as error:
+                    problems.append(str(error))
+            if problems:
+                unreadable["workload"] = problems
+        return RunRequest(
+            lun_id=self.lun_id,
+            configurations=self._configurations(),
+            workload=self.workload,
+            parameters=parameters,
+            repeats=repeats,
+            study=self.study,
+            new_study="" if self.study else self.new_study,
+            unreadable=unreadable,
+        )
+
+    def _configurations(self) -> tuple[ConfigurationRequest, ...]:
+        return tuple(
+            ConfigurationRequest(
+                key.rsplit(".", 1)[0],
+                {name: value for name, value in self.options.get(key, {}).items() if value},
+                scheduler,
+            )
+            for key in self.chosen
+            for scheduler in (self.schedulers or [""])
+        )
+
+    def to_query(self) -> str:
+        """The shortest query string that says the same: only what is chosen, without defaults."""
+        query = QueryDict(mutable=True)
+        query["lun"] = self.lun
+        query.setlist("fs", self.chosen)
+        for key in self.chosen:
+            for name, value in self.options.get(key, {}).items():
+                if value:
+                    query[f"{key}.{name}"] = value
+        query.setlist("scheduler", self.schedulers)
+        query["workload"] = self.workload
+        preset = PRESETS.get(self.workload)
+        for name, value in self.parameters.get(self.workload, {}).items():
+            if preset is None or value != _text(_value(preset, name)):
+                query[f"{self.workload}.{name}"] = value
+        query["repeats"] = self.repeats
+        if self.study:
+            query["study"] = self.study
+        else:
+            query["new_study"] = self.new_study
+        return query.urlencode()
+
+
+def read(query: QueryDict) -> RunForm:
+    """The form in a query string. Never raises: what makes no sense is left for ``request``."""
+    query = _without_nul(query)
+    form = RunForm(
+        lun=query.get("lun", "").strip(),
+        schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
+        workload=query.get("workload", DEFAULT_WORKLOAD),
+        repeats=query.get("repeats", str(DEFAULT_REPEATS)).strip(),
+        study=query.get("study", "").strip(),
+        new_study=query.get("new_study", "").strip(),
+        is_fresh="repeats" not in query,
+    )
+    for key in dict.fromkeys(query.getlist("fs")):
+        match = _VARIANT.match(key)
+        # An unknown file system stays in the order, so that it is refused and not dropped.
+        form.chosen.append(key if match else f"{key}.1")
+        if match:
+            form.variants.append((match[1], int(match[2])))
+    for name, value in query.items():
+        assert isinstance(value, str)
+        head, _, last = name.rpartition(".")
+        match = _VARIANT.match(head)
+        if match and match[1] in FILESYSTEMS:
+            form.options.setdefault(head, {})[last] = value.strip()
+            form.variants.append((match[1], int(match[2])))
+        elif head in PRESETS:
+            form.parameters.setdefault(head, {})[last] = value.strip()
+    if "add" in query:
+        form.add_variant(str(query["add"]))
+    if "remove" in query:
+        form.remove_variant(str(query["remove"]))
+    return form
+
+
+def _without_nul(query: QueryDict) -> QueryDict:
+    # PostgreSQL refuses NUL in any text, also in one that is only looked for.
+    clean = QueryDict(mutable=True)
+    for name, values in query.lists():
+        clean.setlist(
+            name.replace("\x00", "\ufffd"),
+            [str(value).replace("\x00", "\ufffd") for value in values],
+        )
+    return clean
+
+
+def prefilled(request: RunRequest) -> RunForm:
+    """The form that makes this order: to run something again, changed or not."""
+    form = RunForm(
+        lun="" if request.lun_id is None else str(request.lun_id),
+        workload=request.workload,
+        parameters={
+            request.workload: {key: _text(value) for key, value in request.parameters.items()}
+        },
+        repeats=str(request.repeats),
+        study=request.study,
+        new_study=request.new_study,
+        is_fresh=False,
+    )
+    counts: dict[str, int] = {}
+    for wanted in request.configurations:
+        number = counts[wanted.filesystem] = counts.get(wanted.filesystem, 0) + 1
+        key = f"{wanted.filesystem}.{number}"
+        form.variants.append((wanted.filesystem, number))
+        form.chosen.append(key)
+        form.options[key] = {name: str(value) for name, value in wanted.options.items()}
+        if wanted.scheduler and wanted.scheduler not in form.schedulers:
+            form.schedulers.append(wanted.scheduler)
+    return form
+
+
+def _value(preset: Preset, key: str) -> int | bool | None:
+    return preset.parameters.get(key, _DEFAULT_PARAMETERS.get(key))
+
+
+def _text(value: int | bool | None) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def _parameter(key: str, text: str) -> int | bool:
+    """A parameter's value. Raises ValueError with a sentence."""
+    parameter = next((known for known in PARAMETERS if known.key == key), None)
+    if parameter is None:
+        raise ValueError(f'IOzone has no parameter "{key}": leave it out.')
+    if parameter.is_flag:
+        if text in ("yes", "no"):
+            return text == "yes"
+        raise ValueError(f'{parameter.label}: "{text}" is neither yes nor no.')
+    if _NUMBER.match(text):
+        return int(text)
+    unit = "KB" if parameter.sizes_kb else parameter.unit
+    raise ValueError(f'{parameter.label}: "{text}" is not a whole number of {unit}.')
+
+
+def named_parameter(key: str, value: object) -> tuple[str, str]:
+    """A stored parameter as (label, value with its unit)."""
+    parameter = next((known for known in PARAMETERS if known.key == key), None)
+    if parameter is None:
+        return key, str(value)
+    if parameter.is_flag:
+        return parameter.label, "yes" if value else "no"
+    unit = "KB" if parameter.sizes_kb else parameter.unit
+    return parameter.label, f"{value} {unit}"

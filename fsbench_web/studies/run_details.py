@@ -1,0 +1,199 @@
+"""What the page of one run shows, made of its rows. No HTTP here."""
+
+import shlex
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+
+from fsbench_web.catalog.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
+from fsbench_web.figures import heatmap
+from fsbench_web.figures.numbers import words
+from fsbench_web.scoring.categories import CATEGORIES
+from fsbench_web.scoring.units import is_known, lower_is_better
+from fsbench_web.studies import forms
+from fsbench_web.studies.models import Measurement, Run, RunState, Score
+from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
+
+STEPS = [
+    RunState.QUEUED,
+    RunState.LEASED,
+    RunState.PREPARING,
+    RunState.RUNNING,
+    RunState.COLLECTING,
+    RunState.DONE,
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One state on the way of a run."""
+
+    state: RunState
+    is_past: bool
+    is_current: bool
+
+
+def steps(run: Run) -> list[Step]:
+    """The way of a run that has not ended badly."""
+    try:
+        now = STEPS.index(RunState(run.state))
+    except ValueError:
+        now = len(STEPS)
+    return [Step(state, index < now, index == now) for index, state in enumerate(STEPS)]
+
+
+@dataclass
+class TestMatrix:
+    """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}.
+
+    ``others`` are those without a record size or a file size.
+    """
+
+    test: str
+    unit: str
+    element_id: str
+    cells: dict[tuple[int, int], float] = field(default_factory=dict)
+    others: list[Measurement] = field(default_factory=list)
+    figure: go.Figure | None = None
+
+    @property
+    def records(self) -> list[int]:
+        """Record sizes in KB, smallest first."""
+        return sorted({record for record, _ in self.cells})
+
+    @property
+    def rows(self) -> list[tuple[int, list[float | None]]]:
+        """(file size in KB, a value a record size); None where nothing was measured."""
+        records = self.records
+        return [
+            (file, [self.cells.get((record, file)) for record in records])
+            for file in sorted({file for _, file in self.cells})
+        ]
+
+
+def test_matrices(run: Run) -> list[TestMatrix]:
+    """The run's measurements by test, in the order in which the tool printed them. One query."""
+    found: dict[tuple[str, str], TestMatrix] = {}
+    for measurement in run.measurements.order_by("id"):
+        key = (measurement.test, measurement.unit)
+        if key not in found:
+            found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
+        if measurement.record_size_kb is None or measurement.file_size_kb is None:
+            found[key].others.append(measurement)
+        else:
+            cell = (measurement.record_size_kb, measurement.file_size_kb)
+            found[key].cells[cell] = measurement.value
+    for shown in found.values():
+        if shown.cells:
+            less = is_known(shown.unit) and lower_is_better(shown.unit)
+            shown.figure = heatmap.matrix(shown.cells, shown.unit, words(shown.test), less)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """The scores of one test, one a category of ``categories`` (None: not made)."""
+
+    test: str
+    unit: str
+    scores: list[Score | None]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores of the series that a run belongs to."""
+
+    categories: list[Any]
+    lines: list[ScoreLine]
+
+
+def score_table(run: Run) -> ScoreTable:
+    """Scores of the run's series; only categories that any test has. One query."""
+    by_test: dict[str, dict[str, Score]] = defaultdict(dict)
+    for score in Score.objects.filter(series=run.series_id).order_by("id"):
+        by_test[score.test][score.category] = score
+    present = {category for scores in by_test.values() for category in scores}
+    categories = [category for slug, category in CATEGORIES.items() if slug in present]
+    lines = [
+        ScoreLine(
+            test,
+            next(iter(scores.values())).unit,
+            [scores.get(category.slug) for category in categories],
+        )
+        for test, scores in by_test.items()
+    ]
+    return ScoreTable(categories, lines)
+
+
+def commands(run: Run) -> list[dict[str, Any]]:
+    """The commands as run, with ``line``: quoted for a shell, to be shown and copied."""
+    return [
+        {**command, "line": shlex.join(str(word) for word in command.get("argv", []))}
+        for command in run.commands
+    ]
+
+
+def planned_commands(run: Run) -> list[PlannedCommand]:
+    """The commands that will follow; empty for runs that fsbench does not make."""
+    series = run.series
+    if run.origin != Run.Origin.MEASURED or series.lun is None or series.workload is None:
+        return []
+    is_directory = series.lun.kind == Lun.Kind.DIRECTORY
+    try:
+        return run_commands(
+            series.configuration.filesystem,
+            series.configuration.options,
+            matrix_of(series.workload.tool, series.workload.parameters),
+            series.lun.device,
+            series.lun.device if is_directory else MOUNT_POINT,
+            not is_directory,
+        )
+    except (OptionError, ParameterError):
+        # An option that a later release no longer allows: the worker will say so and fail the run.
+        return []
+
+
+def named_options(run: Run) -> list[tuple[str, str]]:
+    """The configuration's options under the names that the form gives them."""
+    configuration = run.series.configuration
+    spec = FILESYSTEMS.get(configuration.filesystem)
+    names = (
+        {option.key: f"{option.name} ({option.stage})" for option in spec.options} if spec else {}
+    )
+    return [(names.get(key, key), str(value)) for key, value in configuration.options.items()]
+
+
+def named_parameters(run: Run) -> list[tuple[str, str]]:
+    """The workload's parameters with their units."""
+    workload = run.series.workload
+    if workload is None:
+        return []
+    return [forms.named_parameter(key, value) for key, value in workload.parameters.items()]
+
+
+def order_again(run: Run) -> str:
+    """Query string of the form that orders this run once more, or "" where that cannot be."""
+    series = run.series
+    configuration, workload = series.configuration, series.workload
+    if run.origin != Run.Origin.MEASURED or workload is None or workload.tool != "iozone":
+        return ""
+    if series.lun_id is None or not configuration.is_known:
+        return ""
+    order = RunRequest(
+        lun_id=series.lun_id,
+        configurations=(
+            ConfigurationRequest(
+                configuration.filesystem, configuration.options, configuration.scheduler
+            ),
+        ),
+        workload=workload.slug if workload.slug in PRESETS else forms.DEFAULT_WORKLOAD,
+        parameters=workload.parameters,
+        repeats=1,
+        study=series.study.slug,
+    )
+    return forms.prefilled(order).to_query()

@@ -1,0 +1,1 @@
+"""Pages of studies and runs: each view fetches, decides, renders."""

@@ -1,0 +1,141 @@
+"""The live log of a run as server-sent events.
+
+Rows of the database are read once a second. Between two reads a viewer holds neither a database
+connection nor a thread: the read borrows a thread and closes its connection before it gives the
+thread back. Events (HTML standard, 9.2)::
+
+    event: log     id: the line's key   data: {"at", "stream", "text"}
+    event: state                        data: {"state", "label", "phase", "progress", ...}
+    event: end                          data: {}      the run has ended and the log is complete
+
+A browser that lost the connection sends the last id it got, and goes on behind it.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.views.decorators.http import require_GET
+
+from fsbench_web.figures.numbers import duration
+from fsbench_web.studies.models import LogLine, Run, RunState
+
+POLL_S = 1.0
+# Proxies and browsers give up on a silent connection; a comment line keeps it.
+HEARTBEAT_S = 15.0
+# Then the browser connects anew: a viewer that vanished without a word is forgotten.
+LONGEST_S = 600.0
+LINES_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a run and the log lines behind a given one."""
+
+    state: dict[str, Any]
+    lines: list[tuple[int, str, str, str]]
+    has_ended: bool
+
+    @property
+    def is_complete(self) -> bool:
+        return self.has_ended and len(self.lines) < LINES_AT_ONCE
+
+
+def read_snapshot(run_id: int, after: int) -> Snapshot | None:
+    """What has happened behind log line ``after``; None when there is no such run."""
+    run = Run.objects.filter(pk=run_id).first()
+    if run is None:
+        return None
+    # The state is read before the lines: an ended run cannot get lines that are missed here.
+    lines = LogLine.objects.filter(run_id=run_id, pk__gt=after).order_by("id")[:LINES_AT_ONCE]
+    return Snapshot(
+        state={
+            "state": run.state,
+            "label": RunState(run.state).label,
+            "phase": run.phase,
+            "progress": run.progress,
+            "remaining": "" if run.remaining_s is None else duration(run.remaining_s),
+            "cancelling": run.cancel_requested_at is not None,
+        },
+        lines=[(line.pk, f"{line.at:%H:%M:%S}", line.stream, line.text) for line in lines],
+        has_ended=run.has_ended,
+    )
+
+
+def _read_and_let_go(run_id: int, after: int) -> Snapshot | None:
+    try:
+        return read_snapshot(run_id, after)
+    finally:
+        connection.close()
+
+
+# Not thread sensitive: any thread of the pool will do, and none is kept between two reads.
+_read: Callable[[int, int], Awaitable[Snapshot | None]] = sync_to_async(
+    _read_and_let_go, thread_sensitive=False
+)
+
+
+@require_GET
+async def events(request: HttpRequest, run_id: int) -> HttpResponseBase:
+    """The stream behind the line that ``Last-Event-ID`` (or ``?after=``) names."""
+    after = _number(request.headers.get("Last-Event-ID") or request.GET.get("after", ""))
+    first = await _read(run_id, after)
+    if first is None:
+        return HttpResponse(f"There is no run {run_id}.", status=404, content_type="text/plain")
+    if first.has_ended and not first.lines and "Last-Event-ID" in request.headers:
+        # 204 tells the browser to stop connecting.
+        return HttpResponse(status=204)
+    response = StreamingHttpResponse(
+        stream(run_id, after, first), content_type="text/event-stream; charset=utf-8"
+    )
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"  # nginx would hold the lines back
+    return response
+
+
+async def stream(
+    run_id: int,
+    after: int,
+    snapshot: Snapshot | None,
+    read: Callable[[int, int], Awaitable[Snapshot | None]] = _read,
+    poll_s: float = POLL_S,
+) -> AsyncIterator[str]:
+    """The events of a run until it ends, from ``snapshot`` on."""
+    loop = asyncio.get_running_loop()
+    started = last_sent = loop.time()
+    told: dict[str, Any] = {}
+    yield "retry: 2000\n\n"
+    while snapshot is not None:
+        for line_id, at, name, text in snapshot.lines:
+            after = line_id
+            yield _event("log", {"at": at, "stream": name, "text": text}, line_id)
+        if snapshot.state != told:
+            told = snapshot.state
+            yield _event("state", told)
+        elif not snapshot.lines and loop.time() - last_sent >= HEARTBEAT_S:
+            yield ": still here\n\n"
+        else:
+            last_sent = last_sent if not snapshot.lines else loop.time()
+        if snapshot.is_complete:
+            yield _event("end", {})
+            return
+        if loop.time() - started >= LONGEST_S:
+            return
+        if len(snapshot.lines) < LINES_AT_ONCE:
+            await asyncio.sleep(poll_s)
+        snapshot = await read(run_id, after)
+
+
+def _event(name: str, data: dict[str, Any], event_id: int | None = None) -> str:
+    # JSON has no raw newline, so that a log line can never start an event of its own.
+    head = "" if event_id is None else f"id: {event_id}\n"
+    return f"{head}event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

@@ -1,0 +1,151 @@
+"""Ordering runs: a form in the address, a review of what will follow, a confirmation."""
+
+import secrets
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from fsbench_web.catalog import availability
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies import forms, submission
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.run_list import runs_before
+from fsbench_web.studies.submission import PlannedRun, SubmissionRefused
+
+
+@dataclass(frozen=True)
+class LunCard:
+    """A LUN as the form offers it, with why it cannot be chosen (if it cannot)."""
+
+    lun: Lun
+    problems: list[str]
+    is_chosen: bool
+    waiting: int
+
+
+@login_required
+@never_cache
+@require_GET
+def new_run(request: HttpRequest) -> HttpResponse:
+    """The form. Everything it shows comes from the query string."""
+    return _form_page(request, forms.read(request.GET))
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def review(request: HttpRequest) -> HttpResponse:
+    """What the order in the query string would do; POST with the LUN's name does it."""
+    form = forms.read(request.GET)
+    order = form.request()
+    if request.method != "POST":
+        try:
+            return _review_page(request, form, submission.preview(order), secrets.token_urlsafe(24))
+        except SubmissionRefused as refused:
+            return _form_page(request, form, refused)
+    assert isinstance(request.user, User)
+    token = request.POST.get("token", "")[:64]
+    try:
+        runs = submission.submit(order, request.POST.get("confirmation", ""), request.user, token)
+    except SubmissionRefused as refused:
+        if set(refused.by_part) != {"confirmation"}:
+            return _form_page(request, form, refused)
+        return _review_page(request, form, submission.preview(order), token, refused)
+    if len(runs) == 1:
+        messages.success(request, "One run is queued.")
+        return redirect("studies:run", run_id=runs[0].pk)
+    messages.success(request, f"{len(runs)} runs are queued.")
+    return redirect(f"{reverse('studies:runs')}?order={runs[0].submission_id}")
+
+
+def _form_page(
+    request: HttpRequest, form: forms.RunForm, refused: SubmissionRefused | None = None
+) -> HttpResponse:
+    cards = _lun_cards(form)
+    usable = [card for card in cards if not card.problems]
+    if form.is_fresh and not form.lun and len(usable) == 1:
+        form.lun = str(usable[0].lun.pk)
+        cards = _lun_cards(form, cards)
+    chosen = next((card.lun for card in cards if card.is_chosen), None)
+    if form.is_fresh and chosen is not None and not form.schedulers:
+        form.schedulers = chosen.schedulers[:1]
+    studies = list(Study.objects.filter(is_published=False).order_by("title"))
+    if form.is_fresh and not form.study:
+        form.new_study = form.new_study or _default_title(
+            chosen, {study.title for study in studies}
+        )
+    problems = (
+        {slug: list(availability.filesystem_problems(chosen, slug)) for slug in FILESYSTEMS}
+        if chosen
+        else {}
+    )
+    context = {
+        "form": form,
+        "refused": refused,
+        "lun_cards": cards,
+        "lun": chosen,
+        "filesystems": form.filesystem_groups(problems),
+        "presets": form.presets(),
+        "studies": studies,
+        "maximum_repeats": submission.MAXIMUM_REPEATS,
+        "missing_tool": availability.missing_tool(chosen.worker, "iozone") if chosen else "",
+    }
+    return render(request, "studies/run_form.html", context, status=422 if refused else 200)
+
+
+def _lun_cards(form: forms.RunForm, cards: list[LunCard] | None = None) -> list[LunCard]:
+    luns = (
+        [card.lun for card in cards]
+        if cards is not None
+        else list(Lun.objects.filter(is_listed=True).select_related("worker"))
+    )
+    waiting = runs_before(luns)
+    return [
+        LunCard(
+            lun,
+            list(availability.lun_problems(lun)),
+            str(lun.pk) == form.lun,
+            waiting.get(lun.pk, 0),
+        )
+        for lun in luns
+    ]
+
+
+def _default_title(lun: Lun | None, taken: set[str]) -> str:
+    now = timezone.localtime()
+    title = f"{lun.name if lun else 'Runs'}, {now:%-d %B %Y}"
+    return f"{title}, {now:%H:%M}" if title in taken else title
+
+
+def _review_page(
+    request: HttpRequest,
+    form: forms.RunForm,
+    runs: list[PlannedRun],
+    token: str,
+    refused: SubmissionRefused | None = None,
+) -> HttpResponse:
+    study = Study.objects.filter(slug=form.study).first() if form.study else None
+    context = {
+        "form": form,
+        "lun": runs[0].lun,
+        "runs": runs,
+        "configurations": [run for run in runs if run.repeat == 1],
+        "repeats": [(number, list(group)) for number, group in groupby(runs, lambda r: r.repeat)],
+        "erasures": sum(run.erases for run in runs),
+        "study_title": study.title if study else form.new_study,
+        "is_new_study": study is None,
+        "waiting": runs_before([runs[0].lun]).get(runs[0].lun.pk, 0),
+        "token": token,
+        "refused": refused,
+    }
+    return render(request, "studies/run_review.html", context, status=422 if refused else 200)

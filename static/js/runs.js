@@ -1,0 +1,120 @@
+// The run pages' niceties: everything works without this file except the live log.
+
+const find = (selector, root = document) => root.querySelector(selector);
+const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+// ---- form: options of what is not chosen are put away, and not sent ----
+function setUpForm() {
+  for (const control of findAll("[data-reveals]")) {
+    const panel = document.getElementById(control.dataset.reveals);
+    if (!panel) continue;
+    panel.hidden = !control.checked;
+  }
+  for (const select of findAll("[data-hides]")) {
+    const panel = document.getElementById(select.dataset.hides);
+    if (panel) panel.hidden = select.value !== "";
+  }
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.closest("[data-run-form]")) setUpForm();
+  const filters = event.target.closest("[data-submit-on-change]");
+  if (filters) filters.requestSubmit();
+});
+document.addEventListener("htmx:afterSettle", setUpForm);
+// Empty fields say nothing: without them the address stays short enough to read.
+document.addEventListener("formdata", (event) => {
+  if (!event.target.matches("[data-run-form], [data-submit-on-change]")) return;
+  const kept = [...event.formData].filter(([name, value]) => value !== "" || name === "repeats");
+  for (const name of new Set(event.formData.keys())) event.formData.delete(name);
+  for (const [name, value] of kept) event.formData.append(name, value);
+});
+
+// ---- review: the button waits for the LUN's name; the server checks it again ----
+function setUpConfirmation(form) {
+  const input = find("input[name=confirmation]", form);
+  const button = find("button", form);
+  const update = () => { button.disabled = input.value !== form.dataset.confirmName; };
+  input.addEventListener("input", update);
+  form.addEventListener("submit", () => { setTimeout(() => { button.disabled = true; }, 0); });
+  // Back from the run's page the browser may show this page as it was left.
+  window.addEventListener("pageshow", update);
+  update();
+}
+
+// ---- run: state and log as they come ----
+function follow(live) {
+  const log = find("[data-run-log]");
+  const connection = find("[data-run-connection]");
+  let isAtEnd = true;
+  log?.addEventListener("scroll", () => {
+    isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 24;
+  });
+  if (log) log.scrollTop = log.scrollHeight;
+
+  const source = new EventSource(live.dataset.events);
+  source.addEventListener("open", () => { connection.textContent = "Live: this page follows the run by itself."; });
+  source.addEventListener("error", () => {
+    connection.textContent = source.readyState === EventSource.CLOSED
+      ? "The connection ended. Reload the page to go on."
+      : "The connection is lost; trying again …";
+  });
+  source.addEventListener("log", (event) => {
+    const line = JSON.parse(event.data);
+    const row = document.createElement("span");
+    row.className = `is-${line.stream}`;
+    const time = document.createElement("span");
+    time.className = "muted";
+    time.textContent = line.at;
+    row.append(time, ` ${line.text}`);
+    log.append(row, "\n");
+    find("[data-run-log-empty]")?.remove();
+    if (isAtEnd) log.scrollTop = log.scrollHeight;
+  });
+  let shown = null;
+  source.addEventListener("state", (event) => {
+    const state = JSON.parse(event.data);
+    find("[data-run-phase]").textContent = state.phase || state.label;
+    find("[data-run-progress]").value = state.progress;
+    find("[data-run-percent]").textContent = `${Math.round(state.progress * 100)} %`;
+    find("[data-run-remaining]").textContent = state.remaining ? `, about ${state.remaining} left` : "";
+    if (state.state === shown) return;
+    shown = state.state;
+    const badge = document.createElement("span");
+    badge.className = `badge is-${state.state}`;
+    badge.textContent = state.label.toLowerCase();
+    find("[data-run-badge]").replaceChildren(badge);
+    const steps = findAll("[data-step]");
+    const current = steps.findIndex((step) => step.dataset.step === state.state);
+    if (current < 0) return;
+    steps.forEach((step, index) => {
+      step.className = `badge${index < current ? " is-done" : index === current ? " is-running" : ""}`;
+      if (index === current) step.setAttribute("aria-current", "step");
+      else step.removeAttribute("aria-current");
+    });
+  });
+  source.addEventListener("end", () => {
+    source.close();
+    connection.textContent = "The run has ended; loading its results …";
+    window.location.reload();
+  });
+  // A page that is left behind holds a connection that another tab may need.
+  window.addEventListener("pagehide", () => source.close());
+}
+
+function setUpCopy(button) {
+  if (!navigator.clipboard) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    const text = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = text; }, 1500);
+  });
+}
+
+setUpForm();
+findAll("[data-confirm-name]").forEach(setUpConfirmation);
+findAll("[data-run-live]").forEach(follow);
+findAll("[data-copy]").forEach(setUpCopy);
+find("[data-focus]")?.focus();
