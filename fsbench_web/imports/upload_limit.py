@@ -1,0 +1,141 @@
+"""Uploads that are too large are refused while they arrive, not when they have filled a disk."""
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadhandler import FileUploadHandler, StopUpload
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+# Room for the other fields of a form and the boundaries between its parts.
+FORM_BYTES = 256 * 1024
+View = Callable[..., HttpResponse]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def too_large_sentence() -> str:
+    """What people and programs are told."""
+    limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
+    return (
+        f"The upload is larger than {limit} MB, all files together, and was refused; nothing was "
+        "stored. Import fewer files at once, or let whoever runs this site raise "
+        "FSBENCH_MAX_UPLOAD_MB."
+    )
+
+
+class UploadLimit(FileUploadHandler):
+    """Stops reading once the files of a request are larger than MAX_UPLOAD_BYTES together."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request)
+        self.seen_bytes = 0
+        self.exceeded = False
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        self.seen_bytes += len(raw_data)
+        if self.seen_bytes > settings.MAX_UPLOAD_BYTES:
+            self.exceeded = True
+            raise StopUpload(connection_reset=True)
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        """The handlers behind this one keep the file."""
+
+
+def limit_upload(view: View) -> View:
+    """Refuse a POST with too large files with 413. Replaces csrf_protect for its view.
+
+    The check of the CSRF token reads the form, and with it the files, so the limit must be in
+    place before; hence csrf_exempt outside and csrf_protect inside.
+    """
+    protected = csrf_protect(view)
+
+    @csrf_exempt
+    @wraps(view)
+    def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method == "POST":
+            limit = UploadLimit(request)
+            request.upload_handlers.insert(0, limit)
+            if _declared_bytes(request) <= settings.MAX_UPLOAD_BYTES + FORM_BYTES:
+                _ = request.POST  # reads the files
+            else:
+                limit.exceeded = True
+            if limit.exceeded:
+                context = {"sentence": too_large_sentence()}
+                return render(request, "imports/too_large.html", context, status=413)
+        return protected(request, *args, **kwargs)
+
+    return limited
+
+
+def _declared_bytes(request: HttpRequest) -> int:
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return 0
+
+
+class BodyLimit:
+    """ASGI middleware: Django reads a whole body to disk before it looks at the request."""
+
+    def __init__(self, application: Application, limit_bytes: int) -> None:
+        self.application = application
+        self.limit_bytes = limit_bytes
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.application(scope, receive, send)
+            return
+        if _content_length(scope) > self.limit_bytes:
+            await _refuse(scope, send)
+            return
+        seen, answered = 0, False
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self.limit_bytes:
+                raise _TooLarge
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal answered
+            answered = True
+            await send(message)
+
+        try:
+            await self.application(scope, counted, noted)
+        except _TooLarge:
+            if not answered:
+                await _refuse(scope, send)
+
+
+class _TooLarge(Exception):
+    pass
+
+
+def _content_length(scope: Message) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value)
+    return 0
+
+
+async def _refuse(scope: Message, send: Send) -> None:
+    """413: JSON under /api/, else a plain sentence. The connection goes: its body is unread."""
+    sentence = too_large_sentence()
+    media_type, body = "text/plain; charset=utf-8", sentence
+    if scope["path"].startswith("/api/"):
+        media_type = "application/json"
+        body = json.dumps({"detail": sentence, "errors": []})
+    headers = [(b"content-type", media_type.encode()), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": body.encode()})

@@ -1,0 +1,13 @@
+"""Imports."""
+
+from django.urls import path
+
+from fsbench_web.imports import views
+
+app_name = "imports"
+urlpatterns = [
+    path("new/", views.new, name="new"),
+    path("<int:import_id>/", views.show, name="show"),
+    path("<int:import_id>/commit/", views.commit, name="commit"),
+    path("<int:import_id>/discard/", views.discard, name="discard"),
+]
