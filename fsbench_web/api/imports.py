@@ -1,3 +1,159 @@
-from ninja import Router
+"""Imports: results of other people and other tools, all of a call's files or none."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.multipartparser import MultiPartParserError
+from ninja import Router, Schema, Status
+
+from fsbench_web.api import text
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.errors import Error, Refused
+from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
 
 router = Router()
+
+FIELDS = ("study", "filesystem", "configuration", "hardware")
+_FROM_BROWSERS = "csrfmiddlewaretoken"
+_MULTIPART = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "study"],
+                    "properties": {
+                        "file": {
+                            "type": "array",
+                            "items": {"type": "string", "format": "binary"},
+                            "description": "one or more; recognised by what they hold: output of "
+                            "IOzone, or CSV tables",
+                        },
+                        "study": {
+                            "type": "string",
+                            "description": "slug of a study, or the title of one to be made",
+                        },
+                        "filesystem": {
+                            "type": "string",
+                            "description": "such as ext4; needed unless the file says so",
+                        },
+                        "configuration": {
+                            "type": "string",
+                            "description": "label such as ext4_noatime; needed unless the file "
+                            "says so",
+                        },
+                        "hardware": {
+                            "type": "string",
+                            "description": "slug or name of a hardware profile",
+                        },
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+class FileProblem(Schema):
+    """One problem at its place; ``file`` is null for what was given beside the files, ``line``
+
+    and ``column`` count from 1 and are null where the problem has none.
+    """
+
+    file: str | None
+    line: int | None
+    column: int | None
+    message: str
+
+
+class ImportOut(Schema):
+    """What was stored: the numbers of the runs that were made. ``errors`` is empty."""
+
+    id: int
+    state: str
+    runs: list[int]
+    errors: list[FileProblem]
+
+
+class ImportRefusal(Schema):
+    """Nothing was stored; ``errors`` holds every problem of every file."""
+
+    detail: str
+    errors: list[FileProblem]
+
+
+@router.post(
+    "/imports",
+    response={201: ImportOut, 401: Error, 403: Error, 413: Error, 422: ImportRefusal},
+    auth=WRITER,
+    summary="Import result files",
+    url_name="import_files",
+    openapi_extra=_MULTIPART,
+)
+def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
+    """Stores tool output or CSV as runs. Several files in one call are repeats of one
+
+    configuration unless they say otherwise. A study that does not exist is made. When one file is
+    bad nothing is stored, and the answer names file, line and column of every problem.
+    """
+    # Read by hand rather than declared: the size is refused before anything is parsed, and every
+    # problem has the shape of the contract.
+    _refuse_too_large(request)
+    try:
+        given = _fields(request)
+        files = [(file.name or "", file.read()) for file in request.FILES.getlist("file")]
+        done = import_files(files, **given, user=user_of(request))
+    except ImportRefused as refused:
+        errors = refused.errors
+        detail = " ".join(_placed(error) for error in refused.problems)
+        return Status(422, {"detail": f"Nothing was stored. {detail}", "errors": errors})
+    return Status(
+        201, {"id": done.id, "state": done.state, "runs": done.runs, "errors": done.errors}
+    )
+
+
+def _refuse_too_large(request: HttpRequest) -> None:
+    limit = settings.MAX_UPLOAD_BYTES
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if length.isdigit() and int(length) > limit:
+        sentence = (
+            f"The upload is larger than {limit // 1024 // 1024} MB: send it in parts, or raise "
+            "FSBENCH_MAX_UPLOAD_MB."
+        )
+        raise Refused(413, [("file", sentence)])
+
+
+def _fields(request: HttpRequest) -> dict[str, str]:
+    """The form's fields. Raises ImportRefused."""
+    if request.content_type != "multipart/form-data":
+        sentence = "Send multipart/form-data with the fields file and study, as `curl -F` does."
+        raise ImportRefused([ImportProblem(sentence)])
+    try:
+        posted = request.POST
+        files = request.FILES
+    except MultiPartParserError as error:
+        raise ImportRefused([ImportProblem(f"The form cannot be read: {error}")]) from None
+    problems = [
+        ImportProblem(f'There is no field "{name[:60]}"; there is file, {", ".join(FIELDS)}.')
+        for name in [*posted, *files]
+        if name not in (*FIELDS, "file", _FROM_BROWSERS)
+    ]
+    problems += [
+        ImportProblem(f"{name} {text.UNSTORABLE}.")
+        for name in FIELDS
+        if not text.is_storable(posted.get(name, ""))
+    ]
+    if "file" in posted:
+        problems.append(ImportProblem("file is a text here: send it as a file (`-F file=@PATH`)."))
+    if problems:
+        raise ImportRefused(problems)
+    return {name: posted.get(name, "") for name in FIELDS}
+
+
+def _placed(problem: ImportProblem) -> str:
+    places = [problem.file, problem.line and f"line {problem.line}"]
+    place = ", ".join(str(part) for part in places if part)
+    return f"{place}: {problem.message}" if place else problem.message
