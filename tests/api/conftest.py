@@ -14,6 +14,8 @@ from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.series import series_for
 
 MIB = 1024 * 1024
+Order = dict[str, Any]
+MakeRun = Callable[..., Run]
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ def announced(worker: str, lun: str = "lun0") -> Lun:
 
 
 @pytest.fixture
-def order() -> dict[str, Any]:
+def order() -> Order:
     """The body of POST /runs for two configurations, twice each."""
     return {
         "study": "Array test",
@@ -87,7 +89,7 @@ def order() -> dict[str, Any]:
 
 
 @pytest.fixture
-def make_run(lun: Lun) -> Callable[..., Run]:
+def make_run(lun: Lun) -> MakeRun:
     """``make_run(state=...)`` writes a run of ext4 in the study "array-test"."""
 
     def make(state: RunState = RunState.QUEUED, study: str = "array-test", **more: Any) -> Run:

@@ -1,0 +1,80 @@
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from fsbench_web.accounts.models import ApiToken
+from fsbench_web.studies.models import Run, Study
+
+from .conftest import MakeRun, Order
+
+WRITES = ["/api/v1/imports", "/api/v1/runs", "/api/v1/runs/1/cancel"]
+
+
+@pytest.mark.parametrize("path", WRITES)
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (None, "create_token"),
+        ("Bearer fsb_wrong", "mistyped or revoked"),
+        ("Bearer ", "mistyped or revoked"),
+        ("Bearer \x00", "mistyped or revoked"),
+        ("Basic YWxpY2U6c2VjcmV0", "mistyped or revoked"),
+    ],
+)
+def test_every_write_needs_a_token(db: None, path: str, header: str | None, says: str) -> None:
+    client = Client(headers={"Authorization": header} if header else None)
+    response = client.post(path, data={}, content_type="application/json")
+    assert response.status_code == 401
+    assert response["WWW-Authenticate"].startswith("Bearer")
+    assert list(response.json()) == ["detail", "errors"]
+    assert says in response.json()["detail"]
+
+
+def test_a_token_writes_and_a_revoked_one_does_not(
+    writer: Client, make_run: MakeRun, alice: User
+) -> None:
+    first, second = make_run(), make_run()
+    assert writer.post(f"/api/v1/runs/{first.pk}/cancel").status_code == 200
+    ApiToken.objects.filter(user=alice).delete()
+    assert writer.post(f"/api/v1/runs/{second.pk}/cancel").status_code == 401
+    assert Run.objects.get(pk=second.pk).state == "queued"
+
+
+def test_the_token_of_an_inactive_user_does_not_write(
+    writer: Client, make_run: MakeRun, alice: User
+) -> None:
+    alice.is_active = False
+    alice.save()
+    assert writer.post(f"/api/v1/runs/{make_run().pk}/cancel").status_code == 401
+
+
+def test_a_bad_token_is_not_saved_by_a_session(alice: User, make_run: MakeRun) -> None:
+    client = Client(headers={"Authorization": "Bearer fsb_wrong"})
+    client.force_login(alice)
+    assert client.post(f"/api/v1/runs/{make_run().pk}/cancel").status_code == 401
+
+
+def test_a_session_writes_with_its_csrf_secret_only(alice: User, make_run: MakeRun) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    path = f"/api/v1/runs/{make_run().pk}/cancel"
+    refused = client.post(path)
+    assert refused.status_code == 403
+    assert "X-CSRFToken" in refused.json()["detail"]
+    client.get("/account/")  # its forms set the cookie
+    secret = client.cookies["csrftoken"].value
+    assert client.post(path, headers={"X-CSRFToken": secret}).status_code == 200
+
+
+def test_reading_needs_no_token_and_minds_none(db: None, make_run: MakeRun) -> None:
+    run = make_run()
+    for path in ("studies", "studies/array-test", "deltas", "runs", f"runs/{run.pk}"):
+        assert Client().get(f"/api/v1/{path}").status_code == 200
+        bad = Client(headers={"Authorization": "Bearer fsb_wrong"})
+        assert bad.get(f"/api/v1/{path}").status_code == 200
+
+
+def test_an_order_without_a_token_does_nothing(client: Client, lun: object, order: Order) -> None:
+    response = client.post("/api/v1/runs", order, content_type="application/json")
+    assert response.status_code == 401
+    assert not Study.objects.exists()

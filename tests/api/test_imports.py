@@ -1,0 +1,140 @@
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from fsbench_web.imports.models import Import
+from fsbench_web.studies.models import Run, Study
+
+IMPORTS = "/api/v1/imports"
+ERROR = ["file", "line", "column", "message"]
+
+
+def table(rate: float, name: str = "result.csv") -> SimpleUploadedFile:
+    text = (
+        "test,record_size_kb,file_size_kb,value,unit\n"
+        f"write,4,64,{rate},KB/s\n"
+        f"write,8,64,{rate * 2},KB/s\n"
+    )
+    return SimpleUploadedFile(name, text.encode(), "text/csv")
+
+
+def send(client: Client, *files: SimpleUploadedFile, **fields: str):
+    target = {"study": "Lab 3", "filesystem": "ext4", "configuration": "ext4_noatime"} | fields
+    return client.post(IMPORTS, {"file": list(files), **target})
+
+
+def test_several_files_are_repeats(writer: Client, alice: User) -> None:
+    response = send(writer, table(100), table(110, "second.csv"), hardware="Old server")
+    assert response.status_code == 201, response.content
+    body = response.json()
+    assert list(body) == ["id", "state", "runs", "errors"]
+    assert (body["state"], body["errors"]) == ("done", [])
+    runs = Run.objects.order_by("repeat")
+    assert [run.pk for run in runs] == body["runs"]
+    assert [(run.repeat, run.created_by) for run in runs] == [(1, alice), (2, alice)]
+    assert len({run.series_id for run in runs}) == 1
+    assert Import.objects.get(pk=body["id"]).created_by == alice
+
+
+def test_what_was_imported_can_be_compared(writer: Client, client: Client) -> None:
+    send(writer, table(100))
+    send(writer, table(50), filesystem="xfs", configuration="xfs")
+    tables = client.get("/api/v1/deltas?study=lab-3&category=maximum").json()["tables"]
+    assert [(row["contender"], row["score"]) for row in tables[0]["rows"]] == [
+        ("xfs", 100.0),
+        ("ext4", 200.0),
+    ]
+    assert tables[0]["rows"][0]["published"] is None
+
+
+def test_one_bad_file_stores_nothing(writer: Client) -> None:
+    bad = SimpleUploadedFile(
+        "bad.csv", b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,fast,KB/s\n"
+    )
+    response = send(writer, table(100), bad)
+    assert response.status_code == 422
+    body = response.json()
+    assert list(body) == ["detail", "errors"]
+    (error,) = body["errors"]
+    assert list(error) == ERROR
+    assert (error["file"], error["line"]) == ("bad.csv", 2)
+    assert body["detail"].startswith("Nothing was stored.")
+    assert not Run.objects.exists()
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"study": ""}, "study is missing"),
+        ({"filesystem": ""}, "filesystem is missing"),
+        ({"configuration": ""}, "configuration is missing"),
+        ({"study": "a\x00b"}, "NUL"),
+        ({"hardware": "a\x00b"}, "NUL"),
+        ({"configuration": "../../etc"}, "label such as"),
+        ({"hardwear": "x"}, 'no field "hardwear"'),
+    ],
+)
+def test_it_refuses_bad_fields(writer: Client, fields: dict[str, str], says: str) -> None:
+    response = send(writer, table(100), **fields)
+    assert response.status_code == 422
+    assert says in response.json()["detail"]
+    assert all(list(error) == ERROR for error in response.json()["errors"])
+    assert not Run.objects.exists()
+
+
+def test_it_refuses_a_call_without_a_file(writer: Client) -> None:
+    response = send(writer)
+    assert response.status_code == 422
+    assert "No file was given" in response.json()["detail"]
+
+
+def test_it_says_when_the_file_was_sent_as_text(writer: Client) -> None:
+    response = writer.post(IMPORTS, {"file": "write,4,64,1", "study": "x"})
+    assert response.status_code == 422
+    assert "-F file=@PATH" in response.json()["detail"]
+
+
+def test_it_says_how_to_send_what_is_not_a_form(writer: Client) -> None:
+    response = writer.post(IMPORTS, {"study": "x"}, content_type="application/json")
+    assert response.status_code == 422
+    assert "multipart/form-data" in response.json()["detail"]
+
+
+def test_it_refuses_a_broken_form(writer: Client) -> None:
+    response = writer.post(IMPORTS, b"--x\r\n", content_type="multipart/form-data")
+    assert response.status_code == 422
+    assert list(response.json()["errors"][0]) == ERROR
+
+
+def test_it_refuses_what_is_too_large(writer: Client, settings: Settings) -> None:
+    settings.MAX_UPLOAD_BYTES = 1024 * 1024
+    large = SimpleUploadedFile("large.csv", b"x" * 1024 * 1024)
+    response = send(writer, large)
+    assert response.status_code == 413
+    assert "FSBENCH_MAX_UPLOAD_MB" in response.json()["detail"]
+
+
+def test_the_same_numbers_twice_are_refused(writer: Client) -> None:
+    assert send(writer, table(100)).status_code == 201
+    response = send(writer, table(100, "copy.csv"))
+    assert response.status_code == 422
+    assert "already there" in response.json()["detail"]
+    assert Run.objects.count() == 1
+
+
+def test_a_published_study_takes_no_imports(writer: Client, published: None) -> None:
+    response = send(writer, table(100), study="unisys-2005")
+    assert response.status_code == 422
+    assert "published" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a\x00b.csv", "<img src=x>.csv", "ü" * 300])
+def test_odd_file_names_are_tamed(writer: Client, name: str) -> None:
+    file = table(100)
+    file.name = name  # past SimpleUploadedFile's own cleaning, as a hostile client would
+    response = send(writer, file)
+    assert response.status_code in (201, 422)
+    assert "etc/passwd" not in response.content.decode()

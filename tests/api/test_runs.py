@@ -1,0 +1,335 @@
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import LogLine, Run, RunState, Score, Study
+
+from .conftest import MakeRun, Order, announced
+
+RUNS = "/api/v1/runs"
+SUMMARY = [
+    "id",
+    "study",
+    "configuration",
+    "workload",
+    "lun",
+    "worker",
+    "repeat",
+    "origin",
+    "state",
+    "reason",
+    "phase",
+    "progress",
+    "remaining_s",
+    "cancel_requested",
+    "created_at",
+    "started_at",
+    "ended_at",
+    "links",
+]
+
+
+def send(client: Client, body: object, **headers: str):
+    return client.post(RUNS, body, content_type="application/json", headers=headers)
+
+
+def test_it_queues_a_sweep(writer: Client, lun: Lun, order: Order, alice: User) -> None:
+    response = send(writer, order)
+    assert response.status_code == 201, response.content
+    body = response.json()
+    assert list(body) == ["study", "runs"]
+    assert body["study"] == "array-test"
+    labels = [(run["configuration"]["label"], run["repeat"]) for run in body["runs"]]
+    assert labels == [
+        ("ext4_noatime_noop", 1),
+        ("xfs_ag4_noop", 1),
+        ("ext4_noatime_noop", 2),
+        ("xfs_ag4_noop", 2),
+    ]
+    assert all(list(run) == SUMMARY and run["state"] == "queued" for run in body["runs"])
+    assert set(Run.objects.values_list("pk", "created_by")) == {
+        (run["id"], alice.pk) for run in body["runs"]
+    }
+
+
+def test_a_study_that_exists_is_joined_by_slug_or_title(
+    writer: Client, lun: Lun, order: Order
+) -> None:
+    send(writer, order)
+    for name in ("array-test", "Array test"):
+        assert send(writer, order | {"study": name}).status_code == 201
+    assert Study.objects.count() == 1
+    assert Run.objects.count() == 12
+
+
+def test_the_same_idempotency_key_makes_nothing_new(writer: Client, lun: Lun, order: Order) -> None:
+    first = send(writer, order, **{"Idempotency-Key": "a"}).json()
+    again = send(writer, order, **{"Idempotency-Key": "a"})
+    assert again.status_code == 201
+    assert again.json() == first
+    assert Run.objects.count() == 4
+    send(writer, order, **{"Idempotency-Key": "b"})
+    assert Run.objects.count() == 8
+
+
+def test_all_problems_are_told_at_once(writer: Client, lun: Lun, order: Order) -> None:
+    order["configurations"][0]["options"] = {"atime": "; rm -rf /"}
+    order |= {"confirm": "lun1", "repeats": 0, "workload": "sleep"}
+    response = send(writer, order)
+    assert response.status_code == 422
+    errors = response.json()["errors"]
+    assert {error["field"] for error in errors} == {
+        "configurations",
+        "confirm",
+        "repeats",
+        "workload",
+    }
+    assert all(error["message"].endswith(".") for error in errors)
+    assert not Run.objects.exists()
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"confirm": ""}, "confirm"),
+        ({"confirm": "LUN0"}, "confirm"),
+        ({"lun": "sda"}, "lun"),
+        ({"lun": "../../dev/sda"}, "lun"),
+        ({"worker": "elsewhere"}, "lun"),
+        ({"configurations": []}, "configurations"),
+        ({"configurations": [{"filesystem": "jfs"}]}, "configurations"),
+        ({"configurations": [{"filesystem": "ext4", "scheduler": "cfq"}]}, "configurations"),
+        ({"parameters": {"maximum_file_kb": 3}}, "workload"),
+        ({"parameters": {"maximum_file_kb": 10**400}}, "workload"),
+        ({"parameters": {"command": 1}}, "workload"),
+        ({"parameters": {"maximum_file_kb": "1024"}}, None),
+        ({"parameters": {"maximum_file_kb": 1.5}}, None),
+        ({"repeats": 21}, "repeats"),
+        ({"repeats": 10**30}, "repeats"),
+        ({"repeats": "2"}, "repeats"),
+        ({"repeats": True}, "repeats"),
+        ({"study": ""}, "study"),
+        ({"study": "!!!"}, "study"),
+        ({"study": "x" * 5000}, "study"),
+        ({"sheduler": "none"}, "sheduler"),
+        ({"study": "a\x00b"}, None),
+        ({"lun": "a\x00b"}, None),
+        ({"lun": "\ud800"}, None),
+        ({"configurations": [{"filesystem": "ext4", "options": {"a\x00": "b"}}]}, None),
+        ({"configurations": "ext4"}, "configurations"),
+        ({"configurations": [{"filesystem": "ext4", "scheduler": "none"}] * 401}, "configurations"),
+    ],
+)
+def test_it_refuses_a_bad_order(
+    writer: Client, lun: Lun, order: Order, change: Order, field: str | None
+) -> None:
+    response = send(writer, order | change)
+    assert response.status_code == 422, response.content
+    body = response.json()
+    assert body["detail"]
+    if field:
+        assert field in {error["field"] for error in body["errors"]}
+    assert not Run.objects.exists()
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("", 422),
+        ("{", 400),
+        ("null", 422),
+        ("[]", 422),
+        ('"text"', 422),
+        ("[" * 100_000, 400),
+        ('{"repeats": NaN}', 422),
+        ("9" * 5000, 400),
+        (b"\xff\xfe", 400),
+    ],
+)
+def test_it_refuses_bad_json(writer: Client, lun: Lun, body: str | bytes, status: int) -> None:
+    response = writer.post(RUNS, body, content_type="application/json")
+    assert response.status_code == status
+    assert list(response.json()) == ["detail", "errors"]
+
+
+def test_a_published_study_takes_no_runs(
+    writer: Client, lun: Lun, order: Order, published: None
+) -> None:
+    response = send(writer, order | {"study": "unisys-2005"})
+    assert response.status_code == 422
+    assert "published" in response.json()["detail"]
+
+
+def test_a_silent_worker_is_named(writer: Client, lun: Lun, order: Order) -> None:
+    Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
+    response = send(writer, order)
+    assert response.status_code == 422
+    assert "sign of life" in response.json()["detail"]
+
+
+def test_a_lun_name_of_two_workers_needs_the_worker(writer: Client, lun: Lun, order: Order) -> None:
+    other = announced("bench-2")
+    refused = send(writer, order)
+    assert refused.status_code == 422
+    assert "bench-1, bench-2" in refused.json()["detail"]
+    assert send(writer, order | {"worker": "bench-2"}).status_code == 201
+    assert set(Run.objects.values_list("series__lun", flat=True)) == {other.pk}
+
+
+def test_one_follows_a_run(client: Client, make_run: MakeRun, lun: Lun) -> None:
+    run = make_run()
+    handle = lifecycle.claim(run.pk, lun.worker)
+    assert handle is not None
+    lifecycle.advance(handle, RunState.RUNNING)
+    lifecycle.heartbeat(handle, phase="write", progress=0.25, remaining_s=12.5)
+    body = client.get(f"{RUNS}/{run.pk}").json()
+    assert list(body)[: len(SUMMARY)] == SUMMARY
+    assert (body["state"], body["phase"], body["progress"], body["remaining_s"]) == (
+        "running",
+        "write",
+        0.25,
+        12.5,
+    )
+    assert [change["state"] for change in body["changes"]] == ["leased", "running"]
+    assert body["scores"] == []
+
+
+def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> None:
+    run = make_run(RunState.DONE)
+    Score.objects.create(
+        series=run.series,
+        test="read",
+        category="overall",
+        value=1234.5678901,
+        unit="score",
+        repeats=1,
+        cells=3,
+        cells_expected=3,
+    )
+    (score,) = client.get(f"{RUNS}/{run.pk}").json()["scores"]
+    assert score == {
+        "test": "read",
+        "category": "overall",
+        "value": 1234.5678901,
+        "unit": "score",
+        "repeats": 1,
+        "cells": 3,
+        "cells_expected": 3,
+        "flags": [],
+    }
+
+
+def test_a_failed_run_shows_no_scores(client: Client, make_run: MakeRun) -> None:
+    run = make_run(RunState.FAILED, reason="mkfs failed.")
+    Score.objects.create(series=run.series, test="read", category="overall", value=1, unit="score")
+    body = client.get(f"{RUNS}/{run.pk}").json()
+    assert body["scores"] == []
+    assert body["reason"] == "mkfs failed."
+
+
+def test_a_queued_run_is_cancelled_at_once(writer: Client, make_run: MakeRun) -> None:
+    run = make_run()
+    body = writer.post(f"{RUNS}/{run.pk}/cancel").json()
+    assert body["state"] == "cancelled"
+    assert "alice" in body["reason"]
+    assert writer.post(f"{RUNS}/{run.pk}/cancel").status_code == 200
+
+
+def test_an_active_run_is_asked_to_stop(writer: Client, make_run: MakeRun, lun: Lun) -> None:
+    run = make_run()
+    assert lifecycle.claim(run.pk, lun.worker) is not None
+    body = writer.post(f"{RUNS}/{run.pk}/cancel").json()
+    assert (body["state"], body["cancel_requested"]) == ("leased", True)
+
+
+def test_a_run_that_ended_cannot_be_cancelled(writer: Client, make_run: MakeRun) -> None:
+    run = make_run(RunState.DONE)
+    response = writer.post(f"{RUNS}/{run.pk}/cancel")
+    assert response.status_code == 409
+    assert "ended as done" in response.json()["detail"]
+
+
+def test_cancelling_an_unknown_run_is_a_404(writer: Client) -> None:
+    assert writer.post(f"{RUNS}/4711/cancel").status_code == 404
+
+
+@pytest.fixture
+def logged(make_run: MakeRun) -> Run:
+    run = make_run(RunState.DONE)
+    LogLine.objects.bulk_create(
+        LogLine(run=run, at=timezone.now(), stream="stdout", text=f"line {n} <ü>") for n in range(5)
+    )
+    LogLine.objects.create(run=make_run(), at=timezone.now(), stream="stdout", text="another run")
+    return run
+
+
+def test_the_log_is_read_in_parts(client: Client, logged: Run) -> None:
+    path = f"{RUNS}/{logged.pk}/log"
+    texts, after, more = [], 0, True
+    while more:
+        body = client.get(f"{path}?limit=2&after={after}").json()
+        assert list(body) == ["run", "state", "lines", "after", "more"]
+        assert all(list(line) == ["id", "at", "stream", "text"] for line in body["lines"])
+        texts += [line["text"] for line in body["lines"]]
+        after, more = body["after"], body["more"]
+    assert texts == [f"line {n} <ü>" for n in range(5)]
+    assert client.get(f"{path}?after={after}").json()["lines"] == []
+    assert client.get(f"{path}?after={after}").json()["after"] == after
+
+
+def test_the_log_comes_as_text_when_asked(client: Client, logged: Run) -> None:
+    path = f"{RUNS}/{logged.pk}/log"
+    by_format = client.get(f"{path}?format=text")
+    by_header = client.get(path, headers={"Accept": "text/plain"})
+    assert by_format["Content-Type"] == "text/plain; charset=utf-8"
+    assert by_format.content == by_header.content
+    assert [line.split(" stdout ")[1] for line in by_format.content.decode().splitlines()] == [
+        f"line {n} <ü>" for n in range(5)
+    ]
+    assert client.get(path, headers={"Accept": "*/*"})["Content-Type"].startswith(
+        "application/json"
+    )
+
+
+@pytest.mark.parametrize(
+    "query", ["after=-1", "after=x", f"after={2**63}", "limit=0", "limit=10001", "format=xml"]
+)
+def test_the_log_refuses_odd_parameters(client: Client, logged: Run, query: str) -> None:
+    assert client.get(f"{RUNS}/{logged.pk}/log?{query}").status_code == 422
+
+
+def test_the_list_is_filtered_and_paged(client: Client, make_run: MakeRun) -> None:
+    runs = [make_run(RunState.DONE), make_run(), make_run(study="other"), make_run()]
+    everything = client.get(RUNS).json()
+    assert (everything["total"], [run["id"] for run in everything["runs"]]) == (
+        4,
+        [run.pk for run in reversed(runs)],
+    )
+    page = client.get(f"{RUNS}?study=array-test&state=queued&limit=1&offset=1").json()
+    assert (page["total"], [run["id"] for run in page["runs"]]) == (2, [runs[1].pk])
+    both = client.get(f"{RUNS}?state=queued&state=done").json()
+    assert both["total"] == 4
+    assert client.get(f"{RUNS}?study=nope").status_code == 404
+    assert client.get(f"{RUNS}?state=sleeping").status_code == 422
+    assert client.get(f"{RUNS}?offset={2**63 - 1}").json()["runs"] == []
+
+
+def test_the_number_of_queries_does_not_grow(
+    client: Client, make_run: MakeRun, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for n in range(20):
+        make_run(study=f"study-{n}")
+    with django_assert_num_queries(2):
+        client.get(RUNS)
+    with django_assert_num_queries(4):
+        client.get("/api/v1/studies")
+    with django_assert_num_queries(4):
+        client.get("/api/v1/studies/study-3")
