@@ -15,18 +15,22 @@ from django.views.decorators.http import require_safe
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
-from fsbench_web.figures import bars, stacked
+from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
 
 
 @dataclass(frozen=True)
 class Winner:
-    """One cell of the overview: who is best, and by how much percent faster than the next."""
+    """One cell of the overview: who is best, and by how much percent faster than the next.
+
+    ``series`` is the number of the winner's colour in the charts; None for a tie.
+    """
 
     anchor: str
     names: tuple[str, ...]
     margin_percent: float | None
+    series: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,16 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
+class ShownTable:
+    """A delta table with its place on the page; ``flags`` are those that all its rows have."""
+
+    anchor: str
+    category: str
+    table: DeltaTable
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class TestGroup:
     """All tables of one test, a chart for each category, and its line of the overview."""
 
@@ -50,7 +64,7 @@ class TestGroup:
     test: str
     slug: str
     label: str
-    tables: list[tuple[str, str, DeltaTable]] = field(default_factory=list)
+    tables: list[ShownTable] = field(default_factory=list)
     charts: dict[str, go.Figure] = field(default_factory=dict)
     winners: dict[str, Winner] = field(default_factory=dict)
     row: list[Winner | None] = field(default_factory=list)
@@ -58,8 +72,11 @@ class TestGroup:
     @property
     def has_matrix(self) -> bool:
         """Whether runs of the test fill a matrix of record and file sizes."""
-        return any(row.run_ids for _, _, table in self.tables for row in table.rows) and any(
-            table.category != categories.MEAN for _, _, table in self.tables
+        return any(
+            row.run_ids
+            for shown in self.tables
+            if shown.table.category != categories.MEAN
+            for row in shown.table.rows
         )
 
 
@@ -93,9 +110,11 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "printed_count": _printed_count(tables),
             "disagreements": disagreements(groups),
             "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
-            "combined": [section for section in sections if section["kind"] == "combined"],
+            "combined": [section for section in sections if _is_combined(section)],
             "sections": [
-                section for section in sections if section["kind"] not in {"combined", "tables"}
+                section
+                for section in sections
+                if section["kind"] != "tables" and not _is_combined(section)
             ],
             "series": [] if found.is_published else _series(found),
         },
@@ -113,10 +132,10 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
         )
         category = categories.label(table.category)
         anchor = f"{group.slug}-{table.category}"
-        if any(shown == anchor for shown, _, _ in group.tables):
+        if any(shown.anchor == anchor for shown in group.tables):
             # The same test in another unit: ranked apart.
             anchor, category = f"{anchor}-{len(group.tables)}", f"{category}, {table.unit}"
-        group.tables.append((anchor, category, table))
+        group.tables.append(ShownTable(anchor, category, table, _common_flags(table)))
         group.winners[table.category] = _winner(anchor, table)
         group.charts[category] = _chart(
             tuple(reversed([_shown_name(row) for row in table.rows])),
@@ -125,6 +144,8 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             table.unit,
             label if table.category == categories.MEAN else f"{label}: {category.lower()}",
             table.lower_is_better,
+            # With several categories the chart stands beside two tables, and is as high as both.
+            bars.ROW_PX if table.category == categories.MEAN else 42,
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
 
@@ -132,10 +153,17 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
 def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:
     """Every printed delta that does not follow from its own table, in the order of the page."""
     return [
-        Disagreement(anchor, f"{group.label}, {category}", row.contender, delta, printed, expected)
+        Disagreement(
+            shown.anchor,
+            f"{group.label}, {shown.category}",
+            row.contender,
+            delta,
+            printed,
+            expected,
+        )
         for group in groups
-        for anchor, category, table in group.tables
-        for row in table.rows
+        for shown in group.tables
+        for row in shown.table.rows
         if row.published is not None
         for delta, printed, expected in (
             (1, row.published.delta1_percent, row.published.expected1),
@@ -150,7 +178,14 @@ def _winner(anchor: str, table: DeltaTable) -> Winner:
     # Worst first: the last row that is not best is the runner-up.
     second = next((row for row in reversed(table.rows) if not row.best), None)
     margin = None if second is None or len(names) > 1 else second.delta2_percent
-    return Winner(anchor, names, None if margin is None else -margin)
+    series = palette.series_of(names)[0] if len(names) == 1 else None
+    return Winner(anchor, names, None if margin is None else -margin, series)
+
+
+def _common_flags(table: DeltaTable) -> tuple[str, ...]:
+    """What concerns the whole table is said once, not in every row."""
+    first = table.rows[0].flags if table.rows else ()
+    return tuple(flag for flag in first if all(flag in row.flags for row in table.rows))
 
 
 def _shown_name(row: DeltaRow) -> str:
@@ -169,8 +204,9 @@ def _chart(
     unit: str,
     title: str,
     lower_is_better: bool,
+    row_px: int,
 ) -> go.Figure:
-    return bars.best_case(names, values, unit, title, lower_is_better, best)
+    return bars.best_case(names, values, unit, title, lower_is_better, best, row_px=row_px)
 
 
 def _columns(tables: Iterable[DeltaTable]) -> list[tuple[str, str]]:
@@ -203,6 +239,10 @@ def _with_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> di
     if section["kind"] == "combined":
         return {**section, "figure": _combined(section, tables)}
     return dict(section)
+
+
+def _is_combined(section: Mapping[str, Any]) -> bool:
+    return section["kind"] == "combined" or section.get("group") == "combined"
 
 
 def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Figure | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from fsbench_web.figures import numbers, palette
-from fsbench_web.figures.frame import frame, plain_text
+from fsbench_web.figures.frame import ROW_PX, frame, plain_text
 
 NOT_STATED = "not stated"
 
@@ -19,13 +19,15 @@ def best_case(
     best: Sequence[bool] | None = None,
     errors: Sequence[tuple[float, float] | None] | None = None,
     names: Sequence[str] | None = None,
+    row_px: int = ROW_PX,
 ) -> go.Figure:
     """One bar for each contender, the first on top, the best marked in words.
 
     ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
     it the best are found here, ties included. ``errors`` are (low, high) ends of an interval in
     ``unit``. ``names`` decide the colours where they differ from the labels (a file system under a
-    configuration's label). Raises ValueError when the lengths differ.
+    configuration's label); ``row_px`` is the height of a row. Raises ValueError when the
+    lengths differ.
     """
     extras = [given for given in (best, errors, names) if given is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
@@ -79,6 +81,7 @@ def best_case(
         rows=len(labels),
         summary=f"{title}: bar chart, {direction}. {'; '.join(parts)}.",
         gaps=_gaps(labels, values),
+        row_px=row_px,
     )
 
 
@@ -149,4 +152,6 @@ def _below(value: float | None, ends: tuple[float, float] | None) -> float | Non
 
 
 def _unit_in_words(unit: str) -> str:
-    return {"s": "seconds", "score": "sum of the six categories", "": "value"}.get(unit, unit)
+    return {"s": "seconds", "%": "percent", "score": "sum of the six categories", "": "value"}.get(
+        unit, unit
+    )

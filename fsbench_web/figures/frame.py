@@ -17,6 +17,7 @@ def frame(
     summary: str,
     gaps: Sequence[tuple[str, str]] = (),
     layout: Mapping[str, Any] | None = None,
+    row_px: int = ROW_PX,
 ) -> go.Figure:
     """A figure of horizontal bars, the first row on top, as high as its rows need.
 
@@ -27,7 +28,7 @@ def frame(
         traces,
         {
             "title": heading(title),
-            "height": max(220, 112 + ROW_PX * rows),
+            "height": max(220, 112 + row_px * rows),
             "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
             "bargap": 0.3,
             "showlegend": False,

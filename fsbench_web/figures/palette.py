@@ -6,6 +6,7 @@ number in ``meta`` and ``static/js/figures.js`` looks the colour up. The values 
 ones, for a figure drawn without a page.
 """
 
+import re
 from collections.abc import Sequence
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5588f", "#a87800", "#3c8fc4", "#5b6670")
@@ -15,6 +16,7 @@ _KNOWN = {
     "jfs": 3,
     "ext4": 4,
     "reiser3": 5,
+    "reiserfs": 5,
     "ext2": 6,
     "btrfs": 7,
     "reiser4": 4,
@@ -25,13 +27,13 @@ _KNOWN = {
 def series_of(names: Sequence[str]) -> list[int]:
     """The series number (1 to 7) of each name: a file system's own, else the next free one.
 
-    ``ext3_wb_noatime`` has the colour of ext3. Names that are no file system share out the colours
-    in order, and start again after the seventh.
+    ``ext3_wb_noatime`` and ``ext3@suse-10.0`` have the colour of ext3. Names that are no
+    file system share out the colours in order, and start again after the seventh.
     """
     numbers: list[int] = []
     others: dict[str, int] = {}
     for name in names:
-        known = _KNOWN.get(name.split("_", 1)[0].lower())
+        known = _KNOWN.get(re.split("[_@]", name, maxsplit=1)[0].lower())
         if known is None:
             known = others.setdefault(name, len(others) % len(COLOURS) + 1)
         numbers.append(known)

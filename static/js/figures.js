@@ -66,8 +66,26 @@
     return copy;
   }
 
+  // A title that is wider than the figure is broken into lines, and the figure grows by them.
+  function wrapTitle(layout, width) {
+    if (!layout.title || !layout.title.text || !width) return;
+    const most = Math.max(16, Math.floor(width / 7.5));
+    const lines = [""];
+    for (const word of layout.title.text.split(" ")) {
+      const line = lines[lines.length - 1];
+      if (line && (line + " " + word).length > most) lines.push(word);
+      else lines[lines.length - 1] = line ? line + " " + word : word;
+    }
+    if (lines.length === 1) return;
+    const extra = 18 * (lines.length - 1);
+    layout.title.text = lines.join("<br>");
+    layout.margin = Object.assign({}, layout.margin, { t: (layout.margin.t || 44) + extra });
+    layout.height += extra;
+  }
+
   function themedLayout(layout, theme, width) {
     const copy = structuredClone(layout);
+    wrapTitle(copy, width);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";
@@ -93,7 +111,7 @@
   function download(format, element) {
     const panel = panels(element)[drawn.get(element) || 0];
     const theme = colours();
-    const layout = themedLayout(panel.layout, theme, undefined);
+    const layout = themedLayout(panel.layout, theme, 900);
     layout.paper_bgcolor = theme.surface;
     const width = 900;
     const height = layout.height || 450;
@@ -156,7 +174,7 @@
   }
 
   function redrawAll() {
-    for (const element of drawn.keys()) draw(element);
+    for (const element of drawn.keys()) if (element.dataset.drawn) draw(element);
   }
 
   const resizer = new ResizeObserver(function (entries) {
@@ -189,6 +207,7 @@
       if (element.dataset.height) canvas.style.minHeight = element.dataset.height + "px";
       const choice = element.querySelector("[data-figure-choice]");
       if (choice) {
+        drawn.set(element, Number(choice.value));
         choice.addEventListener("change", function () {
           drawn.set(element, Number(choice.value));
           draw(element);

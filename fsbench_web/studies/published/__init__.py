@@ -10,8 +10,9 @@ facts      ``items``: [[label, value], ...]
 table      ``columns``: [...], ``rows``: [[cell, ...], ...], ``numeric``: columns set right, from 0
 list       ``items``: [sentence, ...]
 missing    ``items``: figures whose values were never printed; listed, never guessed
-chart      ``unit``, ``lower_is_better``, ``rows``: [[label, value as text or null, "" or
-           "more than"], ...]; null is not stated, "more than" a lower bound
+chart      ``unit`` (less of it is better), ``rows``: [[label, value as text or null, "" or
+           "more than"], ...]; null is not stated, "more than" a lower bound; ``group``: "combined"
+           puts it beside the combined charts
 combined   ``category``: best write plus best read of each file system, from the study's scores
 tables     how the study's delta tables are shown: ``by`` as in a comparison, ``tests``: {test: what
            readers call it} in their order; no section by itself

@@ -1,7 +1,8 @@
 """Tags that put plotly figures into pages, as data; ``static/js/figures.js`` draws them.
 
 ``{% figure fig "write-overall" %}``               one figure
-``{% figure_choice figures "write" "Category" %}`` several under one select box: {label: figure}
+``{% figure_choice figures "write" "Category" %}`` several under one select box: {label: figure};
+                                                   a fourth argument names the one shown first
 ``{% figure_script %}``                            once, in the scripts block
 """
 
@@ -12,7 +13,7 @@ import plotly.graph_objects as go
 from django import template
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join, json_script
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 PLOTLY = "vendor/plotly-cartesian-4.1.1.min.js"
@@ -28,12 +29,15 @@ def figure(fig: go.Figure | None, element_id: str) -> SafeString | str:
 
 @register.simple_tag
 def figure_choice(
-    figures: Mapping[str, go.Figure], element_id: str, label: str
+    figures: Mapping[str, go.Figure], element_id: str, label: str, first: str = ""
 ) -> SafeString | str:
-    """Several figures under one select box named ``label``; the first is drawn first."""
+    """Several figures under one select box named ``label``.
+
+    ``first`` is drawn first, where there is one of that name, else the first of them.
+    """
     if not figures:
         return ""
-    return _html(figures, element_id, label)
+    return _html(figures, element_id, label, first)
 
 
 @register.simple_tag
@@ -46,12 +50,19 @@ def figure_script() -> SafeString:
     )
 
 
-def _html(figures: Mapping[str, go.Figure], element_id: str, label: str) -> SafeString:
+def _html(
+    figures: Mapping[str, go.Figure], element_id: str, label: str, first: str = ""
+) -> SafeString:
     panels = [_panel(name, fig) for name, fig in figures.items()]
     choice: SafeString | str = ""
     if len(panels) > 1:
         options = format_html_join(
-            "", '<option value="{}">{}</option>', ((i, p["label"]) for i, p in enumerate(panels))
+            "",
+            '<option value="{}"{}>{}</option>',
+            (
+                (i, mark_safe(" selected") if p["label"] == first else "", p["label"])
+                for i, p in enumerate(panels)
+            ),
         )
         choice = format_html(
             '<div class="field plot-choice"><label for="{0}-choice">{1}</label>'

@@ -67,12 +67,13 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         measured.filter(test=test)
         .values("run__series_id", "unit", "record_size_kb", "file_size_kb")
         .annotate(mean=Avg("value"))
-        .order_by("run__series_id", "unit", "record_size_kb", "file_size_kb")
+        .order_by("run__series_id", "unit")
     )
     maps: dict[tuple[int, str], dict[tuple[int, int], float | None]] = defaultdict(dict)
     values: dict[str, list[float]] = defaultdict(list)
     for row in means:
-        cell = (row["record_size_kb"], row["file_size_kb"])
+        # measured leaves out what has no sizes, which the type does not know.
+        cell = (row["record_size_kb"] or 0, row["file_size_kb"] or 0)
         maps[row["run__series_id"], row["unit"]][cell] = row["mean"]
         values[row["unit"]].append(row["mean"])
     series = {
