@@ -72,7 +72,7 @@ class Command(BaseCommand):
         self._say("Loading the published studies ...")
         call_command("load_published", verbosity=0, stdout=StringIO())
         call_command("collectstatic", interactive=False, verbosity=0, clear=True)
-        if with_worker:
+        if with_worker and not env.text("FSBENCH_LUNS", ""):
             news = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
             if news:
                 self._say(news)
