@@ -92,6 +92,9 @@ def _target_problems(target: Target) -> list[ImportProblem]:
     elif not target.study_slug():
         message = f'study "{target.study}" needs a Latin letter or a digit, for its address.'
         problems.append(ImportProblem(message))
+    for name, text in vars(target).items():
+        if not text.isprintable():
+            problems.append(ImportProblem(f"{name} holds a character that cannot be shown."))
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
     return problems

@@ -17,7 +17,7 @@ View = Callable[..., HttpResponse]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def too_large_sentence() -> str:
@@ -85,15 +85,15 @@ def _declared_bytes(request: HttpRequest) -> int:
 class BodyLimit:
     """ASGI middleware: Django reads a whole body to disk before it looks at the request."""
 
-    def __init__(self, application: Application, limit_bytes: int) -> None:
+    def __init__(self, application: Application) -> None:
         self.application = application
-        self.limit_bytes = limit_bytes
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
-        if _content_length(scope) > self.limit_bytes:
+        limit_bytes = settings.MAX_UPLOAD_BYTES + FORM_BYTES
+        if _content_length(scope) > limit_bytes:
             await _refuse(scope, send)
             return
         seen, answered = 0, False
@@ -102,7 +102,7 @@ class BodyLimit:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self.limit_bytes:
+            if seen > limit_bytes:
                 raise _TooLarge
             return message
 

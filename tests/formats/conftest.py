@@ -1,0 +1,12 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+@pytest.fixture
+def sample() -> Callable[[str], bytes]:
+    """The content of a file in samples/, by its name without .txt."""
+    return lambda name: (SAMPLES / f"{name}.txt").read_bytes()

@@ -1,0 +1,304 @@
+"""IOzone's output: real files of 3.489, older layouts, and everything that can be wrong."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from fsbench_web.formats import ParsedResult, UnreadableFile, parse
+
+Sample = Callable[[str], bytes]
+PAPER = ["write", "rewrite", "read", "reread", "random_read", "random_write"]
+ALL = [
+    *PAPER,
+    *("backward_read", "record_rewrite", "stride_read", "fwrite", "refwrite", "fread", "refread"),
+]
+HEADER = (
+    "                                                              random    random     bkwd"
+    "    record    stride\n"
+    "              kB  reclen    write  rewrite    read    reread    read     write     read"
+    "   rewrite      read   fwrite frewrite    fread  freread\n"
+)
+
+
+def cells(result: ParsedResult) -> dict[tuple[str, int | None, int | None], float]:
+    return {(v.test, v.record_size_kb, v.file_size_kb): v.value for v in result.values}
+
+
+def row(file_kb: int, record_kb: int, *values: object) -> str:
+    """A row as 3.489 prints it; "" leaves a column blank."""
+    widths = (8, 8, 8, 8, 8, 8, 8, 9, 9, 8, 8, 8, 8)
+    texts = (f" {value!s:>{width}}" for value, width in zip(values, widths, strict=False))
+    return f"{file_kb:16d}{record_kb:8d}{''.join(texts)}\n"
+
+
+def output(*rows: str, end: str = "\niozone test complete.\n", unit: str = "kBytes/sec") -> bytes:
+    return f"\tOutput is in {unit}\n{HEADER}{''.join(rows)}{end}".encode()
+
+
+def test_it_reads_the_tests_of_the_paper(sample: Sample) -> None:
+    result = parse("x.csv", sample("iozone-3.489-tests-0-1-2"))
+    assert (result.tool, result.tool_version, result.complete) == ("iozone", "3.489", True)
+    assert result.command == "iozone -i 0 -i 1 -i 2 -a -z -y 4k -q 64k -n 64k -g 256k -f t"
+    assert len(result.values) == 15 * 6
+    assert cells(result)["write", 4, 64] == 566551
+    assert cells(result)["random_read", 32, 256] == 14953435
+    assert cells(result)["random_write", 64, 256] == 4404088
+    assert {value.unit for value in result.values} == {"KB/s"}
+    assert result.warnings == []
+
+
+def test_it_keeps_the_line_of_every_value(sample: Sample) -> None:
+    data = sample("iozone-3.489-all-tests")
+    lines = data.decode().split("\n")
+    for value in parse("x", data).values:
+        words = lines[value.line - 1].split()
+        assert words[:2] == [str(value.file_size_kb), str(value.record_size_kb)]
+        assert f"{value.value:.0f}" in words[2:]
+
+
+def test_it_knows_all_thirteen_columns(sample: Sample) -> None:
+    result = parse("x", sample("iozone-3.489-all-tests"))
+    first = [value for value in result.values if value.record_size_kb == 16]
+    assert [value.test for value in first] == ALL
+    assert [value.value for value in first] == [
+        *(901377, 1828508, 10821524, 10821524, 15972885, 1330167, 4897948),
+        *(4274062, 9006179, 1285575, 2203800, 5860307, 10821524),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "iozone-3.489-tests-0-2-6",
+            {
+                "write": 1734015,
+                "rewrite": 1828508,
+                "random_read": 5389653,
+                "random_write": 1947927,
+                "fwrite": 1722886,
+                "refwrite": 2379626,
+            },
+        ),
+        (
+            "iozone-3.489-tests-0-5",
+            {"write": 1828508, "rewrite": 1828508, "stride_read": 7940539},
+        ),
+        (
+            "iozone-3.397-fsync",
+            {
+                "write": 31782,
+                "rewrite": 22524,
+                "random_read": 816017,
+                "random_write": 10411,
+                "stride_read": 3779260,
+            },
+        ),
+    ],
+)
+def test_it_leaves_blank_columns_blank(
+    sample: Sample, name: str, expected: dict[str, float]
+) -> None:
+    assert {value.test: value.value for value in parse("x", sample(name)).values} == expected
+
+
+def test_it_reads_the_narrower_columns_of_2005(sample: Sample) -> None:
+    result = parse("x", sample("iozone-3.226-tests-0-2-5"))
+    assert result.tool_version == "3.226"
+    assert cells(result)["random_read", 32, 64] == 1733988
+    assert cells(result)["stride_read", 64, 64] == 1734146
+    assert {value.test for value in result.values} == {
+        *("write", "rewrite", "random_read", "random_write", "stride_read")
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("operations", "ops/s"), ("microseconds", "µs"), ("direct-io", "KB/s")],
+)
+def test_it_reads_the_unit(sample: Sample, name: str, unit: str) -> None:
+    result = parse("x", sample(f"iozone-3.489-{name}"))
+    assert {value.unit for value in result.values} == {unit}
+
+
+@pytest.mark.parametrize(
+    ("name", "modes"),
+    [
+        ("direct-io", ("O_DIRECT feature enabled",)),
+        (
+            "fsync-close-report",
+            ("Include fsync in write timing", "Include close in write timing"),
+        ),
+        ("mmap", ("Using mmap files",)),
+        ("tests-0-1-2", ()),
+        ("report", ()),
+        ("operations", ()),
+    ],
+)
+def test_it_names_the_modes_that_change_what_is_measured(
+    sample: Sample, name: str, modes: tuple[str, ...]
+) -> None:
+    assert parse("x", sample(f"iozone-3.489-{name}")).modes == modes
+
+
+def test_it_reads_matrix_and_report_once(sample: Sample) -> None:
+    assert len(parse("x", sample("iozone-3.489-report")).values) == 6 * 6
+
+
+def test_the_report_alone_gives_the_same_numbers(sample: Sample) -> None:
+    data = sample("iozone-3.489-report")
+    report = data[data.index(b'"Writer report"') :]
+    alone = parse("x", report)
+    assert cells(alone) == cells(parse("x", data))
+    assert alone.complete
+    assert "does not say its unit" in alone.warnings[0].message
+
+
+def test_a_zero_in_the_report_is_a_missing_cell() -> None:
+    data = b'"Writer report"\n        "4"  "8"  "16"\n"64"   0  270000  0 \n'
+    result = parse("x", data)
+    assert cells(result) == {("write", 8, 64): 270000}
+    assert len([w for w in result.warnings if "0 is printed" in w.message]) == 2
+
+
+def test_it_passes_over_the_cpu_tables_of_the_report() -> None:
+    data = (
+        b'"Writer report"\n        "4"\n"64"   270000 \n\n'
+        b'"Writer CPU utilization report (Zero values should be ignored)"\n'
+        b'        "4"\n"64"   99 \n'
+    )
+    assert cells(parse("x", data)) == {("write", 4, 64): 270000}
+
+
+def test_a_report_that_contradicts_its_matrix_is_refused(sample: Sample) -> None:
+    data = sample("iozone-3.489-report").replace(b'"64"   1780008', b'"64"   1780009')
+    with pytest.raises(UnreadableFile, match=r"1780009 for write of 16 KB .* matrix in line"):
+        parse("x", data)
+
+
+def test_a_zero_in_the_matrix_is_a_missing_cell() -> None:
+    result = parse("x", output(row(64, 4, 100, 0, 300)))
+    assert cells(result) == {("write", 4, 64): 100, ("read", 4, 64): 300}
+    assert [(w.line, w.column) for w in result.warnings] == [(4, 42)]
+
+
+def test_a_value_too_long_for_its_field_pushes_its_row() -> None:
+    wide = 123456789
+    text = row(64, 4, wide, wide, "", "", wide, wide, "", 7, "", "", "", 8)
+    assert {value.test: value.value for value in parse("x", output(text)).values} == {
+        **dict.fromkeys(("write", "rewrite", "random_read", "random_write"), wide),
+        "record_rewrite": 7,
+        "fread": 8,
+    }
+
+
+def test_a_value_under_no_column_is_refused_with_its_place() -> None:
+    text = f"{64:16d}{4:8d}         1234\n"
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", output(text))
+    [problem] = refused.value.problems
+    assert (problem.line, problem.column) == (4, 34)
+    assert '"1234" stands under no column' in problem.message
+
+
+def test_a_killed_run_keeps_its_finished_cells(sample: Sample) -> None:
+    result = parse("x", sample("iozone-3.489-killed"))
+    assert not result.complete
+    assert len(result.values) == 80 * 6
+    assert "ends before IOzone did" in result.warnings[-1].message
+
+
+def test_no_cut_of_a_file_invents_a_number(sample: Sample) -> None:
+    data = sample("iozone-3.489-tests-0-1-2")
+    whole = cells(parse("x", data))
+    start = data.index(b"reclen") + 150
+    for cut in range(start, len(data)):
+        try:
+            part = parse("x", data[:cut])
+        except UnreadableFile:
+            continue
+        assert cells(part).items() <= whole.items(), cut
+        assert part.complete == (b"iozone test complete." in data[:cut])
+
+
+def test_it_reports_what_iozone_complains_about(sample: Sample) -> None:
+    result = parse("x", sample("iozone-3.489-no-space"))
+    assert not result.complete
+    assert len(result.values) == 8
+    said = [warning.message for warning in result.warnings]
+    assert 'IOzone says "Error writing block 16, fd= 3".' in said
+    assert 'IOzone says "write: No space left on device".' in said
+
+
+def test_an_error_within_a_row_keeps_what_stands_before_it() -> None:
+    text = row(64, 4, 100, 200).rstrip("\n") + " Error writing block 3\n"
+    result = parse("x", output(text))
+    assert cells(result) == {("write", 4, 64): 100, ("rewrite", 4, 64): 200}
+    assert not result.complete
+    assert result.warnings[0].message == 'IOzone says "Error writing block 3".'
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no-temp-file", r"No value follows .* \"Can not open temp file"),
+        ("record-larger-than-file", r"No value follows .* \"Error reading block"),
+        ("throughput", "throughput mode"),
+        ("diagnostic", "invalid in this mode"),
+    ],
+)
+def test_it_says_why_there_is_nothing_to_keep(sample: Sample, name: str, words: str) -> None:
+    with pytest.raises(UnreadableFile, match=words):
+        parse("x", sample(f"iozone-3.489-{name}"))
+
+
+def test_two_runs_in_one_file_are_refused(sample: Sample) -> None:
+    data = sample("iozone-3.489-tests-0-1-2") + sample("iozone-3.489-tests-0-1-2-again")
+    with pytest.raises(UnreadableFile, match="A second IOzone run starts here"):
+        parse("x", data)
+    data = sample("iozone-3.489-report") + sample("iozone-3.489-direct-io")
+    with pytest.raises(UnreadableFile, match="A second IOzone run starts here"):
+        parse("x", data)
+
+
+def test_the_same_cell_twice_is_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"write of 4 KB records in 64 KB files .* in line 4"):
+        parse("x", output(row(64, 4, 100), row(64, 4, 101)))
+
+
+def test_an_unknown_unit_is_refused() -> None:
+    with pytest.raises(UnreadableFile, match=re.escape('Output is in "CPU%"')):
+        parse("x", output(row(64, 4, 100), unit="CPU%"))
+
+
+def test_an_unknown_column_is_named_and_left_out() -> None:
+    data = output(row(64, 4, 100, 200, 300)).replace(b"    read    reread", b"  pwrite    reread")
+    result = parse("x", data)
+    assert cells(result) == {("write", 4, 64): 100, ("rewrite", 4, 64): 200}
+    assert result.warnings[0].message == 'Column "pwrite" is not known and is left out.'
+
+
+def test_windows_line_ends_and_what_a_terminal_adds_change_nothing(sample: Sample) -> None:
+    data = sample("iozone-3.489-tests-0-1-2")
+    noisy = b"$ iozone -a\n" + data + b"\nreal\t0m1.234s\n"
+    assert cells(parse("x", noisy)) == cells(parse("x", data))
+    assert parse("x", noisy).complete
+    assert cells(parse("x", data.replace(b"\n", b"\r\n"))) == cells(parse("x", data))
+
+
+def test_absurd_sizes_and_numbers_do_not_become_cells() -> None:
+    with pytest.raises(UnreadableFile):
+        parse("x", output(f"{'9' * 5000} 4 100\n"))
+    with pytest.raises(UnreadableFile, match="No value"):
+        parse("x", output(row(64, 4, "9" * 5000)))
+    with pytest.raises(UnreadableFile, match="0 KB"):
+        parse("x", output(row(0, 4, 100)))
+
+
+def test_columns_are_in_order(sample: Sample) -> None:
+    result = parse("x", sample("iozone-3.489-tests-0-1-2"))
+    for before, after in pairwise(result.values):
+        if before.line == after.line:
+            assert ALL.index(before.test) < ALL.index(after.test)

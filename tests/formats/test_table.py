@@ -1,0 +1,158 @@
+"""Tables: delimiters, decimal signs, and every problem at its line and column."""
+
+import pytest
+
+from fsbench_web.formats import UnreadableFile, parse
+
+HEADER = "test,record_size_kb,file_size_kb,value,unit\n"
+
+
+def values(text: str) -> list[tuple[str, int | None, int | None, float, str]]:
+    result = parse("x", text.encode())
+    return [(v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit) for v in result.values]
+
+
+def problems(text: str | bytes) -> list[tuple[int | None, int | None, str]]:
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", text.encode() if isinstance(text, str) else text)
+    return [(p.line, p.column, p.message) for p in refused.value.problems]
+
+
+def test_it_reads_comma_separated_values() -> None:
+    text = HEADER + "write,4,64,1234.5,KB/s\nrandom_read,8,64,7,kBytes/sec\n"
+    assert values(text) == [("write", 4, 64, 1234.5, "KB/s"), ("random_read", 8, 64, 7, "KB/s")]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_decimal_comma_needs_another_delimiter(delimiter: str) -> None:
+    text = "Test;reclen;size;score;unit\nwrite;4;64;1234,5;KB/s\n".replace(";", delimiter)
+    assert values(text) == [("write", 4, 64, 1234.5, "KB/s")]
+
+
+def test_two_decimal_signs_in_one_file_are_refused() -> None:
+    text = "test;value;unit\nboot;1,5;s\nmake;2.5;s\n"
+    [(line, column, message)] = problems(text)
+    assert (line, column) == (3, 2)
+    assert "numbers before have a decimal ','" in message
+
+
+def test_thousands_separators_are_refused() -> None:
+    for number in ("1.234,5", "1 234", "1_234", "1'234"):
+        [(line, column, message)] = problems(f"test;value;unit\nboot;{number};s\n")
+        assert (line, column) == (2, 2)
+        assert number in message
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_it_reads_what_spreadsheets_write(encoding: str) -> None:
+    data = "test,value,unit\r\nboot,1.5,s\r\n".encode(encoding)
+    assert [v.value for v in parse("x.csv", data).values] == [1.5]
+
+
+def test_a_test_without_sizes_has_none() -> None:
+    assert values("test,value,unit\nuntar,93.5,s\n") == [("untar", None, None, 93.5, "s")]
+
+
+def test_an_empty_value_is_a_missing_cell() -> None:
+    assert values(HEADER + "write,4,64,,KB/s\nread,4,64,5,KB/s\n") == [("read", 4, 64, 5, "KB/s")]
+
+
+def test_the_file_may_say_what_its_numbers_belong_to() -> None:
+    text = (
+        "filesystem,configuration,hardware,repeat,test,value,unit\n"
+        "xfs,xfs_noatime,lab 3,2,untar,93.5,s\n"
+    )
+    [value] = parse("x", text.encode()).values
+    assert (value.filesystem, value.configuration) == ("xfs", "xfs_noatime")
+    assert (value.hardware, value.repeat, value.line) == ("lab 3", 2, 2)
+
+
+def test_all_problems_come_at_once_with_their_places() -> None:
+    found = problems(
+        HEADER
+        + "write,4,64,fast,KB/s\n"
+        + "write,four,64,1,KB/s\n"
+        + ",4,128,1,KB/s\n"
+        + "write,4,256,1,\n"
+        + "write,4,512,1\n"
+        + "write,,1024,1,KB/s\n"
+        + 'write,4,2048,"1,KB/s\n'
+    )
+    assert [(line, column) for line, column, _ in found] == [
+        (2, 4),
+        (3, 2),
+        (4, 1),
+        (5, 5),
+        (6, None),
+        (7, 2),
+        (8, None),
+    ]
+    assert found[0][2] == 'Found "fast", expected a number such as 1234.5, without separators.'
+    assert "Found 4 fields separated by comma, expected 5" in found[4][2]
+
+
+@pytest.mark.parametrize("number", ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "-1", "１２"])
+def test_what_is_no_measurement_is_refused(number: str) -> None:
+    [(line, column, _)] = problems(HEADER + f"write,4,64,{number},KB/s\n")
+    assert (line, column) == (2, 4)
+
+
+def test_the_same_cell_twice_is_refused() -> None:
+    [(line, _, message)] = problems(HEADER + "write,4,64,1,KB/s\nwrite,4,64,2,KB/s\n")
+    assert line == 3
+    assert "already given in line 2" in message
+
+
+def test_scores_are_not_measurements() -> None:
+    [(line, column, message)] = problems("test,category,score,unit\nwrite,maximum,1,KB/s\n")
+    assert (line, column) == (1, 2)
+    assert "holds scores" in message
+
+
+def test_a_missing_column_is_named() -> None:
+    assert problems("test,value\nwrite,1\n") == [(1, None, "The header has no column unit.")]
+
+
+def test_a_column_that_is_not_ours_is_named() -> None:
+    result = parse("x", b"test,value,unit,mood\nuntar,1,s,good\n")
+    assert result.warnings[0].message == 'Column "mood" is not one that fsbench keeps.'
+
+
+def test_a_zero_is_kept_and_questioned() -> None:
+    result = parse("x", b"test,value,unit\nuntar,0,s\n")
+    assert result.values[0].value == 0
+    assert (result.warnings[0].line, result.warnings[0].column) == (2, 2)
+
+
+def test_a_header_alone_is_refused() -> None:
+    assert problems(HEADER) == [(2, None, "The table has a header and no values.")]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b" \n\n", "empty"),
+        (b"test,value,unit\nuntar,1\x00,s\n", "NUL"),
+        (b"\x7fELF\x02\x01\x01", "code|UTF-8"),
+        (b"test,value,unit\nuntar,1,s\xff\n", "0xff, which is not UTF-8"),
+        (b"test,value,unit\n" + b"x" * 20_000, "20000 characters"),
+        (b"\xff\xfea", "UTF-16"),
+        (b"hello\n", "neither the text output of IOzone nor a table"),
+        (b"%PDF-1.7\n", "neither"),
+    ],
+)
+def test_what_is_not_a_table_is_refused_in_words(data: bytes, words: str) -> None:
+    with pytest.raises(UnreadableFile, match=words):
+        parse("results.csv", data)
+
+
+def test_the_place_of_a_byte_that_is_no_text_is_told() -> None:
+    [(line, column, _)] = problems(b"test,value,unit\nuntar,1,s\xff\n")
+    assert (line, column) == (2, 10)
+
+
+def test_many_problems_are_counted_not_listed() -> None:
+    found = problems(HEADER + "write,4,64,x,KB/s\n" * 500)
+    assert len(found) == 101
+    assert found[-1][2] == "And 400 more problems."
