@@ -14,6 +14,7 @@ from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring.categories import MEAN, expected_cells
 from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
+from fsbench_web.scoring.units import overall_unit
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
@@ -125,7 +126,7 @@ def rescore(series: Series) -> list[Score]:
             test=test,
             category=category,
             value=score.value,
-            unit=units[test],
+            unit=overall_unit(units[test]) if category == "overall" else units[test],
             repeats=score.repeats,
             cells=score.cells,
             cells_expected=expected.get(category),

@@ -1,0 +1,103 @@
+"""The address is the state: it survives the way there and back, and refuses what makes no sense."""
+
+import pytest
+from django.http import QueryDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsbench_web.compare.spec import MOST_VALUES, ComparisonSpec, SpecError
+from fsbench_web.scoring import categories
+from fsbench_web.studies.queries import ScoreChoices
+
+names = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30
+)
+many = st.lists(names, max_size=5).map(tuple)
+specs = st.builds(
+    ComparisonSpec,
+    studies=many,
+    by=st.sampled_from(["filesystem", "configuration"]),
+    tests=many,
+    categories=st.lists(st.sampled_from(categories.all_slugs()), max_size=8).map(tuple),
+    filesystems=many,
+    workloads=many,
+    hardware=many,
+)
+
+
+@given(specs)
+def test_a_comparison_comes_back_from_its_own_address(spec):
+    assert ComparisonSpec.from_query(spec.to_query()) == spec
+    assert ComparisonSpec.from_query(QueryDict(spec.to_query())) == spec
+
+
+@given(specs)
+def test_the_same_comparison_has_one_address(spec):
+    shuffled = ComparisonSpec(
+        studies=spec.studies[::-1] * 2,
+        by=spec.by,
+        tests=spec.tests[::-1],
+        categories=spec.categories[::-1] * 2,
+        filesystems=spec.filesystems[::-1],
+        workloads=spec.workloads[::-1],
+        hardware=spec.hardware[::-1],
+    )
+    assert shuffled == spec
+    assert shuffled.to_query() == spec.to_query()
+
+
+def test_everything_is_the_empty_address():
+    assert ComparisonSpec().to_query() == ""
+    assert ComparisonSpec.from_query("") == ComparisonSpec()
+    assert ComparisonSpec.from_query("study=&by=&test=") == ComparisonSpec()
+
+
+def test_tests_and_categories_stand_in_the_papers_order():
+    spec = ComparisonSpec.from_query(
+        "test=read&test=mkfs&test=write&category=mean&category=minimum"
+    )
+    assert spec.tests == ("write", "read", "mkfs")
+    assert spec.to_query() == "test=write&test=read&test=mkfs&category=minimum&category=mean"
+
+
+def test_it_tells_all_problems_at_once():
+    with pytest.raises(SpecError) as refused:
+        ComparisonSpec.from_query("stduy=a&by=kernel&category=median")
+    assert refused.value.problems == [
+        'A comparison has no "stduy"; it has study, test, category, filesystem, workload, '
+        "hardware, by.",
+        'by is "kernel"; it can be filesystem or configuration.',
+        'There is no category "median"; there is maximum, minimum, total_average, '
+        "target_average, ora_ta, specfp_ta, overall, mean.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["study=%00", "study=" + "a" * 201, "&".join(f"test=t{n}" for n in range(MOST_VALUES + 1))],
+    ids=["NUL", "long", "many"],
+)
+def test_it_refuses_what_no_form_could_have_sent(query):
+    with pytest.raises(SpecError):
+        ComparisonSpec.from_query(query)
+
+
+def test_it_names_what_exists_nowhere():
+    choices = ScoreChoices(
+        studies=(("lab", "Our lab"),),
+        tests=("mkfs",),
+        categories=(),
+        filesystems=("reiser3",),
+        workloads=(("iozone-small", "IOzone, small"),),
+        hardware=(),
+    )
+    known = ComparisonSpec.from_query(
+        "study=lab&test=mkfs&test=fread&filesystem=reiser3&filesystem=ext4&workload=iozone-small"
+    )
+    assert known.unknown_values(choices) == []
+    unknown = ComparisonSpec.from_query("study=lba&test=wirte&filesystem=ntfs&hardware=<b>")
+    problems = unknown.unknown_values(choices)
+    assert problems[0] == 'There is no study "lba"; there is lab.'
+    assert problems[1].startswith('There is no test "wirte"; there is write, rewrite,')
+    assert problems[2].startswith('There is no filesystem "ntfs"; there is')
+    assert problems[3] == 'There is no hardware "<b>"; there is none yet.'

@@ -1,0 +1,299 @@
+"""Delta tables over stored scores."""
+
+import json
+
+import pytest
+
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import comparison, delta_tables, ways_out
+from tests.compare.conftest import make_run, make_score, make_series, make_study, printed
+
+pytestmark = pytest.mark.django_db
+
+
+def names(table: DeltaTable) -> list[str]:
+    return [row.contender for row in table.rows]
+
+
+def test_each_file_system_competes_with_its_best_configuration():
+    make_score("ext4_noatime", 90)
+    make_score("ext4_wb", 120)
+    make_score("xfs", 100)
+    [table] = delta_tables(ComparisonSpec())
+    assert [(row.contender, row.configuration, row.score, row.best) for row in table.rows] == [
+        ("xfs", None, 100.0, False),
+        ("ext4", "ext4_wb", 120.0, True),
+    ]
+
+
+def test_different_categories_may_be_won_by_different_configurations():
+    make_score("ext4_a", 90)
+    make_score("ext4_b", 10)
+    make_score("ext4_a", 9, category="minimum")
+    make_score("ext4_b", 10, category="minimum")
+    maximum, minimum = delta_tables(ComparisonSpec())
+    assert maximum.rows[0].configuration == "ext4_a"
+    assert minimum.rows[0].configuration == "ext4_b"
+
+
+def test_of_times_the_shortest_is_best():
+    make_score("ext4_a", 20, test="mkfs", category="mean", unit="s")
+    make_score("ext4_b", 10, test="mkfs", category="mean", unit="s")
+    make_score("xfs", 5, test="mkfs", category="mean", unit="s")
+    [table] = delta_tables(ComparisonSpec())
+    assert table.lower_is_better
+    assert [
+        (row.contender, row.score, row.delta1_percent, row.delta2_percent) for row in table.rows
+    ] == [
+        ("ext4", 10.0, 50.0, -100.0),
+        ("xfs", 5.0, 0.0, 0.0),
+    ]
+
+
+def test_each_configuration_competes_by_itself():
+    make_score("ext4_a", 90)
+    make_score("ext4_b", 120)
+    [table] = delta_tables(ComparisonSpec(by="configuration"))
+    assert names(table) == ["ext4_a", "ext4_b"]
+
+
+def test_equal_labels_are_told_apart_by_what_differs():
+    make_score("ext4", 90, study="first")
+    make_score("EXT4", 120, study="second", filesystem="ext4")
+    make_score("xfs", 10, study="first", kernel="6.1 Debian")
+    make_score("xfs", 11, study="first", kernel="6.12")
+    make_score("xfs", 12, study="first")
+    [table] = delta_tables(ComparisonSpec(by="configuration"))
+    assert names(table) == [
+        "xfs@6.1-debian",
+        "xfs@6.12",
+        "xfs@unknown",
+        "ext4@first",
+        "ext4@second",
+    ]
+
+
+def test_no_two_contenders_have_one_name():
+    make_score("ext4", 90, study="lab")
+    make_score("ext4", 91, study="other")
+    make_score("ext4@lab", 92, study="lab", filesystem="ext4")
+    [table] = delta_tables(ComparisonSpec(by="configuration"))
+    assert len(set(names(table))) == 3
+
+
+def test_ties_are_all_best_and_stand_by_name():
+    for label in ("xfs", "ext4", "jfs"):
+        make_score(label, 100)
+    make_score("ext2", 50)
+    [table] = delta_tables(ComparisonSpec())
+    assert [(row.contender, row.best) for row in table.rows] == [
+        ("ext2", False),
+        ("ext4", True),
+        ("jfs", True),
+        ("xfs", True),
+    ]
+
+
+def test_units_never_mix_in_one_table():
+    make_score("ext4", 100, unit="KB/s")
+    make_score("xfs", 1, unit="MB/s")
+    tables = delta_tables(ComparisonSpec())
+    assert [(table.unit, names(table)) for table in tables] == [
+        ("KB/s", ["ext4"]),
+        ("MB/s", ["xfs"]),
+    ]
+
+
+def test_tables_stand_in_the_papers_order():
+    for test in ("mkfs", "random_read", "write"):
+        for category in ("overall", "maximum"):
+            make_score("ext4", test=test, category=category)
+    assert [(table.test, table.category) for table in delta_tables(ComparisonSpec())] == [
+        ("write", "maximum"),
+        ("write", "overall"),
+        ("random_read", "maximum"),
+        ("random_read", "overall"),
+        ("mkfs", "maximum"),
+        ("mkfs", "overall"),
+    ]
+
+
+def test_filters_leave_only_what_they_name():
+    make_score("ext4", study="first", workload="small", hardware="old")
+    make_score("xfs", study="second", workload="paper", hardware="new", test="read")
+    for query in ("study=second", "test=read", "filesystem=xfs", "workload=paper", "hardware=new"):
+        tables = delta_tables(ComparisonSpec.from_query(query))
+        assert [names(table) for table in tables] == [["xfs"]], query
+
+
+@pytest.mark.parametrize(
+    "query", ["study=nope", "test=nope", "filesystem=nope", "workload=nope", "hardware=nope"]
+)
+def test_it_refuses_what_exists_nowhere(query):
+    with pytest.raises(SpecError, match='"nope"'):
+        delta_tables(ComparisonSpec.from_query(query))
+
+
+def test_a_study_without_scores_has_no_tables():
+    make_study("lab")
+    assert delta_tables(ComparisonSpec(studies=("lab",))) == []
+
+
+def test_an_unknown_unit_is_shown_and_not_ranked():
+    make_score("ext4", 1, unit="furlongs")
+    make_score("xfs", 2, unit="furlongs")
+    [table] = delta_tables(ComparisonSpec())
+    for row in table.rows:
+        assert (row.best, row.delta1_percent, row.delta2_percent) == (False, None, None)
+        assert row.flags == ("not_comparable",)
+
+
+def test_a_negative_rate_breaks_no_page():
+    make_score("ext4", -1)
+    make_score("xfs", 2)
+    [table] = delta_tables(ComparisonSpec())
+    assert all("not_comparable" in row.flags for row in table.rows)
+
+
+def test_flags_of_a_score_go_along():
+    make_score("ext4", flags=["unequal_repeats"], cells=3, cells_expected=4)
+    make_score("xfs", cells=4, cells_expected=4)
+    [table] = delta_tables(ComparisonSpec())
+    assert {row.contender: row.flags for row in table.rows} == {
+        "ext4": ("unequal_repeats", "partial"),
+        "xfs": (),
+    }
+
+
+def test_rows_of_different_circumstances_say_so():
+    make_score("ext4", workload="small", hardware="old", kernel="5.10")
+    make_score("xfs", workload="paper", hardware="new", kernel="6.1")
+    [table] = delta_tables(ComparisonSpec())
+    assert table.rows[0].flags == ("mixed_workloads", "mixed_hardware", "mixed_systems")
+
+
+def test_a_configuration_without_a_label_of_its_own_is_not_known():
+    make_score("ext4")
+    make_score("xfs_tuned_by_hand")
+    [table] = delta_tables(ComparisonSpec())
+    assert {row.contender: row.configuration for row in table.rows} == {
+        "ext4": None,
+        "xfs": "xfs_tuned_by_hand",
+    }
+
+
+def test_runs_are_counted_and_only_finished_ones_named():
+    score = make_score("ext4", repeats=2)
+    first, second = make_run(score.series), make_run(score.series)
+    make_run(score.series, "failed")
+    [table] = delta_tables(ComparisonSpec())
+    assert (table.rows[0].runs, table.rows[0].run_ids) == (2, (first.pk, second.pk))
+
+
+def test_all_runs_that_were_considered_are_known():
+    best, other = make_score("ext4_a", 100), make_score("ext4_b", 90)
+    runs = {make_run(best.series).pk, make_run(other.series).pk}
+    make_run(make_series("jfs"))
+    assert comparison(ComparisonSpec()).run_ids == runs
+
+
+def print_a_paper(wrong: str = "-25.00") -> None:
+    """Three rows whose printed deltas are right, but for the second delta of ext3."""
+    make_score("xfs", 200, study="paper", published=printed(True, "0.00", "0.00"))
+    make_score("ext3", 160, study="paper", published=printed(False, "20.00", wrong))
+    make_score("ext2", 100, study="paper", published=printed(False, "50.00", "-100.00"))
+
+
+def test_a_print_that_follows_is_not_marked():
+    print_a_paper()
+    [table] = delta_tables(ComparisonSpec())
+    assert all(row.published.differs == () and row.flags == () for row in table.rows)
+
+
+def test_a_print_that_does_not_follow_is_marked():
+    print_a_paper(wrong="-2.50")
+    [table] = delta_tables(ComparisonSpec())
+    marked = {row.contender: row.published.differs for row in table.rows}
+    assert marked == {"ext2": (), "ext3": ("delta2_percent",), "xfs": ()}
+    ext3 = table.rows[1]
+    assert ext3.flags == ("published_differs",)
+    assert ext3.published.expected2 == -25.0
+
+
+def test_a_wrong_best_mark_is_marked():
+    make_score("xfs", 200, study="paper", published=printed(False, "0.00", "0.00"))
+    make_score("ext3", 160, study="paper", published=printed(True, "20.00", "-25.00"))
+    [table] = delta_tables(ComparisonSpec())
+    assert [row.published.differs for row in table.rows] == [("best",), ("best",)]
+
+
+def test_prints_are_checked_against_their_own_table_alone():
+    print_a_paper()
+    make_score("btrfs", 400, study="lab")
+    for spec in (
+        ComparisonSpec(),
+        ComparisonSpec(filesystems=("ext3", "ext2")),
+        ComparisonSpec(by="configuration"),
+    ):
+        [table] = delta_tables(spec)
+        assert all(row.published.differs == () for row in table.rows if row.published), spec
+    [table] = delta_tables(ComparisonSpec(filesystems=("ext3", "ext2")))
+    # Without XFS, ext3 is the best that is shown, and the paper's mark is still the right one.
+    assert table.rows[-1].best
+    assert table.rows[-1].published.best is False
+
+
+def test_a_printed_configuration_wins_a_tie_against_one_without_print():
+    make_score("jfs_noatime", 100, study="paper", published=printed(True, "0.00", "0.00"))
+    make_score("jfs_dl", 100, study="paper")
+    [table] = delta_tables(ComparisonSpec())
+    assert table.rows[0].published is not None
+
+
+def test_tables_survive_the_way_through_json():
+    print_a_paper(wrong="-2.5")
+    make_run(make_score("ext4", 0.1 + 0.2, study="lab", hardware="new").series)
+    tables = delta_tables(ComparisonSpec())
+    copies = [DeltaTable.from_dict(json.loads(json.dumps(table.as_dict()))) for table in tables]
+    assert copies == tables
+
+
+def test_the_contracts_keys_are_there():
+    make_score("ext4")
+    [table] = delta_tables(ComparisonSpec())
+    data = table.as_dict()
+    assert set(data) == {"test", "category", "unit", "lower_is_better", "rows"}
+    assert set(data["rows"][0]) >= {
+        "contender",
+        "configuration",
+        "score",
+        "best",
+        "delta1_percent",
+        "delta2_percent",
+        "runs",
+        "published",
+        "flags",
+    }
+
+
+def test_the_number_of_queries_does_not_grow_with_the_scores(django_assert_num_queries):
+    for number in range(3):
+        make_run(make_score(f"ext{number}", study=f"study-{number}").series)
+    with django_assert_num_queries(4):
+        delta_tables(ComparisonSpec())
+    for number in range(3, 30):
+        make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
+    with django_assert_num_queries(4):
+        delta_tables(ComparisonSpec())
+
+
+def test_an_empty_comparison_knows_which_filter_hides_everything():
+    make_score("ext4", test="write")
+    make_score("xfs", test="read")
+    spec = ComparisonSpec(tests=("write",), filesystems=("xfs",))
+    assert delta_tables(spec) == []
+    assert [(way.filter, way.spec.to_query(), way.tables) for way in ways_out(spec)] == [
+        ("filesystems", "test=write", 1),
+        ("tests", "filesystem=xfs", 1),
+    ]
