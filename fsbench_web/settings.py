@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "fsbench_web.imports",
     "fsbench_web.accounts",
     "fsbench_web.serve",
+    "runner",
 ]
 
 MIDDLEWARE = [

@@ -41,7 +41,7 @@ def _take(name: str, kind: int) -> int:
         fcntl.flock(descriptor, kind)
     except BlockingIOError:
         os.close(descriptor)
-        raise LockedElsewhere(f"another run on this host holds {name}") from None
+        raise LockedElsewhere(f"Another process on this host holds {name}.") from None
     return descriptor
 
 
@@ -49,6 +49,16 @@ def _take(name: str, kind: int) -> int:
 def short_lock(name: str) -> Iterator[None]:
     """Wait for the lock and hold it; for work of milliseconds."""
     descriptor = _take(name, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def worker_lock(name: str) -> Iterator[None]:
+    """One worker of a name and database on a host. Raises LockedElsewhere at once."""
+    descriptor = _take(f"worker-{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
         yield
     finally:

@@ -1,0 +1,81 @@
+"""The worker's settings from the environment (docs/settings.md), and which executor follows."""
+
+import hashlib
+import re
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from fsbench_web import env
+from runner.executors.base import Executor
+from runner.executors.docker import DockerExecutor
+from runner.executors.local import LocalExecutor
+
+EXECUTORS = ("auto", "docker", "local")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """``site`` tells apart several installations of fsbench on one host."""
+
+    name: str
+    lun_file: Path
+    lun_file_must_exist: bool
+    data_folder: Path
+    executor: str
+    image: str
+    is_privileged: bool
+    site: str
+
+
+def read_config() -> WorkerConfig:
+    """The worker's settings. Raises ImproperlyConfigured with the variable's name."""
+    executor = env.text("FSBENCH_EXECUTOR", "auto")
+    if executor not in EXECUTORS:
+        raise ImproperlyConfigured(
+            f'FSBENCH_EXECUTOR is "{executor}"; it must be one of {", ".join(EXECUTORS)}.'
+        )
+    listed = env.text("FSBENCH_LUNS", "")
+    if listed and not Path(listed).is_absolute():
+        raise ImproperlyConfigured(f'FSBENCH_LUNS is "{listed}"; it must be an absolute path.')
+    database = settings.DATABASES["default"]
+    place = f"{settings.DATA_DIR} {database.get('HOST')} {database['NAME']}"
+    return WorkerConfig(
+        name=_worker_name(),
+        lun_file=Path(listed) if listed else settings.DATA_DIR / "luns.toml",
+        lun_file_must_exist=bool(listed),
+        data_folder=settings.DATA_DIR,
+        executor=executor,
+        image=env.text("FSBENCH_IMAGE", "fsbench-runner:local"),
+        is_privileged=env.flag("FSBENCH_DOCKER_PRIVILEGED", False),
+        site=hashlib.sha256(place.encode()).hexdigest()[:12],
+    )
+
+
+def _worker_name() -> str:
+    given = env.text("FSBENCH_WORKER", "")
+    if not given:
+        host = socket.gethostname().split(".")[0].lower()
+        return re.sub(r"[^a-z0-9]+", "-", host).strip("-")[:100] or "worker"
+    if not _NAME.fullmatch(given):
+        raise ImproperlyConfigured(
+            f'FSBENCH_WORKER is "{given}"; it must be lower-case letters, digits and hyphens.'
+        )
+    return given
+
+
+def choose_executor(config: WorkerConfig) -> tuple[Executor, str]:
+    """The executor, and a sentence that says why it was chosen."""
+    container = DockerExecutor(config.image, config.site, config.is_privileged)
+    if config.executor == "docker":
+        return container, "FSBENCH_EXECUTOR=docker."
+    if config.executor == "local":
+        return LocalExecutor(), "FSBENCH_EXECUTOR=local."
+    missing = container.missing()
+    if missing:
+        return LocalExecutor(), f"Runs are local processes. {missing}"
+    return container, f"A Docker daemon with the image {config.image} is there."

@@ -1,0 +1,40 @@
+"""What the worker's host is made of, as [[label, value], ...] for its hardware profile."""
+
+import os
+import platform
+import re
+from pathlib import Path
+
+
+def host_facts() -> list[list[str]]:
+    """Machine, processor and memory; what the host does not tell is left out."""
+    cpuinfo, meminfo = _read("/proc/cpuinfo"), _read("/proc/meminfo")
+    vendor, product = _read("/sys/class/dmi/id/sys_vendor"), _read("/sys/class/dmi/id/product_name")
+    models = re.findall(r"^model name\s*:\s*(.+)$", cpuinfo, re.M)
+    sockets = set(re.findall(r"^physical id\s*:\s*(\d+)$", cpuinfo, re.M))
+    memory = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.M)
+    facts = [
+        ["Machine", " ".join(part for part in (vendor.strip(), product.strip()) if part)],
+        ["Processor", models[0].strip() if models else platform.machine()],
+        ["Sockets", str(len(sockets)) if sockets else ""],
+        ["Processors online", str(os.cpu_count() or "")],
+        ["Memory", f"{int(memory[1]) / 2**20:.1f} GiB" if memory else ""],
+    ]
+    return [fact for fact in facts if fact[1]]
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def drop_caches() -> bool:
+    """Write back and forget what the host's memory holds of files, so that runs begin alike."""
+    os.sync()
+    try:
+        Path("/proc/sys/vm/drop_caches").write_text("3")
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,219 @@
+"""A worker on its host: its LUNs, its executor, and what it announces of both."""
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement
+from runner import blockdev, checks, locks, sparse
+from runner.blockdev import ToolError
+from runner.config import WorkerConfig
+from runner.executors.base import Capabilities, Executor
+from runner.hardware import host_facts
+from runner.luns import LunEntry, LunFileError, read_luns
+from runner.scheduler import read_schedulers
+
+logger = logging.getLogger("fsbench.worker")
+
+
+class LunUnusable(Exception):
+    """The LUN cannot be used now; the text says why."""
+
+
+class Host:
+    """Shared by the threads of a worker: each runs on a LUN of its own."""
+
+    def __init__(self, config: WorkerConfig, executor: Executor, executor_reason: str = "") -> None:
+        self.config = config
+        self.executor = executor
+        self.executor_reason = executor_reason
+        self.capabilities = Capabilities(is_usable=False, reason="The worker is starting.")
+        self.stopping = threading.Event()
+        self._lock = threading.RLock()
+        self._entries: dict[str, LunEntry] = {}
+        self._loops: dict[str, sparse.Loop] = {}
+        self._busy: set[str] = set()
+        self._announced: dict[str, LunAnnouncement] = {}
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    def start(self) -> None:
+        """Read the allow-list, attach sparse files, look at what can be run. Raises LunFileError"""
+        read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        self.capabilities = self.executor.probe()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the allow-list again and check every LUN that is not in use."""
+        try:
+            listed = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        except LunFileError as error:
+            # The LUNs of before are still announced, each with this as its problem.
+            logger.error("the list of LUNs cannot be used: %s", error)
+            listed = list(self._entries.values())
+        entries = {entry.name: entry for entry in listed}
+        with self._lock:
+            gone = [
+                self._entries[name]
+                for name in set(self._entries) - self._busy
+                if entries.get(name) != self._entries[name]
+            ]
+            self._entries = entries
+        for entry in gone:
+            self._detach(entry)
+        found = {}
+        for entry in listed:
+            with self._lock:
+                is_busy = entry.name in self._busy
+            known = self._announced.get(entry.name)
+            found[entry.name] = known if is_busy and known else self._look_at(entry)
+        with self._lock:
+            self._announced = found
+
+    def _look_at(self, entry: LunEntry) -> LunAnnouncement:
+        problem = self.executor.lun_problem(entry.kind)
+        device = ""
+        if not problem:
+            try:
+                device = self.device(entry)
+                problem = checks.problem(checks.verify(entry, self.config.lun_file, device))
+            except LunUnusable as error:
+                problem = str(error)
+        number = blockdev.device_number(device) if device else None
+        with self._lock:
+            if entry.name in self._busy:
+                # A run began meanwhile: what was found is its mount.
+                problem = ""
+        return LunAnnouncement(
+            name=entry.name,
+            role=entry.role,
+            kind=entry.kind,
+            device=self.named_device(entry, device) if device else str(entry.path),
+            size_bytes=_size_bytes(entry, number),
+            identity=_identity(entry, number),
+            schedulers=read_schedulers(number)[1] if number is not None else [],
+            problem=problem,
+        )
+
+    def entry(self, name: str) -> LunEntry:
+        """The LUN as the host's file lists it now. Raises LunUnusable."""
+        try:
+            listed = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        except LunFileError as error:
+            raise LunUnusable(str(error)) from None
+        for entry in listed:
+            if entry.name == name:
+                with self._lock:
+                    self._entries[name] = entry
+                return entry
+        raise LunUnusable(
+            f"{self.config.lun_file} on the worker's host lists no LUN “{name}”. Nothing was "
+            "erased. List it there, or choose another LUN."
+        )
+
+    def device(self, entry: LunEntry) -> str:
+        """The real path of the block device (or folder) of a LUN. Raises LunUnusable."""
+        if entry.kind != "sparse-file":
+            return os.path.realpath(entry.path)
+        try:
+            loop = sparse.attach(entry, self.config.data_folder)
+        except sparse.SparseFileError as error:
+            raise LunUnusable(str(error)) from None
+        with self._lock:
+            known = self._loops.get(entry.name)
+            if known is None or known.device != loop.device:
+                self._loops[entry.name] = loop
+        return loop.device
+
+    def named_device(self, entry: LunEntry, device: str) -> str:
+        """The path that commands name."""
+        if entry.is_directory:
+            return device
+        return self.executor.device_path(entry.name, device)
+
+    @contextlib.contextmanager
+    def in_use(self, name: str) -> Iterator[None]:
+        """While a run has the LUN, nobody checks it or detaches it."""
+        with self._lock:
+            self._busy.add(name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(name)
+
+    def announcement(self, has_started: bool = False) -> WorkerAnnouncement:
+        can = self.capabilities
+        with self._lock:
+            luns = list(self._announced.values())
+        return WorkerAnnouncement(
+            name=self.name,
+            executor=self.executor.name,
+            capabilities={
+                "filesystems": can.filesystems,
+                "tools": can.tools,
+                "kernel": can.kernel,
+                "distribution": can.distribution,
+                "executor_reason": self.executor_reason,
+                "is_usable": can.is_usable,
+                "reason": can.reason,
+            },
+            luns=luns,
+            hardware=host_facts(),
+            has_started=has_started,
+        )
+
+    def stop(self) -> None:
+        """Detach the loop devices that this worker attached."""
+        for entry in list(self._entries.values()):
+            self._detach(entry)
+
+    def _detach(self, entry: LunEntry) -> None:
+        with self._lock:
+            loop = self._loops.pop(entry.name, None)
+        if loop is None or not loop.is_ours:
+            return
+        # Another worker on this host may be using what this one attached.
+        with (
+            contextlib.suppress(locks.LockedElsewhere, OSError),
+            locks.device_lock(Path(loop.device)),
+        ):
+            sparse.detach(loop, entry.path)
+
+
+def _size_bytes(entry: LunEntry, number: int | None) -> int | None:
+    if number is not None:
+        return blockdev.size_bytes(number)
+    if entry.is_directory:
+        with contextlib.suppress(OSError):
+            room = os.statvfs(entry.path)
+            return room.f_bavail * room.f_frsize
+    return entry.size_bytes
+
+
+def _identity(entry: LunEntry, number: int | None) -> list[list[str]]:
+    """How a person recognises the LUN: what the list says, then what the device says."""
+    facts = [["Path on the host", str(entry.path)]]
+    if entry.is_directory:
+        with contextlib.suppress(OSError):
+            facts.append(["File system", checks.directory_filesystem(entry.path)])
+    if entry.controller:
+        facts.append(["Controller", entry.controller])
+    if number is not None:
+        facts.append(["Device", f"/dev/{blockdev.kernel_name(number)}"])
+        with contextlib.suppress(ToolError, ValueError, LookupError):
+            facts += [[label, value] for label, value in _identity_of_device(number)]
+    return facts
+
+
+def _identity_of_device(number: int) -> Iterator[tuple[str, str]]:
+    labels = {"model": "Model", "serial": "Serial", "wwn": "WWN", "tran": "Transport"}
+    found = blockdev.identity(number)
+    for key, label in labels.items():
+        if found.get(key):
+            yield label, found[key]

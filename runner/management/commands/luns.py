@@ -1,0 +1,45 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runner import checks
+from runner.config import choose_executor, read_config
+from runner.host import Host, LunUnusable
+from runner.luns import LunFileError, read_luns
+
+
+class Command(BaseCommand):
+    help = "`luns check`: say of each LUN in this host's list whether it may be erased, and why."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", choices=["check"])
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        config = read_config()
+        executor, _ = choose_executor(config)
+        host = Host(config, executor)
+        try:
+            entries = read_luns(config.lun_file, must_exist=True)
+        except LunFileError as error:
+            raise CommandError(str(error)) from None
+        bad = []
+        try:
+            for entry in entries:
+                self.stdout.write(f"{entry.name} ({entry.kind}, {entry.role}): {entry.path}")
+                try:
+                    found = checks.verify(entry, config.lun_file, host.device(entry))
+                except LunUnusable as error:
+                    found = [checks.Check("device", False, str(error))]
+                problem = executor.lun_problem(entry.kind)
+                if problem:
+                    found.append(checks.Check("executor", False, problem))
+                for check in found:
+                    mark = "ok  " if check.ok else "FAIL"
+                    self.stdout.write(f"  {mark} {check.name}: {check.message}")
+                if any(not check.ok for check in found):
+                    bad.append(entry.name)
+        finally:
+            host.stop()
+        if bad:
+            raise CommandError(f"Not to be used now: {', '.join(bad)}.")
+        self.stdout.write(f"{len(entries)} of {len(entries)} LUNs can be used.")

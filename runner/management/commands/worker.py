@@ -1,0 +1,25 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from runner.config import choose_executor, read_config
+from runner.host import Host
+from runner.locks import LockedElsewhere, worker_lock
+from runner.luns import LunFileError
+from runner.service import serve
+
+
+class Command(BaseCommand):
+    help = "Execute benchmark runs on this host's LUNs until SIGTERM or Ctrl-C."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        config = read_config()
+        try:
+            with worker_lock(f"{config.name}-{config.site}"):
+                executor, reason = choose_executor(config)
+                self.stdout.write(f"Worker {config.name}, executor {executor.name}: {reason}")
+                status = serve(Host(config, executor, reason))
+        except (LunFileError, LockedElsewhere, RuntimeError) as error:
+            raise CommandError(str(error)) from None
+        if status:
+            raise SystemExit(status)

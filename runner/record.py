@@ -1,0 +1,187 @@
+"""Writes down what an agent says of a run, and hears whether to stop.
+
+The executor works in a thread of its own and hands its messages to ``take``; the run's thread,
+which alone talks to the database, asks ``should_stop`` several times a second, which is when lines,
+progress and heartbeat are written. A database that is away for a while does not end a benchmark;
+one that is away for longer than the lease lives does, because somebody else may take the LUN then.
+"""
+
+import logging
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.lifecycle import LeaseHandle
+from fsbench_web.studies.models import RunState
+from runner.executors.base import Message
+from runner.progress import IozoneProgress
+
+logger = logging.getLogger("fsbench.worker")
+
+FLUSH_EVERY_S = 0.5
+# Also how soon a cancellation is noticed; the executor then has 4 of its 5 seconds left.
+HEARTBEAT_EVERY_S = 1.0
+BATCH_LINES = 1000
+# Of a tool that prints without end the log keeps this much; the raw output keeps all.
+KEPT_TEXT_CHARACTERS = 16 * 1024 * 1024
+
+
+@dataclass
+class Recorder:
+    """What is known of one run so far. ``stop_reason``: cancelled, worker or database."""
+
+    handle: LeaseHandle
+    progress: IozoneProgress
+    is_worker_stopping: Callable[[], bool]
+    commands: list[dict[str, Any]] = field(default_factory=list)
+    outputs: dict[str, list[str]] = field(default_factory=dict)
+    finished_outputs: set[str] = field(default_factory=set)
+    printed: list[str] = field(default_factory=list)
+    environment: Message | None = None
+    mounted: Message | None = None
+    reason: str = ""
+    is_ok: bool | None = None
+    stop_reason: str = ""
+    phase: str = "preparing"
+    on_environment: Callable[["Recorder"], None] | None = None
+    _inbox: "queue.SimpleQueue[Message]" = field(default_factory=queue.SimpleQueue)
+    _lines: list[tuple[datetime, str, str]] = field(default_factory=list)
+    _printed_characters: int = 0
+    _benchmark_began: float | None = None
+    _commands_written: int = 0
+    _environment_written: bool = False
+    _is_running: bool = False
+    _flushed: float = 0.0
+    _heard: float = 0.0
+    _succeeded: float = field(default_factory=time.monotonic)
+
+    def log(self, text: str) -> None:
+        """A line of fsbench itself."""
+        self._lines.append((datetime.now(UTC), "fsbench", text))
+
+    def take(self, message: Message) -> None:
+        """Accept a message in any thread, for ``read`` to understand."""
+        self._inbox.put(message)
+
+    def read(self) -> None:
+        """Understand what was taken so far."""
+        while not self._inbox.empty():
+            self._understand(self._inbox.get())
+
+    def _understand(self, message: Message) -> None:
+        handler = getattr(self, f"_on_{message.get('type')}", None)
+        try:
+            if handler is None:
+                raise KeyError(message.get("type"))
+            handler(message)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.log(f"A message that cannot be understood: {str(message)[:500]}")
+
+    def _on_log(self, message: Message) -> None:
+        stream, text = str(message["stream"])[:10], str(message["text"])
+        self._lines.append((datetime.fromtimestamp(float(message["at"]), UTC), stream, text))
+        if stream == "stdout" and self.phase == "benchmark":
+            self.progress.feed(text)
+            if self._printed_characters < KEPT_TEXT_CHARACTERS:
+                self._printed_characters += len(text) + 1
+                self.printed.append(text)
+
+    def _on_phase(self, message: Message) -> None:
+        self.phase = str(message["phase"])[:60]
+        if self.phase == "benchmark":
+            self._benchmark_began = time.monotonic()
+
+    def _on_command(self, message: Message) -> None:
+        self.commands.append(
+            {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
+        )
+
+    def _on_output(self, message: Message) -> None:
+        name = str(message["name"])
+        self.outputs.setdefault(name, []).append(str(message["text"]))
+        if message["is_last"]:
+            self.finished_outputs.add(name)
+
+    def _on_environment(self, message: Message) -> None:
+        self.environment = message
+
+    def _on_mounted(self, message: Message) -> None:
+        self.mounted = message
+
+    def _on_error(self, message: Message) -> None:
+        self.reason = str(message["reason"])
+
+    def _on_done(self, message: Message) -> None:
+        self.is_ok = message["ok"] is True
+
+    def should_stop(self) -> bool:
+        """Read and write what is due; True when the run is to end. Raises LeaseLost."""
+        self.read()
+        if not self.stop_reason and self.is_worker_stopping():
+            self.stop_reason = "worker"
+        now = time.monotonic()
+        if now - self._flushed < FLUSH_EVERY_S:
+            return bool(self.stop_reason)
+        self._flushed = now
+        try:
+            self.write(now)
+            self._succeeded = now
+        except DatabaseError as error:
+            logger.warning("run %s: the database does not answer: %s", self.handle.run_id, error)
+            connection.close()
+            if now - self._succeeded > settings.WORKER_SILENT_AFTER_S - HEARTBEAT_EVERY_S:
+                self.stop_reason = self.stop_reason or "database"
+        return bool(self.stop_reason)
+
+    def write(self, now: float | None = None) -> None:
+        """Write everything that is new; nothing is forgotten before it is written."""
+        if self._benchmark_began is not None and not self._is_running:
+            self.write_environment()
+            lifecycle.advance(self.handle, RunState.RUNNING, "The benchmark began.")
+            self._is_running = True
+        while self._lines:
+            batch = self._lines[:BATCH_LINES]
+            lifecycle.append_log(self.handle, batch)
+            del self._lines[: len(batch)]
+        if len(self.commands) > self._commands_written:
+            count = len(self.commands)
+            lifecycle.record_commands(self.handle, self.commands)
+            self._commands_written = count
+        if now is not None and now - self._heard >= HEARTBEAT_EVERY_S:
+            self._heard = now
+            if self._heartbeat(now) and not self.stop_reason:
+                self.stop_reason = "cancelled"
+
+    def write_environment(self) -> None:
+        """Once: what the run happens on. Before it is measured, and for a failed run in the end."""
+        if not self._environment_written and self.on_environment is not None:
+            self.on_environment(self)
+            self._environment_written = True
+
+    def _heartbeat(self, now: float) -> bool:
+        if self._benchmark_began is None or self.phase != "benchmark":
+            return lifecycle.heartbeat(self.handle, phase=self.phase)
+        return lifecycle.heartbeat(
+            self.handle,
+            phase=self.phase,
+            progress=self.progress.share,
+            remaining_s=self.progress.remaining_s(now - self._benchmark_began),
+        )
+
+    def artefacts(self) -> dict[str, bytes]:
+        """The raw outputs; what was printed before the agent was killed, when there are none."""
+        found = {
+            name if name in self.finished_outputs else f"incomplete {name}": "".join(parts)
+            for name, parts in self.outputs.items()
+        }
+        if not found and self.printed:
+            found["incomplete output.txt"] = "\n".join(self.printed) + "\n"
+        return {name: text.encode() for name, text in found.items()}

@@ -1,0 +1,107 @@
+"""The worker process: signs of life, and the Celery worker in the same process.
+
+Runs are threads of it: each waits for one container or process, all share the attached LUNs, and
+nothing of a run survives the process. There is one thread for each LUN, because a LUN takes one
+run at a time.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from celery.signals import worker_shutting_down
+from django.conf import settings
+from django.db import close_old_connections, connection
+
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.models import Worker
+from fsbench_web.celery import app
+from fsbench_web.studies import lifecycle
+from runner.host import Host
+
+logger = logging.getLogger("fsbench.worker")
+
+# A LUN that was mounted or unplugged is noticed within this time, and again before every run.
+REFRESH_EVERY_S = 30.0
+_host: Host | None = None
+
+
+def host() -> Host:
+    """The host this process works for. Raises RuntimeError outside of ``serve``."""
+    if _host is None:
+        raise RuntimeError("runs are executed by `manage.py worker` only")
+    return _host
+
+
+def begin(host: Host) -> Worker:
+    """Remove what an earlier worker of this name left, end its runs as lost, and announce."""
+    removed = host.executor.clean_up(host.name)
+    if removed:
+        logger.warning("removed what an earlier worker left: %s", ", ".join(removed))
+    host.start()
+    worker = announce(host.announcement(has_started=True))
+    lost = lifecycle.recover(worker)
+    if lost:
+        logger.warning("runs lost with an earlier worker: %s", lost)
+    return worker
+
+
+def give_sign_of_life(host: Host) -> None:
+    """Announce the host, end what other workers lost, repeat messages that may be lost."""
+    worker = announce(host.announcement())
+    lifecycle.reap_lost()
+    if not host.stopping.is_set():
+        lifecycle.resend(worker)
+
+
+def _repeat(host: Host, every_s: float, work: Callable[[Host], None]) -> threading.Thread:
+    def loop() -> None:
+        while not host.stopping.wait(every_s):
+            close_old_connections()
+            try:
+                work(host)
+            except Exception:
+                # A database or broker that is away comes back; this thread must live to see it.
+                logger.exception("%s failed; it is tried again", work.__name__)
+        connection.close()
+
+    thread = threading.Thread(target=loop, name=work.__name__, daemon=True)
+    thread.start()
+    return thread
+
+
+def serve(host: Host) -> int:
+    """Work until SIGTERM or SIGINT. Returns the exit status."""
+    global _host
+    worker = begin(host)
+    _host = host
+
+    def stop(**_: Any) -> None:
+        host.stopping.set()
+
+    worker_shutting_down.connect(stop, weak=False)
+    beats = [
+        _repeat(host, settings.WORKER_HEARTBEAT_S, give_sign_of_life),
+        _repeat(host, REFRESH_EVERY_S, Host.refresh),
+    ]
+    app.loader.import_task_module("runner.tasks")
+    lifecycle.resend(worker)
+    celery_worker = app.Worker(
+        hostname=f"fsbench@{host.name}",
+        queues=[worker.queue],
+        pool="threads",
+        concurrency=max(1, worker.luns.filter(is_listed=True).count()),
+        loglevel="WARNING",
+        without_mingle=True,
+        without_gossip=True,
+    )
+    connection.close()
+    try:
+        celery_worker.start()
+    finally:
+        host.stopping.set()
+        for beat in beats:
+            beat.join(timeout=5)
+        host.stop()
+    return int(celery_worker.exitcode or 0)
