@@ -3,13 +3,19 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from fsbench_web.api.main import urls as api_urls
+from fsbench_web.compare import study_page
+from fsbench_web.studies.urls import urlpatterns as study_urls
 from fsbench_web.studies.views.home import home
+
+# A study's page shows delta tables, and studies must not import compare: they meet here.
+study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="study")]
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
-    path("", include("fsbench_web.studies.urls")),
+    path("", include((study_urls, "studies"))),
     path("", include("fsbench_web.catalog.urls")),
     path("", include("fsbench_web.compare.urls")),
+    path("imports/", include("fsbench_web.imports.urls")),
     path("account/", include("fsbench_web.accounts.urls")),
     path("api/v1/", api_urls),
 ]
