@@ -161,8 +161,19 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    # A 503 is a considered answer, and whoever gives it logs the reason; at every start the health
+    # check gives some until the worker is there.
+    "filters": {
+        "no_503": {
+            "()": "django.utils.log.CallbackFilter",
+            "callback": lambda record: getattr(record, "status_code", None) != 503,
+        }
+    },
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"fsbench": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+    "loggers": {
+        "fsbench": {"level": "INFO"},
+        "django.request": {"level": "ERROR", "filters": ["no_503"]},
+    },
 }

@@ -46,7 +46,7 @@ def _variables_read(source: str) -> set[str]:
 def _used_variables() -> set[str]:
     names: set[str] = set()
     for path in _tracked("*.py"):
-        if path.relative_to(ROOT).parts[0] != "tests":
+        if path.relative_to(ROOT).parts[0] not in ("tests", "benchmarks"):
             names |= _variables_read(path.read_text())
     for path in _tracked("Makefile", "*.sh", "deploy/*", "runner/image/*", "docker-compose.yml"):
         names |= set(re.findall(r"\bFSBENCH_[A-Z_]+\b", path.read_text()))
