@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.http import HttpRequest
 from django.utils import timezone
+from kombu.pidbox import Mailbox
 from ninja import Router, Schema, Status
 
 from fsbench_web.api.errors import Problem
@@ -19,8 +20,8 @@ from fsbench_web.celery import app
 
 logger = logging.getLogger("fsbench.health")
 
-PING_S = 1.5
-DEADLINE_S = 3.0
+PING_S = 2.0
+DEADLINE_S = 3.5
 CONNECT_S = 1.0
 _TRANSPORT_OPTIONS = {
     # Seconds between two looks for an answer, of the transports that poll (the default is 1).
@@ -30,6 +31,7 @@ _TRANSPORT_OPTIONS = {
     "socket_timeout": PING_S + 0.5,
     "retry_on_timeout": False,
     "max_retries": 0,
+    "interval_start": 0,
 }
 
 router = Router()
@@ -65,8 +67,8 @@ def _database() -> tuple[str, int]:
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
     try:
         return "ok", Worker.objects.filter(seen_at__gte=timezone.now() - silent_after).count()
-    except DatabaseError:
-        logger.warning("the database does not answer", exc_info=True)
+    except DatabaseError as error:
+        logger.warning("the database does not answer: %s", error)
         return (
             "The database does not answer, or has no tables yet: see the web process's log, "
             "DATABASE_URL and `manage.py migrate`."
@@ -82,13 +84,19 @@ def _ask_broker(expected: int) -> _Broker:
         try:
             connection.connect()
             connection.default_channel  # noqa: B018  (virtual transports connect here)
-        except Exception:
-            logger.warning("the broker does not answer", exc_info=True)
+        except Exception as error:
+            logger.warning("the broker does not answer: %s", error)
             return _Broker(
                 "The broker does not answer: see the web process's log and CELERY_BROKER_URL.", []
             )
-        answers = app.control.ping(timeout=PING_S, limit=max(1, expected), connection=connection)
-    return _Broker("ok", sorted({name for answer in answers or [] for name in answer}))
+        # app.control.ping would publish through the application's pool, without these limits.
+        mailbox = Mailbox(
+            app.conf.control_exchange, "fanout", connection, accept=["json"], serializer="json"
+        )
+        answers: list[dict[str, object]] = mailbox.multi_call(
+            "ping", timeout=PING_S, limit=max(1, expected)
+        )
+    return _Broker("ok", sorted({name for answer in answers for name in answer}))
 
 
 def _broker(expected: int) -> _Broker:
@@ -115,7 +123,7 @@ def _broker(expected: int) -> _Broker:
 def health(request: HttpRequest) -> Status[dict[str, Any]]:
     """200 once web, database, broker and at least one worker answer; else 503 that says which
 
-    does not. Takes three seconds at most. `workers` are the Celery names of those that answered.
+    does not. Takes four seconds at most. `workers` are the Celery names of those that answered.
     """
     database, expected = _database()
     broker = _broker(expected)
