@@ -1,0 +1,139 @@
+"""The compare page: its address is its state, and every refusal says what to do."""
+
+import json
+import re
+
+import pytest
+
+from tests.compare.conftest import make_run, make_score, make_study, printed
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_shows_the_table_with_the_best_in_words(client):
+    make_score("ext4_wb", 1234567.891)
+    make_score("xfs", 2_000_000)
+    text = client.get("/compare/").content.decode()
+    assert "Write, maximum" in text
+    assert "1,234,567.89" in text
+    assert "38.27" in text
+    assert "-62.00" in text
+    assert re.search(r'class="is-best"><th scope="row"><span class="nowrap">xfs .*best', text)
+
+
+def test_it_marks_a_print_that_does_not_follow_in_words(client):
+    make_score("xfs", 200, published=printed(True, "0.00", "0.00"))
+    make_score("ext3", 160, published=printed(False, "20.00", "-2.50"))
+    text = client.get("/compare/").content.decode()
+    assert "The paper printed -2.50; its own table gives -25.00." in text
+    assert "print differs" in text
+    assert ">differs<" in text
+
+
+def test_it_says_in_english_what_it_shows(client):
+    make_study("lab", title="Our lab")
+    make_score("ext4", study="lab")
+    text = client.get("/compare/?study=lab&test=write&by=configuration").content.decode()
+    assert "Configurations, each on its own; study Our lab; test Write; all categories." in text
+    assert 'value="lab" checked' in text
+
+
+def test_the_links_beside_it_show_the_same(client):
+    make_score("ext4")
+    query = "study=lab&amp;test=write&amp;by=configuration"
+    text = client.get("/compare/?by=configuration&test=write&study=lab").content.decode()
+    assert f'href="/compare/deltas.csv?{query}"' in text
+    assert f'href="/api/v1/deltas?{query}"' in text
+    assert f'hx-get="/compare/charts/write/?{query}"' in text
+
+
+def test_page_csv_and_api_show_the_same_numbers(client):
+    make_score("ext4", 1.5)
+    make_score("xfs", 3)
+    csv = client.get("/compare/deltas.csv").content.decode()
+    api = client.get("/api/v1/deltas").json()
+    first = api["tables"][0]["rows"][0]
+    assert (first["contender"], first["delta1_percent"]) == ("ext4", 50.0)
+    assert "ext4,,1.5,KB/s,false,50.0,-100.0" in csv
+
+
+@pytest.mark.parametrize("path", ["/compare/", "/compare/deltas.csv", "/compare/charts/write/"])
+@pytest.mark.parametrize("query", ["study=nope", "category=median", "colour=red", "test=%00"])
+def test_it_refuses_what_does_not_exist(client, path, query):
+    make_score("ext4")
+    answer = client.get(f"{path}?{query}")
+    assert answer.status_code == 400
+    assert "cannot be shown" in answer.content.decode()
+
+
+def test_a_refusal_escapes_what_was_asked(client):
+    text = client.get("/compare/?study=<script>alert(1)</script>").content.decode()
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert" in text
+
+
+def test_names_from_imports_are_escaped(client):
+    make_score("<b>x</b>", filesystem="ext4", test="<i>t</i>", unit="<u>s</u>", hardware="<p>")
+    text = client.get("/compare/?by=configuration").content.decode()
+    for tag in ("<b>x", "<i>t", "<u>s", "<p>\n"):
+        assert tag not in text
+
+
+def test_an_empty_comparison_says_which_filter_to_loosen(client):
+    make_score("ext4", test="write")
+    make_score("xfs", test="read")
+    text = client.get("/compare/?test=write&filesystem=xfs").content.decode()
+    assert "No score matches." in text
+    assert '<a href="/compare/?test=write">take all file systems</a> (1 table)' in text
+    assert '<a href="/compare/?filesystem=xfs">take all tests</a> (1 table)' in text
+
+
+def test_without_any_score_it_says_where_they_come_from(client):
+    text = client.get("/compare/").content.decode()
+    assert "/runs/new/" in text
+    assert "/imports/new/" in text
+
+
+def test_charts_are_data_with_a_text_alternative(client):
+    make_score("ext4", 1)
+    make_score("xfs", 2)
+    make_score("xfs", 2, category="minimum")
+    text = client.get("/compare/charts/write/").content.decode()
+    assert "xfs 2.00 KB/s (best); ext4 1.00 KB/s" in text
+    panels = json.loads(
+        re.search(r'<script id="[^"]+" type="application/json">(.+?)</script>', text)[1]
+    )
+    assert [panel["label"] for panel in panels] == ["Maximum", "Minimum"]
+
+
+def test_a_chart_of_a_test_that_is_not_shown_is_not_found(client):
+    make_score("ext4")
+    assert client.get("/compare/charts/read/").status_code == 404
+
+
+def test_a_test_with_an_odd_name_has_its_chart(client):
+    make_score("ext4", test="50/50 mix?")
+    text = client.get("/compare/").content.decode()
+    address = re.search(r'hx-get="(/compare/charts/[^"]+)"', text)[1]
+    assert address == "/compare/charts/50%2F50%20mix%3F/"
+
+
+def test_only_signed_in_people_are_offered_to_share(client, jo):
+    make_score("ext4")
+    assert "Sign in to share" in client.get("/compare/?test=write").content.decode()
+    client.force_login(jo)
+    assert ">Share</button>" in client.get("/compare/?test=write").content.decode()
+
+
+def test_the_page_takes_four_queries(client, published_studies, django_assert_num_queries):
+    with django_assert_num_queries(4):
+        client.get("/compare/?study=unisys-2005")
+    for number in range(20):
+        make_run(make_score(f"ext{number}").series)
+    with django_assert_num_queries(4):
+        client.get("/compare/")
+
+
+def test_it_only_reads(client):
+    assert client.post("/compare/").status_code == 405
+    assert client.post("/compare/deltas.csv").status_code == 405

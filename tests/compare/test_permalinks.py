@@ -1,0 +1,174 @@
+"""A permalink shows the same numbers for good, and says what is newer."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import User
+
+from fsbench_web.compare import permalinks
+from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.tables import delta_tables
+from fsbench_web.studies.models import Run, Study
+from tests.compare.conftest import make_run, make_score
+
+pytestmark = pytest.mark.django_db
+
+
+def changes(link: Permalink) -> permalinks.Changes:
+    return permalinks.changes_since(link, permalinks.read(link))
+
+
+def test_it_keeps_the_tables_exactly(published_studies, jo):
+    make_run(make_score("ext4", 0.1 + 0.2).series)
+    link = permalinks.pin(ComparisonSpec(), jo)
+    pinned = permalinks.read(Permalink.objects.get(key=link.key))
+    assert pinned.tables == delta_tables(ComparisonSpec())
+    assert pinned.is_intact
+    assert not changes(link).anything
+
+
+def test_new_runs_change_nothing_and_are_told(client, jo):
+    score = make_score("ext4", 100)
+    make_run(score.series)
+    link = permalinks.pin(ComparisonSpec(), jo)
+    before = client.get(f"/p/{link.key}/").content.decode()
+    assert "still the latest" in before
+    make_run(score.series)
+    make_score("ext4", 150, repeats=2)
+    after = client.get(f"/p/{link.key}/").content.decode()
+    assert "100.00" in after
+    assert "150.00" not in after
+    assert "There are newer results." in after
+    assert "1 newer run;" in after
+    assert 'href="/compare/"' in after
+    assert changes(link) == permalinks.Changes(newer_runs=1, changed_rows=1)
+
+
+def test_a_newer_run_is_told_even_where_it_does_not_win(jo):
+    make_score("ext4_fast", 100)
+    link = permalinks.pin(ComparisonSpec(), jo)
+    make_run(make_score("ext4_slow", 10).series)
+    assert changes(link) == permalinks.Changes(newer_runs=1, changed_rows=0)
+
+
+def test_it_tells_runs_that_are_gone(jo):
+    run = make_run(make_score("ext4").series)
+    link = permalinks.pin(ComparisonSpec(), jo)
+    Run.objects.filter(pk=run.pk).delete()
+    assert changes(link).gone_runs == 1
+
+
+def test_runs_of_other_studies_are_no_news(jo):
+    make_score("ext4", study="lab")
+    link = permalinks.pin(ComparisonSpec(studies=("lab",)), jo)
+    make_run(make_score("xfs", study="other").series)
+    assert not changes(link).anything
+
+
+def test_it_outlives_its_study(client, jo):
+    make_score("ext4", 123456, study="lab")
+    link = permalinks.pin(ComparisonSpec(studies=("lab",)), jo)
+    Study.objects.all().delete()
+    answer = client.get(f"/p/{link.key}/")
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert "123,456.00" in text
+    assert "There is no study &quot;lab&quot;" in text
+    assert "Continue from here" not in text
+    assert "123456.0" in client.get(f"/p/{link.key}/deltas.csv").content.decode()
+    assert "123,456.00" in client.get(f"/p/{link.key}/charts/write/").content.decode()
+
+
+def test_it_outlives_its_maker(client, jo):
+    make_score("ext4")
+    link = permalinks.pin(ComparisonSpec(), jo)
+    User.objects.all().delete()
+    assert client.get(f"/p/{link.key}/").status_code == 200
+
+
+def test_keys_cannot_be_guessed_and_differ(jo):
+    make_score("ext4")
+    make_score("ext4", test="read")
+    first = permalinks.pin(ComparisonSpec(), jo)
+    second = permalinks.pin(ComparisonSpec(tests=("read",)), jo)
+    assert first.key != second.key
+    assert len(first.key) >= 10
+
+
+def test_the_same_view_keeps_its_address_until_its_numbers_change(jo):
+    make_score("ext4", 1)
+    first = permalinks.pin(ComparisonSpec(), jo)
+    assert permalinks.pin(ComparisonSpec(), jo) == first
+    assert permalinks.pin(ComparisonSpec(), User.objects.create_user("al")) != first
+    make_score("ext4", 2)
+    assert permalinks.pin(ComparisonSpec(), jo) != first
+
+
+def test_a_changed_row_of_the_database_is_told(client, jo):
+    make_score("ext4", 100)
+    link = permalinks.pin(ComparisonSpec(), jo)
+    Permalink.objects.update(snapshot=link.snapshot.replace("100.0", "900.0"))
+    assert "not those that were shared" in client.get(f"/p/{link.key}/").content.decode()
+
+
+def test_the_snapshot_is_plain_json(jo):
+    make_score("ext4", 100)
+    content = json.loads(permalinks.pin(ComparisonSpec(), jo).snapshot)
+    assert content["version"] == 1
+    assert content["tables"][0]["rows"][0]["score"] == 100.0
+
+
+def test_sharing_leads_to_the_address(client, jo):
+    make_score("ext4")
+    client.force_login(jo)
+    answer = client.post("/compare/pin/", {"query": "test=write"}, follow=True)
+    [(address, _)] = answer.redirect_chain
+    link = Permalink.objects.get()
+    assert address == f"/p/{link.key}/"
+    assert (link.query, link.created_by) == ("test=write", jo)
+    assert f'value="http://testserver/p/{link.key}/"' in answer.content.decode()
+
+
+def test_sharing_needs_an_account(client):
+    make_score("ext4")
+    answer = client.post("/compare/pin/", {"query": "test=write"})
+    assert answer.status_code == 302
+    assert answer["Location"].endswith("?next=%2Fcompare%2F%3Ftest%3Dwrite")
+    assert not Permalink.objects.exists()
+
+
+@pytest.mark.parametrize("query", ["study=nope", "by=x", "study=%00"])
+def test_it_pins_nothing_that_cannot_be_shown(client, jo, query):
+    client.force_login(jo)
+    assert client.post("/compare/pin/", {"query": query}).status_code == 400
+    assert not Permalink.objects.exists()
+
+
+def test_it_pins_nothing_where_there_is_no_number(client, jo):
+    make_score("ext4")
+    client.force_login(jo)
+    answer = client.post("/compare/pin/", {"query": "test=fread"}, follow=True)
+    assert "nothing to pin" in answer.content.decode()
+    assert not Permalink.objects.exists()
+
+
+def test_sharing_is_a_post(client, jo):
+    client.force_login(jo)
+    assert client.get("/compare/pin/").status_code == 405
+
+
+@pytest.mark.parametrize("path", ["", "deltas.csv", "charts/write/"])
+def test_an_unknown_key_is_a_helpful_404(client, path):
+    answer = client.get(f"/p/nosuchkey00/{path}")
+    assert answer.status_code == 404
+    assert "There is no permalink &quot;nosuchkey00&quot;" in answer.content.decode()
+
+
+def test_keys_are_case_sensitive(client, jo):
+    make_score("ext4")
+    link = permalinks.pin(ComparisonSpec(), jo)
+    Permalink.objects.update(key="aBcDeFgHiJk")
+    assert client.get("/p/aBcDeFgHiJk/").status_code == 200
+    assert client.get("/p/abcdefghijk/").status_code == 404
+    assert link.key != "abcdefghijk"

@@ -1,0 +1,101 @@
+"""Scores as plain rows, in two queries however many there are."""
+
+import pytest
+from django.utils import timezone
+
+from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.studies.models import RunState, Score, Study
+from fsbench_web.studies.queries import score_choices, scores_for
+from fsbench_web.studies.series import series_for
+from tests.compare.conftest import make_run, make_score, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_row_says_all_that_it_is_a_score_of():
+    now = timezone.now()
+    worker = Worker.objects.create(name="host-1", executor="fake", started_at=now, seen_at=now)
+    lun = Lun.objects.create(
+        worker=worker, name="loop1", role="data", kind="device", device="/dev/x", announced_at=now
+    )
+    study = Study.objects.create(slug="lab", title="Our lab")
+    series = series_for(
+        study,
+        configuration_for("ext4", {"atime": "noatime"}),
+        lun=lun,
+        kernel="6.1",
+        distribution="Debian 12",
+    )
+    Score.objects.create(
+        series=series,
+        test="write",
+        category="ora_ta",
+        value=1.5,
+        unit="KB/s",
+        repeats=2,
+        cells=3,
+        cells_expected=4,
+        flags=["unequal_repeats"],
+    )
+    first, second = make_run(series), make_run(series)
+    [row] = scores_for(["lab"])
+    assert (row.study, row.study_title, row.series_id) == ("lab", "Our lab", series.pk)
+    assert (row.configuration, row.configuration_is_known) == ("ext4_noatime", True)
+    assert (row.filesystem, row.lun) == ("ext4", "loop1 on host-1")
+    assert (row.workload, row.hardware, row.hardware_name) == (None, None, None)
+    assert (row.kernel, row.distribution) == ("6.1", "Debian 12")
+    assert (row.test, row.category, row.value, row.unit) == ("write", "ora_ta", 1.5, "KB/s")
+    assert (row.repeats, row.cells, row.cells_expected) == (2, 3, 4)
+    assert row.flags == ("unequal_repeats", "partial")
+    assert (row.origin, row.published) == ("computed", None)
+    assert row.run_ids == (first.pk, second.pk)
+
+
+def test_only_finished_runs_stand_behind_a_score():
+    series = make_score("ext4").series
+    done = make_run(series)
+    for state in set(RunState) - {RunState.DONE}:
+        make_run(series, state)
+    assert scores_for()[0].run_ids == (done.pk,)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, {"ext4", "xfs"}),
+        ({"study_slugs": ["first"]}, {"ext4"}),
+        ({"study_slugs": ["first", "second"]}, {"ext4", "xfs"}),
+        ({"tests": ["read"]}, {"xfs"}),
+        ({"categories": ["overall"]}, {"xfs"}),
+        ({"filesystems": ["ext4"]}, {"ext4"}),
+        ({"workloads": ["small"]}, {"ext4"}),
+        ({"hardware": ["new"]}, {"xfs"}),
+        ({"study_slugs": ["nope"]}, set()),
+    ],
+)
+def test_an_empty_filter_takes_all(filters, expected):
+    make_score("ext4", study="first", workload="small")
+    make_score("xfs", study="second", test="read", category="overall", hardware="new")
+    assert {row.filesystem for row in scores_for(**filters)} == expected
+
+
+def test_two_queries_however_many_scores(django_assert_num_queries):
+    for number in range(25):
+        make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
+    with django_assert_num_queries(2):
+        assert len(scores_for()) == 25
+
+
+def test_choices_are_what_scores_belong_to(django_assert_num_queries):
+    make_score("ext4", study="lab", workload="small", hardware="old")
+    make_score("xfs", study="lab", test="read", category="overall")
+    make_study("empty")
+    with django_assert_num_queries(2):
+        choices = score_choices()
+    assert choices.studies == (("empty", "Empty"), ("lab", "Lab"))
+    assert choices.tests == ("read", "write")
+    assert choices.categories == ("maximum", "overall")
+    assert choices.filesystems == ("ext4", "xfs")
+    assert choices.workloads == (("small", "small"),)
+    assert choices.hardware == (("old", "old"),)
