@@ -34,7 +34,7 @@ class Host:
         self.stopping = threading.Event()
         self._lock = threading.RLock()
         self._entries: dict[str, LunEntry] = {}
-        self._loops: dict[str, sparse.Loop] = {}
+        self._loops: dict[str, tuple[sparse.Loop, Path]] = {}
         self._busy: set[str] = set()
         self._announced: dict[str, LunAnnouncement] = {}
 
@@ -59,13 +59,13 @@ class Host:
         entries = {entry.name: entry for entry in listed}
         with self._lock:
             gone = [
-                self._entries[name]
+                name
                 for name in set(self._entries) - self._busy
                 if entries.get(name) != self._entries[name]
             ]
             self._entries = entries
-        for entry in gone:
-            self._detach(entry)
+        for name in gone:
+            self._detach(name)
         found = {}
         for entry in listed:
             with self._lock:
@@ -126,8 +126,8 @@ class Host:
             raise LunUnusable(str(error)) from None
         with self._lock:
             known = self._loops.get(entry.name)
-            if known is None or known.device != loop.device:
-                self._loops[entry.name] = loop
+            if known is None or known[0].device != loop.device:
+                self._loops[entry.name] = (loop, entry.path)
         return loop.device
 
     def named_device(self, entry: LunEntry, device: str) -> str:
@@ -168,22 +168,26 @@ class Host:
             has_started=has_started,
         )
 
-    def stop(self) -> None:
-        """Detach the loop devices that this worker attached."""
-        for entry in list(self._entries.values()):
-            self._detach(entry)
+    def stop(self, only_own: bool = False) -> None:
+        """Detach the loop devices; with ``only_own`` those that were found attached stay.
 
-    def _detach(self, entry: LunEntry) -> None:
+        A worker detaches what an earlier one, that was killed, has left.
+        """
+        for name, (loop, _) in list(self._loops.items()):
+            if loop.is_ours or not only_own:
+                self._detach(name)
+
+    def _detach(self, name: str) -> None:
         with self._lock:
-            loop = self._loops.pop(entry.name, None)
-        if loop is None or not loop.is_ours:
+            loop, path = self._loops.pop(name, (None, None))
+        if loop is None or path is None:
             return
-        # Another worker on this host may be using what this one attached.
+        # Another worker on this host may be using it.
         with (
             contextlib.suppress(locks.LockedElsewhere, OSError),
             locks.device_lock(Path(loop.device)),
         ):
-            sparse.detach(loop, entry.path)
+            sparse.detach(loop, path)
 
 
 def _size_bytes(entry: LunEntry, number: int | None) -> int | None:

@@ -7,6 +7,7 @@ run at a time.
 
 import logging
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,12 @@ def _repeat(host: Host, every_s: float, work: Callable[[Host], None]) -> threadi
     return thread
 
 
+def _quieten_celery() -> None:
+    """Warnings about what is meant: root owns the disks, and the folder transport has no host."""
+    logging.getLogger("kombu.connection").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", message="You're running the worker with superuser")
+
+
 def serve(host: Host) -> int:
     """Work until SIGTERM or SIGINT. Returns the exit status."""
     global _host
@@ -85,6 +92,7 @@ def serve(host: Host) -> int:
         _repeat(host, settings.WORKER_HEARTBEAT_S, give_sign_of_life),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
     ]
+    _quieten_celery()
     app.loader.import_task_module("runner.tasks")
     lifecycle.resend(worker)
     celery_worker = app.Worker(
@@ -95,6 +103,7 @@ def serve(host: Host) -> int:
         loglevel="WARNING",
         without_mingle=True,
         without_gossip=True,
+        quiet=True,
     )
     connection.close()
     try:

@@ -39,7 +39,7 @@ class Command(BaseCommand):
                 if any(not check.ok for check in found):
                     bad.append(entry.name)
         finally:
-            host.stop()
+            host.stop(only_own=True)
         if bad:
             raise CommandError(f"Not to be used now: {', '.join(bad)}.")
         self.stdout.write(f"{len(entries)} of {len(entries)} LUNs can be used.")
