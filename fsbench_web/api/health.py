@@ -93,9 +93,7 @@ def _ask_broker(expected: int) -> _Broker:
         mailbox = Mailbox(
             app.conf.control_exchange, "fanout", connection, accept=["json"], serializer="json"
         )
-        answers: list[dict[str, object]] = mailbox.multi_call(
-            "ping", timeout=PING_S, limit=max(1, expected)
-        )
+        answers = mailbox.multi_call("ping", timeout=PING_S, limit=max(1, expected)) or []
     return _Broker("ok", sorted({name for answer in answers for name in answer}))
 
 

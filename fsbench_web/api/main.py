@@ -75,13 +75,14 @@ def _with_head_and_json_405(
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if request.method == "HEAD":
-            request.method = "GET"
+        method = request.method
+        request.method = "GET" if method == "HEAD" else method
         response = view(request, *args, **kwargs)
+        request.method = method
         if response.status_code != 405:
             return response
         allowed = response["Allow"]
-        sentence = f"{request.path} answers {allowed}, not {request.method}."
+        sentence = f"{request.path} answers {allowed}, not {method}."
         return JsonResponse(errors.body([(None, sentence)]), status=405, headers={"Allow": allowed})
 
     return wrapper

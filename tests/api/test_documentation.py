@@ -1,0 +1,97 @@
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from .test_contract import CALLS
+
+API_DOCS = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+
+
+def test_the_page_shows_every_call_and_loads_nothing_from_elsewhere(
+    client: Client, db: None
+) -> None:
+    response = client.get("/api/v1/docs")
+    assert response.status_code == 200
+    text = response.content.decode()
+    for method, path in CALLS:
+        assert f"{method.upper()} {path}" in text
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
+    assert not re.search(r"<script>|<script [^>]*>[^<]", text)
+    assert "`" not in text
+
+
+def test_every_link_of_the_page_leads_somewhere(client: Client, db: None) -> None:
+    text = client.get("/api/v1/docs").content.decode()
+    anchors = set(re.findall(r'id="([^"]+)"', text))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
+
+
+def test_the_written_documentation_names_every_call() -> None:
+    text = API_DOCS.read_text()
+    for method, path in CALLS:
+        short = path.removeprefix("/api/v1").replace("{run_id}", "{id}")
+        assert f"{method.upper()} {short}" in text
+
+
+@pytest.mark.parametrize("path", ["health", "studies", "deltas", "deltas.csv", "runs", "docs"])
+def test_head_is_answered_as_get(client: Client, db: None, path: str) -> None:
+    response = client.head(f"/api/v1/{path}")
+    assert response.status_code in (200, 503)
+    assert response.content == b""
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("post", "studies", "GET"),
+        ("delete", "runs/1", "GET"),
+        ("get", "runs/1/cancel", "POST"),
+        ("get", "imports", "POST"),
+        ("put", "runs", "GET, POST"),
+    ],
+)
+def test_other_methods_are_refused_in_json(
+    client: Client, db: None, method: str, path: str, allowed: str
+) -> None:
+    response = getattr(client, method)(f"/api/v1/{path}")
+    assert response.status_code == 405
+    assert sorted(response["Allow"].split(", ")) == allowed.split(", ")
+    assert method.upper() in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "studies/a%00b",
+        "studies/" + "x" * 5000,
+        "studies/%F0%9F%90%A7",
+        "studies/..%2f..%2fetc",
+        "studies/%ff",
+        "runs/0",
+        "runs/" + "9" * 30,
+        "runs/" + "9" * 5000,
+        f"runs/{2**63}",
+        f"runs/{2**63}/log",
+        "runs/-1",
+        "runs/%D9%A1",
+        "runs?study=a%00b",
+        "runs?study=" + "x" * 5000,
+        "runs?limit=" + "9" * 5000,
+        "runs?limit=1e3",
+        f"runs?offset={2**63}",
+        "deltas?study=a%00b",
+        "deltas?study=%ff",
+        "deltas?test=a%00b",
+        "deltas?hardware=%00",
+        "deltas?%00=x",
+        "deltas?study=" + "x" * 5000,
+        "deltas?" + "study=x&" * 600,
+        "deltas.csv?category=a%00b",
+    ],
+)
+def test_odd_requests_are_refused_not_an_error(client: Client, db: None, path: str) -> None:
+    response = client.get(f"/api/v1/{path}")
+    assert response.status_code in (404, 422)
+    assert list(response.json()) == ["detail", "errors"]
