@@ -60,8 +60,8 @@ class Option:
             raise OptionError(f'{bounds}, not "{value}".')
         text = str(value)
         # Digits of other scripts are numbers to int(), and would reach a command line.
-        if not (text.isascii() and text.isdigit()):
-            raise OptionError(f'{bounds}, not "{value}".')
+        if not (text.isascii() and text.isdigit() and len(text) <= 12):
+            raise OptionError(f'{bounds}, not "{text[:40]}".')
         number = int(text)
         assert self.minimum is not None
         assert self.maximum is not None

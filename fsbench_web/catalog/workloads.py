@@ -41,13 +41,24 @@ class IozoneMatrix:
         self._check("largest file", self.maximum_file_kb, self.minimum_file_kb, 2**30)
         if self.minimum_record_kb > self.maximum_file_kb:
             raise ParameterError("No record fits into the largest file: make the file larger.")
+        self._check_whole("time limit", self.time_limit_s)
         if not 10 <= self.time_limit_s <= 30 * 24 * 3600:
             raise ParameterError("The time limit must be 10 seconds to 30 days.")
+        for name in ("direct_io", "include_flush", "include_close"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(f"{name} must be true or false.")
         if self.direct_io and self.minimum_record_kb < 4:
             raise ParameterError("Direct I/O needs records of 4 KB or more.")
 
     @staticmethod
-    def _check(name: str, value: int, minimum: int, maximum: int) -> None:
+    def _check_whole(name: str, value: object) -> None:
+        # Stored and sent parameters are JSON: true is a number there, and 4.0 is no whole one.
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ParameterError(f"The {name} must be a whole number, not {value!r}.")
+
+    @classmethod
+    def _check(cls, name: str, value: int, minimum: int, maximum: int) -> None:
+        cls._check_whole(name, value)
         if not minimum <= value <= maximum:
             raise ParameterError(f"The {name} must be {minimum} to {maximum} KB, not {value}.")
         if value & (value - 1):

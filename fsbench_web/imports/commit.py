@@ -15,7 +15,7 @@ from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Series, Study
-from fsbench_web.studies.series import next_repeat, series_for
+from fsbench_web.studies.series import lock, next_repeat, series_for
 
 Content = frozenset[Cell]
 
@@ -99,17 +99,17 @@ def _store(planned: list[PlannedFile], target: Target, user: User | None) -> Imp
     study, is_new = _study(target, user)
     problems: list[ImportProblem] = []
     stored: list[StoredRun] = []
-    touched: dict[int, Series] = {}
-    contents: dict[int, dict[Content, Run | str]] = {}
-    for file in planned:
+    places = [[_series(study, entry) for entry in file.runs] for file in planned]
+    touched = {series.pk: series for row in places for series in row}
+    # One order of locks for everybody: two imports of the same series must not wait in a circle.
+    for _, series in sorted(touched.items()):
+        lock(series)
+    contents = {series.pk: _contents(series) for series in touched.values()}
+    for file, row in zip(planned, places, strict=True):
         artefact: Artefact | None = None
-        for entry in file.runs:
-            series = _series(study, entry)
+        for entry, series in zip(file.runs, row, strict=True):
             repeat = next_repeat(series)
-            known = contents.setdefault(series.pk, {})
-            if series.pk not in touched:
-                known.update(_contents(series))
-            touched[series.pk] = series
+            known = contents[series.pk]
             refusal = _refusal(entry, series, known)
             if refusal is not None:
                 problems.append(refusal)
@@ -169,7 +169,7 @@ def _series(study: Study, entry: PlannedRun) -> Series:
     )
 
 
-def _contents(series: Series) -> dict[Content, Run]:
+def _contents(series: Series) -> dict[Content, Run | str]:
     """What each finished run of the series holds."""
     rows: dict[int, set[Cell]] = {}
     for run_id, test, record_kb, file_kb, value, unit in Measurement.objects.filter(

@@ -157,9 +157,10 @@ def _run_problems(run: PlannedRun) -> list[ImportProblem]:
             "letters, digits, - and _ are allowed, 120 at most.",
             own_label,
         )
-    elif (parts := parse_label(run.configuration)) and run.filesystem not in (
-        "",
-        parts.filesystem,
+    elif (
+        _FILESYSTEM.fullmatch(run.filesystem)
+        and (parts := parse_label(run.configuration)) is not None
+        and parts.filesystem != run.filesystem
     ):
         refuse(
             f"configuration {run.configuration} is one of {parts.filesystem}, and the file system "

@@ -1,0 +1,224 @@
+"""import_files: all or nothing, repeats, and never the same numbers twice."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Workload
+from fsbench_web.imports.commit import ImportResult, import_files, safe_name
+from fsbench_web.imports.models import Import
+from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, Study
+
+pytestmark = pytest.mark.django_db
+Sample = Callable[[str], bytes]
+FIRST, SECOND = "iozone-3.489-tests-0-1-2", "iozone-3.489-tests-0-1-2-again"
+
+
+def table(*rows: str, header: str = "test,record_size_kb,file_size_kb,value,unit") -> bytes:
+    return "\n".join([header, *rows]).encode()
+
+
+def do(*files: tuple[str, bytes], **given: Any) -> ImportResult:
+    target = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4_noatime"} | given
+    return import_files(files, user=None, **target)
+
+
+def refused(*files: tuple[str, bytes], **given: Any) -> list[dict[str, Any]]:
+    before = [model.objects.count() for model in (Study, Run, Series, Measurement, Import)]
+    with pytest.raises(ImportRefused) as refusal:
+        do(*files, **given)
+    after = [model.objects.count() for model in (Study, Run, Series, Measurement, Import)]
+    assert before == after, "something was stored"
+    return [dict(row) for row in refusal.value.errors]
+
+
+def test_it_stores_two_files_as_repeats(sample: Sample, ada: User) -> None:
+    result = import_files(
+        [("a.txt", sample(FIRST)), ("b.txt", sample(SECOND))],
+        study="Lab 7",
+        filesystem="ext4",
+        configuration="ext4_noatime",
+        hardware="Rack 3",
+        user=ada,
+    )
+    assert (result.state, result.errors) == ("done", [])
+    runs = list(Run.objects.filter(pk__in=result.runs).order_by("id"))
+    assert [(r.repeat, r.state, r.origin) for r in runs] == [
+        (1, "done", "imported"),
+        (2, "done", "imported"),
+    ]
+    series = Series.objects.get()
+    assert {run.series_id for run in runs} == {series.pk}
+    assert (series.study.slug, series.study.title) == ("lab-7", "Lab 7")
+    assert series.configuration.label == "ext4_noatime"
+    assert series.configuration.is_known
+    assert series.hardware is not None
+    assert series.hardware.slug == "rack-3"
+    assert runs[0].changes.get().reason == "Imported from a.txt."
+    assert runs[0].environment is not None
+    assert ["Build", "linux-AMD64"] in runs[0].environment.facts["As the imported file says"]
+    assert Import.objects.get().created_by == ada
+
+
+def test_every_value_points_to_its_line_of_the_raw_output(sample: Sample) -> None:
+    from fsbench_web.studies.ingest import artefact_bytes
+
+    do(("a.txt", sample(FIRST)))
+    artefact = Artefact.objects.get()
+    assert artefact_bytes(artefact) == sample(FIRST)
+    lines = sample(FIRST).decode().split("\n")
+    assert Measurement.objects.count() == 90
+    for measurement in Measurement.objects.all():
+        assert measurement.artefact_id == artefact.pk
+        assert measurement.line is not None
+        assert f"{measurement.value:.0f}" in lines[measurement.line - 1].split()
+
+
+def test_repeats_are_numbered_on(sample: Sample) -> None:
+    do(("a.txt", sample(FIRST)))
+    do(("b.txt", sample(SECOND)))
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
+    assert set(Score.objects.values_list("repeats", flat=True)) == {2}
+
+
+def test_the_same_numbers_are_not_stored_twice(sample: Sample) -> None:
+    done = do(("a.txt", sample(FIRST)))
+    [error] = refused(("renamed.txt", sample(FIRST) + b"\n\n"))
+    assert error["file"] == "renamed.txt"
+    assert f"already there, as run {done.runs[0]} (repeat 1 of ext4_noatime" in error["message"]
+
+
+def test_the_same_file_twice_in_one_call_is_refused(sample: Sample) -> None:
+    [error] = refused(("a.txt", sample(FIRST)), ("b.txt", sample(FIRST)))
+    assert error["file"] == "b.txt"
+    assert error["message"].startswith("a.txt holds the very same numbers")
+
+
+def test_the_same_numbers_may_belong_to_another_configuration(sample: Sample) -> None:
+    do(("a.txt", sample(FIRST)))
+    do(("a.txt", sample(FIRST)), configuration="ext4_dl")
+    assert Run.objects.count() == 2
+
+
+def test_one_bad_file_refuses_all(sample: Sample) -> None:
+    bad = table("write,4,64,fast,KB/s", "read,4,64,-1,KB/s")
+    errors = refused(("good.txt", sample(FIRST)), ("bad.csv", bad), ("empty.txt", b""))
+    assert [(e["file"], e["line"], e["column"]) for e in errors] == [
+        ("bad.csv", 2, 4),
+        ("bad.csv", 3, 4),
+        ("empty.txt", None, None),
+    ]
+
+
+def test_nothing_that_was_made_on_the_way_stays_after_a_refusal(sample: Sample) -> None:
+    refused(("a", sample(FIRST)), ("b", sample(FIRST)), configuration="new", hardware="New box")
+    assert not HardwareProfile.objects.exists()
+    assert not FilesystemConfiguration.objects.exists()
+    assert not Workload.objects.exists()
+
+
+def test_a_published_study_takes_no_runs(sample: Sample) -> None:
+    Study.objects.create(slug="paper-2005", title="A paper", is_published=True)
+    [error] = refused(("a.txt", sample(FIRST)), study="Paper 2005")
+    assert "published studies take no further runs" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"study": ""}, "study is missing"),
+        ({"study": "!?"}, "needs a Latin letter"),
+        ({"study": "x" * 201}, "200 characters"),
+        ({"study": "a\x00b"}, "cannot be shown"),
+        ({"filesystem": ""}, "filesystem is missing"),
+        ({"filesystem": "a b"}, "is not a name"),
+        ({"configuration": ""}, "configuration is missing"),
+        ({"configuration": "Ext4 fast"}, "lower-case"),
+        ({"configuration": "x" * 121}, "120 at most"),
+        ({"configuration": "xfs_noatime"}, "is one of xfs, and the file system is said to be ext4"),
+        ({"hardware": "***"}, "needs a Latin letter"),
+    ],
+)
+def test_what_is_said_beside_the_files_is_checked(
+    sample: Sample, given: dict[str, str], words: str
+) -> None:
+    [error] = refused(("a.txt", sample(FIRST)), **given)
+    assert words in error["message"]
+    assert (error["file"], error["line"]) == (None, None)
+
+
+def test_no_file_is_refused() -> None:
+    assert refused() == [
+        {"file": None, "line": None, "column": None, "message": "No file was given."}
+    ]
+
+
+def test_a_table_may_say_what_its_rows_belong_to() -> None:
+    header = "filesystem,configuration,repeat,test,value,unit"
+    rows = ["xfs,xfs,1,untar,10,s", "xfs,xfs,2,untar,12,s", "Ext4,ext4_noatime,1,untar,20,s"]
+    result = do(("t.csv", table(*rows, header=header)), filesystem="", configuration="")
+    runs = Run.objects.filter(pk__in=result.runs).order_by("id")
+    assert [(run.series.configuration.label, run.repeat) for run in runs] == [
+        ("xfs", 1),
+        ("xfs", 2),
+        ("ext4_noatime", 1),
+    ]
+    scores = Score.objects.order_by("series_id").values_list("category", "value", "unit", "repeats")
+    assert list(scores) == [("mean", 11.0, "s", 2), ("mean", 20.0, "s", 1)]
+
+
+def test_a_repeat_that_is_there_is_refused() -> None:
+    header = "repeat,test,value,unit"
+    do(("t.csv", table("1,untar,10,s", header=header)))
+    [error] = refused(("u.csv", table("1,untar,11,s", header=header)))
+    assert error["file"] == "u.csv"
+    assert "Repeat 1 of ext4_noatime is already there" in error["message"]
+
+
+def test_direct_io_and_cached_runs_are_not_repeats_of_each_other(sample: Sample) -> None:
+    do(("a.txt", sample(FIRST)))
+    do(("b.txt", sample("iozone-3.489-direct-io")))
+    assert Series.objects.count() == 2
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 1]
+
+
+def test_two_units_of_one_test_are_refused() -> None:
+    do(("a.csv", table("write,4,64,100,KB/s")))
+    [error] = refused(("b.csv", table("write,4,64,7,ops/s")))
+    assert "write was measured in KB/s and in ops/s" in error["message"]
+
+
+def test_a_unit_nobody_can_rank_is_refused_with_its_line() -> None:
+    [error] = refused(("a.csv", table("write,4,64,100,bananas")))
+    assert (error["file"], error["line"]) == ("a.csv", 2)
+    assert "bananas" in error["message"]
+
+
+def test_what_a_file_lacks_is_told_in_the_runs_reason(sample: Sample) -> None:
+    do(("a.txt", sample("iozone-3.489-no-space")))
+    assert "ends before the tool did; the 8 values" in Run.objects.get().reason
+
+
+def test_a_name_is_kept_without_its_path() -> None:
+    assert safe_name("../../etc/pass\x00wd\n") == "passwd"
+    assert safe_name("C:\\results\\out.txt") == "out.txt"
+    assert safe_name("/") == "unnamed"
+
+
+def test_the_command_imports_files(
+    sample: Sample, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    paths[0].write_bytes(sample(FIRST))
+    paths[1].write_bytes(sample(SECOND))
+    options = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    call_command("import_results", *map(str, paths), **options)
+    assert "2 runs stored" in capsys.readouterr().out
+    with pytest.raises(CommandError, match=r"Nothing was imported.\na.txt: These numbers"):
+        call_command("import_results", str(paths[0]), **options)
+    with pytest.raises(CommandError, match="No such file"):
+        call_command("import_results", str(tmp_path / "none"), **options)

@@ -1,0 +1,161 @@
+"""The import pages: preview before commit, and scores that equal a computation by hand."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from math import fsum
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from fsbench_web.imports.models import Import, ImportFile
+from fsbench_web.studies.models import Artefact, Run, Score, Study
+
+pytestmark = pytest.mark.django_db
+Sample = Callable[[str], bytes]
+FIRST, SECOND = "iozone-3.489-tests-0-1-2", "iozone-3.489-tests-0-1-2-again"
+TARGET = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4_noatime"}
+
+
+def upload(client: Client, *contents: bytes, **given: str) -> HttpResponse:
+    files = [SimpleUploadedFile(f"run{n}.txt", data) for n, data in enumerate(contents, start=1)]
+    return client.post("/imports/new/", {**TARGET, **given, "file": files})  # type: ignore[return-value]
+
+
+def matrix(data: bytes) -> list[dict[tuple[int, int], float]]:
+    """The six columns of a sample, read by hand: a row without blanks is simply split."""
+    columns: list[dict[tuple[int, int], float]] = [{} for _ in range(6)]
+    for line in data.decode().splitlines():
+        words = line.split()
+        if len(words) == 8 and all(word.isdigit() for word in words):
+            for column, word in zip(columns, words[2:], strict=True):
+                column[int(words[1]), int(words[0])] = float(word)
+    return columns
+
+
+def test_the_scores_of_two_real_files_equal_a_computation_by_hand(
+    signed_in: Client, sample: Sample
+) -> None:
+    answer = upload(signed_in, sample(FIRST), sample(SECOND))
+    assert answer.status_code == 302
+    assert not Run.objects.exists(), "a preview stores nothing"
+    page = signed_in.get(answer["Location"])
+    assert "Random write" in page.content.decode()
+    signed_in.post(f"{answer['Location']}commit/")
+    order = ["write", "rewrite", "read", "reread", "random_read", "random_write"]
+    pairs = zip(matrix(sample(FIRST)), matrix(sample(SECOND)), strict=True)
+    for test, (first, second) in zip(order, pairs, strict=True):
+        both = [*first.values(), *second.values()]
+        assert len(both) == 30
+        means = {cell: (first[cell] + second[cell]) / 2 for cell in first}
+        expected = {
+            "maximum": max(both),
+            "minimum": min(both),
+            "total_average": sum(both) / 30,
+            "target_average": _mean([m for (r, _), m in means.items() if r <= 32]),
+            "ora_ta": _mean([m for (r, _), m in means.items() if 4 <= r <= 16]),
+            "specfp_ta": _mean([m for (r, _), m in means.items() if r <= 4]),
+        }
+        expected["overall"] = fsum(expected.values())
+        scores = dict(Score.objects.filter(test=test).values_list("category", "value"))
+        assert scores == pytest.approx(expected, rel=1e-12)
+    assert set(Score.objects.values_list("repeats", flat=True)) == {2}
+
+
+def _mean(values: list[float]) -> float:
+    return fsum(values) / len(values)
+
+
+def test_a_visitor_is_asked_to_sign_in(client: Client) -> None:
+    answer = client.get("/imports/new/")
+    assert answer.status_code == 302
+    assert "/account/sign-in/" in answer["Location"]
+
+
+def test_problems_are_shown_and_nothing_is_kept(signed_in: Client) -> None:
+    answer = upload(signed_in, b"test,value,unit\n<b>untar</b>,x,s\n")
+    assert answer.status_code == 422
+    text = answer.content.decode()
+    assert "line 2, column 2" in text
+    assert "<b>untar" not in text
+    assert 'value="ext4_noatime"' in text, "what was typed is still there"
+    assert not Import.objects.exists()
+
+
+def test_what_was_previewed_is_what_is_stored(signed_in: Client, sample: Sample) -> None:
+    where = upload(signed_in, sample(FIRST))["Location"]
+    answer = signed_in.post(f"{where}commit/", follow=True)
+    assert "1 run stored" in answer.content.decode()
+    assert Run.objects.get().measurements.count() == 90
+    assert not ImportFile.objects.exists()
+
+
+def test_a_commit_sent_twice_stores_once(signed_in: Client, sample: Sample) -> None:
+    where = upload(signed_in, sample(FIRST))["Location"]
+    for _ in range(2):
+        assert signed_in.post(f"{where}commit/").status_code == 302
+    assert Run.objects.count() == 1
+
+
+def test_a_preview_that_no_longer_holds_is_refused(signed_in: Client, sample: Sample) -> None:
+    places = [upload(signed_in, sample(FIRST))["Location"] for _ in range(2)]
+    signed_in.post(f"{places[0]}commit/")
+    answer = signed_in.post(f"{places[1]}commit/")
+    assert answer.status_code == 422
+    assert f"/runs/{Run.objects.get().pk}/" in answer.content.decode()
+    assert Run.objects.count() == 1
+
+
+def test_only_who_uploaded_sees_and_commits_a_preview(signed_in: Client, sample: Sample) -> None:
+    where = upload(signed_in, sample(FIRST))["Location"]
+    other = Client()
+    assert other.get(where).status_code == 404
+    other.force_login(User.objects.create_user("eve"))
+    assert other.get(where).status_code == 404
+    assert other.post(f"{where}commit/").status_code == 404
+    assert other.post(f"{where}discard/").status_code == 404
+    assert not Run.objects.exists()
+    signed_in.post(f"{where}commit/")
+    assert Client().get(where).status_code == 200, "a result can be read by all"
+
+
+def test_a_discarded_upload_is_gone(signed_in: Client, sample: Sample) -> None:
+    where = upload(signed_in, sample(FIRST))["Location"]
+    answer = signed_in.post(f"{where}discard/")
+    assert answer["Location"] == "/imports/new/?" + "&".join(
+        f"{name}={text}" for name, text in TARGET.items()
+    )
+    assert not ImportFile.objects.exists()
+    assert signed_in.get(where).status_code == 404
+
+
+def test_uploads_nobody_commits_go_after_a_day(signed_in: Client, sample: Sample) -> None:
+    where = upload(signed_in, sample(FIRST))["Location"]
+    Import.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    upload(signed_in, sample(SECOND))
+    answer = signed_in.post(f"{where}commit/")
+    assert answer.status_code == 404
+    assert Import.objects.count() == 1
+
+
+def test_a_published_study_is_refused_before_anything_is_kept(
+    signed_in: Client, sample: Sample
+) -> None:
+    Study.objects.create(slug="lab", title="Lab", is_published=True)
+    answer = upload(signed_in, sample(FIRST))
+    assert answer.status_code == 422
+    assert "published studies take no further runs" in answer.content.decode()
+
+
+def test_raw_output_is_downloaded_as_it_came(signed_in: Client, sample: Sample) -> None:
+    signed_in.post(f"{upload(signed_in, sample(FIRST))['Location']}commit/")
+    artefact = Artefact.objects.get()
+    answer = Client().get(f"/runs/{artefact.run_id}/artefacts/{artefact.pk}/")
+    assert answer.content == sample(FIRST)
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Content-Disposition"] == 'attachment; filename="run1.txt"'
+    assert Client().get(f"/runs/{artefact.run_id + 1}/artefacts/{artefact.pk}/").status_code == 404

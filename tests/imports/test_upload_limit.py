@@ -1,0 +1,89 @@
+"""Uploads beyond the limit: refused in words, before they are kept or even read."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from fsbench_web.imports.models import Import
+from fsbench_web.imports.upload_limit import FORM_BYTES, BodyLimit
+
+
+@pytest.fixture(autouse=True)
+def limit(settings: Settings) -> None:
+    settings.MAX_UPLOAD_BYTES = 1024 * 1024
+
+
+def post(client: Client, size: int) -> Any:
+    data = {"study": "Lab", "file": SimpleUploadedFile("big.txt", b"x" * size)}
+    return client.post("/imports/new/", data)
+
+
+@pytest.mark.parametrize("size", [1024 * 1024 + 1, 2 * 1024 * 1024])
+def test_a_large_upload_is_refused_with_a_sentence(signed_in: Client, size: int) -> None:
+    answer = post(signed_in, size)
+    assert answer.status_code == 413
+    assert "larger than 1 MB" in answer.content.decode()
+    assert not Import.objects.exists()
+
+
+def test_the_files_of_an_upload_count_together(signed_in: Client) -> None:
+    files = [SimpleUploadedFile(f"{n}.txt", b"x" * 600_000) for n in range(2)]
+    assert signed_in.post("/imports/new/", {"study": "Lab", "file": files}).status_code == 413
+
+
+def test_an_upload_of_just_the_limit_is_read(signed_in: Client) -> None:
+    assert post(signed_in, 1024 * 1024).status_code == 422  # no results in it, but no 413
+
+
+@pytest.mark.django_db
+def test_the_form_is_still_protected_against_other_sites(signed_in: Client) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = signed_in.cookies
+    assert post(strict, 10).status_code == 403
+
+
+def ask(path: str, chunks: list[bytes], length: int | None) -> tuple[int, bytes, int]:
+    """Status, body and how many chunks were taken, from an application that reads all of it."""
+    left: Iterator[bytes] = iter(chunks)
+    sent: list[Any] = []
+    taken = 0
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"read"})
+
+    async def receive() -> Any:
+        nonlocal taken
+        taken += 1
+        return {"type": "http.request", "body": next(left), "more_body": taken < len(chunks)}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [] if length is None else [(b"content-length", str(length).encode())]
+    scope = {"type": "http", "path": path, "headers": headers}
+    asyncio.run(BodyLimit(application)(scope, receive, send))
+    return sent[0]["status"], sent[1]["body"], taken
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read() -> None:
+    status, body, taken = ask("/imports/new/", [b"x"] * 10, 1024 * 1024 + FORM_BYTES + 1)
+    assert (status, taken) == (413, 0)
+    assert b"larger than 1 MB" in body
+
+
+def test_a_body_that_does_not_say_is_read_up_to_the_limit() -> None:
+    status, body, taken = ask("/api/v1/imports", [b"x" * 500_000] * 10, None)
+    assert (status, taken) == (413, 3)
+    assert body.startswith(b'{"detail": "The upload is larger')
+
+
+def test_a_body_within_the_limit_passes() -> None:
+    assert ask("/x/", [b"x" * 100_000] * 3, 300_000) == (200, b"read", 3)
