@@ -92,11 +92,15 @@ class DeltaRow:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "DeltaRow":
-        """The inverse of ``as_dict``."""
+        """The inverse of ``as_dict``.
+
+        Permalinks are kept for good: what an older version did not write is None, and what a
+        newer one wrote is left out.
+        """
         published = data["published"]
         return cls(
             **{
-                **data,
+                **{name: data.get(name) for name in cls.__dataclass_fields__},
                 "published": None if published is None else Published.from_dict(published),
                 "flags": tuple(data["flags"]),
                 "run_ids": tuple(data["run_ids"]),
@@ -147,7 +151,13 @@ class DeltaTable:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "DeltaTable":
         """The inverse of ``as_dict``."""
-        return cls(**{**data, "rows": tuple(map(DeltaRow.from_dict, data["rows"]))})
+        return cls(
+            test=data["test"],
+            category=data["category"],
+            unit=data["unit"],
+            lower_is_better=data["lower_is_better"],
+            rows=tuple(map(DeltaRow.from_dict, data["rows"])),
+        )
 
 
 def _number(value: Decimal | None) -> float | None:

@@ -119,6 +119,17 @@ def test_the_snapshot_is_plain_json(jo):
     assert content["tables"][0]["rows"][0]["score"] == 100.0
 
 
+def test_a_snapshot_of_another_version_of_fsbench_is_read(client, jo):
+    make_score("ext4", 100)
+    link = permalinks.pin(ComparisonSpec(), jo)
+    content = json.loads(link.snapshot)
+    [row] = content["tables"][0]["rows"]
+    del row["distribution"]
+    row["something_newer"] = content["tables"][0]["something_newer"] = 1
+    Permalink.objects.update(snapshot=json.dumps(content))
+    assert "100.00" in client.get(f"/p/{link.key}/").content.decode()
+
+
 def test_sharing_leads_to_the_address(client, jo):
     make_score("ext4")
     client.force_login(jo)
