@@ -127,11 +127,12 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
     groups: dict[str, TestGroup] = {}
     for table in tables:
         label = labels.get(table.test) or testnames.label(table.test)
-        group = groups.setdefault(
-            table.test, TestGroup(table.test, testnames.slug(table.test), label)
-        )
+        group = groups.get(table.test)
+        if group is None:
+            group = TestGroup(table.test, _free_slug(table.test, groups.values()), label)
+            groups[table.test] = group
         category = categories.label(table.category)
-        anchor = f"{group.slug}-{table.category}"
+        anchor = f"{group.slug}-{testnames.slug(table.category)}"
         if any(shown.anchor == anchor for shown in group.tables):
             # The same test in another unit: ranked apart.
             anchor, category = f"{anchor}-{len(group.tables)}", f"{category}, {table.unit}"
@@ -148,6 +149,12 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             bars.ROW_PX if table.category == categories.MEAN else 42,
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
+
+
+def _free_slug(test: str, groups: Iterable[TestGroup]) -> str:
+    """An element id for the test; imports may name two tests that differ in punctuation alone."""
+    slug, taken = testnames.slug(test), {group.slug for group in groups}
+    return slug if slug not in taken else f"{slug}-{len(taken)}"
 
 
 def disagreements(groups: Iterable[TestGroup]) -> list[Disagreement]:

@@ -42,6 +42,27 @@
     return JSON.parse(source.textContent);
   }
 
+  // Text on a bar: of the page's two extremes the one that reads better on the bar's colour.
+  function luminance(hex) {
+    const n = /^#([0-9a-f]{6})$/i.exec(hex);
+    if (!n) return null;
+    const channel = (shift) => {
+      const c = ((parseInt(n[1], 16) >> shift) & 255) / 255;
+      return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    };
+    return 0.2126 * channel(16) + 0.7152 * channel(8) + 0.0722 * channel(0);
+  }
+
+  function textOn(hex, theme) {
+    const back = luminance(hex);
+    const contrast = (other) => {
+      const l = luminance(other);
+      return (Math.max(l, back) + 0.05) / (Math.min(l, back) + 0.05);
+    };
+    if (back === null || luminance(theme.fg) === null || luminance(theme.surface) === null) return theme.surface;
+    return contrast(theme.surface) >= contrast(theme.fg) ? theme.surface : theme.fg;
+  }
+
   function themedTrace(trace, theme) {
     const copy = structuredClone(trace);
     const series = copy.meta && copy.meta.series;
@@ -55,8 +76,10 @@
       }
     }
     if (copy.type === "bar") {
-      // Inside a bar the text stands on the series colour: the page's own background reads best.
-      copy.insidetextfont = { color: theme.surface };
+      const fill = copy.marker && copy.marker.color;
+      copy.insidetextfont = {
+        color: Array.isArray(fill) ? fill.map((one) => textOn(one, theme)) : textOn(fill, theme),
+      };
       copy.outsidetextfont = { color: theme.fg };
       if (copy.error_x) copy.error_x.color = theme.fg;
     }

@@ -1,0 +1,80 @@
+import pytest
+
+from fsbench_web.figures import bars, palette, stacked
+
+
+def test_all_that_tie_for_best_are_marked_in_words() -> None:
+    figure = bars.best_case(["ext3", "jfs", "xfs"], [4.0, 4.0, 3.0], "KB/s", "Read")
+    assert list(figure.data[0].text) == ["<b>4.00 best</b>", "<b>4.00 best</b>", "3.00"]
+
+
+def test_the_least_time_is_best() -> None:
+    figure = bars.best_case(["a", "b"], [2.04, 240.0], "s", "mkfs", lower_is_better=True)
+    assert "best" in figure.data[0].text[0]
+    assert "best" not in figure.data[0].text[1]
+    assert "less is better" in figure.layout.xaxis.title.text
+    assert "less is better" in figure.layout.meta["summary"]
+
+
+def test_a_missing_value_has_no_bar_and_says_so() -> None:
+    figure = bars.best_case(["ext3", "xfs"], [1.0, None], "KB/s", "Write")
+    assert list(figure.data[0].x) == [1.0, None]
+    assert [note.text for note in figure.layout.annotations] == ["not stated"]
+    assert "xfs not stated" in figure.layout.meta["summary"]
+
+
+def test_no_value_at_all_has_no_best() -> None:
+    figure = bars.best_case(["ext3"], [None], "KB/s", "Write")
+    assert "best)" not in figure.layout.meta["summary"]
+
+
+def test_lists_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="same length"):
+        bars.best_case(["ext3", "xfs"], [1.0], "KB/s", "Write")
+
+
+def test_intervals_become_error_bars_around_the_value() -> None:
+    figure = bars.best_case(["a", "b"], [10.0, 20.0], "KB/s", "W", errors=[(9.0, 12.0), None])
+    assert list(figure.data[0].error_x.array) == [2.0, None]
+    assert list(figure.data[0].error_x.arrayminus) == [1.0, None]
+
+
+def test_a_label_is_text_and_never_markup() -> None:
+    label = '<a href="https://example.org">x</a> %{x}'
+    figure = bars.best_case([label], [1.0], "KB/s", label)
+    for text in (figure.data[0].y[0], figure.layout.title.text, figure.data[0].hovertemplate[0]):
+        assert "<a" not in text
+        assert "%{x}" not in text or text == figure.data[0].y[0]
+
+
+def test_a_lower_bound_is_hatched_and_says_more_than() -> None:
+    figure = bars.stated(
+        ["jfs", "ext2", "xfs"], [2.04, 240.0, None], [False, True, False], "s", "m"
+    )
+    assert list(figure.data[0].text) == ["2.04 s", "more than 240 s", "not stated"]
+    assert list(figure.data[0].marker.pattern.shape) == ["", "/", ""]
+    assert figure.data[0].x[2] is None
+
+
+def test_a_file_system_keeps_its_colour() -> None:
+    numbers = palette.series_of(["xfs", "ext3_wb_noatime", "ext3@suse-10.0", "other", "one more"])
+    assert numbers[0] == palette.series_of(["xfs_ag16"])[0]
+    assert numbers[1] == numbers[2]
+    assert numbers[3] != numbers[4]
+
+
+def test_more_names_than_colours_start_again() -> None:
+    numbers = palette.series_of([f"name {i}" for i in range(9)])
+    assert set(numbers) == set(range(1, 8))
+
+
+def test_stacks_come_largest_sum_first_and_the_incomplete_last() -> None:
+    figure = stacked.read_write(["a", "b", "c"], [1.0, 2.0, None], [5.0, 9.0, 99.0], "KB/s", "T")
+    assert list(figure.data[0].y) == ["b", "a", "c"]
+    assert list(figure.data[0].x) == [2.0, 1.0, None]
+    assert "c write – plus read 99.00 KB/s is –" in figure.layout.meta["summary"]
+
+
+def test_figures_do_not_carry_the_template_of_plotly() -> None:
+    figure = bars.best_case(["a"], [1.0], "KB/s", "T")
+    assert "template" not in figure.to_plotly_json()["layout"]

@@ -1,0 +1,79 @@
+import pytest
+
+from fsbench_web.figures import numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1147056.63, "score", "1,147,056.63"),
+        (692055.0, "KB/s", "692,055.00"),
+        (292.067, "s", "292.067"),
+        (29.4, "s", "29.4"),
+        (70.0, "s", "70"),
+        (0.0, "KB/s", "0.00"),
+    ],
+)
+def test_an_amount_has_the_decimals_of_its_unit(value: float, unit: str, text: str) -> None:
+    assert numbers.amount(value, unit) == text
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_a_missing_number_is_a_dash_and_never_a_zero(value: float | None) -> None:
+    assert numbers.amount(value, "KB/s") == "–"
+    assert numbers.amount(value, "s") == "–"
+    assert numbers.with_unit(value, "KB/s") == "–"
+    assert numbers.percent(value) == "–"
+    assert numbers.size(value) == "–"
+    assert numbers.duration(value) == "–"
+    assert numbers.compact(value) == ""
+
+
+def test_a_percentage_that_rounds_to_zero_has_no_sign() -> None:
+    assert numbers.percent(-0.001) == "0.00"
+    assert numbers.percent(-107.8) == "-107.80"
+
+
+def test_the_overall_score_has_no_unit() -> None:
+    assert numbers.with_unit(12.5, "score") == "12.50"
+    assert numbers.with_unit(12.5, "KB/s") == "12.50 KB/s"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1 KB"),
+        (4194304 * 1024, "4 GB"),
+        (566772105216, "527.8 GB"),
+        (2**80, "1048576 EB"),
+    ],
+)
+def test_sizes_count_in_1024(value: int, text: str) -> None:
+    assert numbers.size(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 s"),
+        (0.345, "0.34 s"),
+        (9.99, "10 s"),
+        (59.6, "1 min"),
+        (125, "2 min 5 s"),
+        (7500, "2 h 5 min"),
+        (90000, "1 d 1 h"),
+        (86400, "1 d"),
+    ],
+)
+def test_durations_name_two_units_at_most(value: float, text: str) -> None:
+    assert numbers.duration(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1147056.63, "1.15 M"), (999.4, "999"), (999.9, "1 k"), (52300, "52.3 k"), (0.5, "0.5")],
+)
+def test_compact_numbers_have_three_digits(value: float, text: str) -> None:
+    assert numbers.compact(value) == text

@@ -1,0 +1,281 @@
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from fsbench_web.catalog.configurations import configuration_for, unknown_configuration
+from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
+from fsbench_web.studies.series import series_for
+
+# What the paper printed wrong: these deltas do not follow from its own scores.
+WRONG = {
+    ("read", "specfp_ta"): 4,
+    ("reread", "specfp_ta"): 4,
+    ("random_read", "specfp_ta"): 4,
+}
+
+
+@pytest.fixture
+def published(db: None) -> None:
+    call_command("load_published", stdout=StringIO())
+
+
+@pytest.fixture
+def measured(db: None) -> Study:
+    """A study with two series of two finished runs each, one value a cell."""
+    study = Study.objects.create(slug="mine", title="Mine")
+    for number, options in enumerate(({}, {"atime": "noatime"})):
+        series = series_for(study, configuration_for("ext4", options), kernel="6.1")
+        for repeat in (1, 2):
+            run = Run.objects.create(
+                series=series,
+                repeat=repeat,
+                origin=Run.Origin.MEASURED,
+                state=RunState.DONE,
+                ended_at=datetime.now(UTC),
+            )
+            for record_kb, file_kb in ((4, 64), (64, 64), (4, 128)):
+                Measurement.objects.create(
+                    run=run,
+                    test="write",
+                    record_size_kb=record_kb,
+                    file_size_kb=file_kb,
+                    value=1000.0 * (number + 1) * repeat,
+                    unit="KB/s",
+                )
+        Score.objects.create(
+            series=series,
+            test="write",
+            category="maximum",
+            value=2000.0 * (number + 1),
+            unit="KB/s",
+            repeats=2,
+        )
+    return study
+
+
+def text_of(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def table(html: str, anchor: str) -> str:
+    start = html.index(f'id="{anchor.replace("_", "-")}"')
+    return html[start : html.index("</table>", start)]
+
+
+def test_the_list_has_all_five_papers(client: Client, published: None) -> None:
+    html = client.get("/studies/").content.decode()
+    for study in Study.objects.all():
+        assert f'href="/studies/{study.slug}/"' in html
+        assert study.title in html
+    assert "None of your own yet" in html
+    assert "211 printed scores" in html
+
+
+def test_the_list_says_how_to_load_papers(client: Client, db: None) -> None:
+    assert "load_published" in client.get("/studies/").content.decode()
+
+
+def test_unisys_has_42_tables_of_five(client: Client, published: None) -> None:
+    html = client.get("/studies/unisys-2005/").content.decode()
+    tables = re.findall(r'<table class="table is-dense deltas">(.*?)</table>', html, re.DOTALL)
+    assert len(tables) == 42
+    assert all(one.count('<th scope="row">') == 5 for one in tables)
+
+
+def test_wrong_prints_are_counted_listed_and_marked(client: Client, published: None) -> None:
+    html = client.get("/studies/unisys-2005/").content.decode()
+    wrong = sum(WRONG.values())
+    assert f"{wrong} of 420 printed deltas do not follow" in text_of(html)
+    for (test, category), count in WRONG.items():
+        anchor = f"{test}-{category}".replace("_", "-")
+        assert html.count(f'<a href="#{anchor}">') == count + 1  # and once in the overview
+        marked = table(html, anchor)
+        assert marked.count('class="differs"') == count
+        assert marked.count(">differs<") == count
+    assert html.count(">differs<") == wrong
+
+
+def test_a_row_shows_recomputed_and_printed_values(client: Client, published: None) -> None:
+    shown = text_of(table(client.get("/studies/unisys-2005/").content.decode(), "read-specfp_ta"))
+    # The paper: 467,124.42 of xfs, 4.30 and -0.53; the second does not follow.
+    assert "xfs 467,124.42 4.30 4.30 -4.49 -0.53 differs" in shown
+
+
+def test_named_configurations_stand_with_their_rows(client: Client, published: None) -> None:
+    html = client.get("/studies/unisys-2005/").content.decode()
+    assert "jfs_noatime" in table(html, "write-overall")
+    assert "ext3_wb_noatime_dl_xj" in table(html, "reread-overall")
+    assert "jfs_" not in table(html, "write-ora_ta")
+
+
+def test_ties_are_all_best(client: Client, published: None) -> None:
+    html = client.get("/studies/unisys-2005/").content.decode()
+    assert table(html, "read-maximum").count('<tr class="is-best">') == 4
+    assert "ext2, ext3, jfs, xfs" in html
+
+
+def test_what_was_never_printed_is_said_to_be_so(client: Client, published: None) -> None:
+    for slug in ("freenix-2002", "sun-2004", "hilzinger-2006", "galli-2001"):
+        html = client.get(f"/studies/{slug}/").content.decode()
+        assert "Figures whose values were never printed" in html
+    unisys = client.get("/studies/unisys-2005/").content.decode()
+    assert "ext2 more than 240 s" in unisys
+    assert "reiser3 not stated" in unisys
+
+
+def test_seconds_say_that_less_is_better(client: Client, published: None) -> None:
+    html = client.get("/studies/galli-2001/").content.decode()
+    assert "less is better" in table(html, "copy_real-mean")
+    rows = re.findall(r'<th scope="row">(\S+?)[ <]', table(html, "copy_real-mean"))
+    assert rows == ["xfs", "ext2", "reiser3", "reiser3_notail"]
+
+
+def test_papers_without_a_rule_rank_every_configuration(client: Client, published: None) -> None:
+    html = client.get("/studies/hilzinger-2006/").content.decode()
+    assert table(html, "kernel_source_copy-mean").count('scope="row"') == 7
+    by_filesystem = client.get("/studies/hilzinger-2006/?by=filesystem").content.decode()
+    assert table(by_filesystem, "kernel_source_copy-mean").count('scope="row"') == 4
+
+
+def test_nonsense_in_the_address_is_ignored(client: Client, published: None) -> None:
+    assert client.get("/studies/unisys-2005/?by=moon%00").status_code == 200
+
+
+@pytest.mark.parametrize("address", ["/studies/nix/", "/studies/nix/matrix/"])
+def test_an_unknown_study_is_a_404_that_helps(client: Client, db: None, address: str) -> None:
+    response = client.get(address)
+    assert response.status_code == 404
+    html = response.content.decode()
+    assert "There is no study" in html
+    assert "/studies/" in html
+
+
+@pytest.mark.parametrize("slug", ["unisys-2005", "galli-2001", "freenix-2002", "mine"])
+def test_a_study_page_takes_a_constant_number_of_queries(
+    client: Client,
+    published: None,
+    measured: Study,
+    slug: str,
+    django_assert_num_queries: Callable,
+) -> None:
+    # The study; two for what there is to compare; scores and finished runs; own studies: series.
+    with django_assert_num_queries(6 if slug == "mine" else 5):
+        client.get(f"/studies/{slug}/")
+
+
+def test_a_measured_study_shows_tables_configurations_and_heat_maps(
+    client: Client, measured: Study
+) -> None:
+    html = client.get("/studies/mine/?by=configuration").content.decode()
+    assert "4,000.00" in table(html, "write-maximum")
+    assert "printed" not in table(html, "write-maximum")
+    assert "2 of 2" in text_of(html[html.index('id="configurations"') :])
+    assert 'href="/studies/mine/matrix/?test=write"' in html
+    assert 'href="/runs/?study=mine"' in html
+
+
+def test_heat_maps_show_the_mean_of_the_repeats_on_one_scale(
+    client: Client, measured: Study, django_assert_num_queries: Callable
+) -> None:
+    with django_assert_num_queries(4):
+        response = client.get("/studies/mine/matrix/?test=write")
+    first, second = (figure for _, figure in response.context["maps"])
+    assert first.data[0].z[0][0] == 1500.0
+    assert second.data[0].z[0][0] == 3000.0
+    assert (first.data[0].zmin, first.data[0].zmax) == (1500.0, 3000.0)
+    assert (second.data[0].zmin, second.data[0].zmax) == (1500.0, 3000.0)
+    # 64 KB records in the 128 KB file were not measured.
+    assert first.data[0].z[1][1] is None
+
+
+def test_a_run_that_failed_is_in_no_heat_map(client: Client, measured: Study) -> None:
+    Run.objects.filter(repeat=2).update(state=RunState.FAILED)
+    response = client.get("/studies/mine/matrix/?test=write")
+    assert response.context["maps"][0][1].data[0].z[0][0] == 1000.0
+
+
+def test_a_matrix_that_was_not_measured_is_a_404_that_helps(
+    client: Client, measured: Study
+) -> None:
+    response = client.get("/studies/mine/matrix/?test=read")
+    assert response.status_code == 404
+    assert "no finished run with a matrix" in response.content.decode()
+
+
+def test_an_empty_study_says_what_to_do_next(client: Client, db: None) -> None:
+    study = Study.objects.create(slug="empty", title="Empty")
+    html = client.get("/studies/empty/").content.decode()
+    assert "Nothing in this study yet" in html
+    assert "/runs/new/?study=empty" in html
+    series_for(study, unknown_configuration("ext4", "ext4"))
+    assert "No scores yet" in client.get("/studies/empty/").content.decode()
+
+
+def test_names_of_users_are_escaped(client: Client, measured: Study) -> None:
+    hostile = '"><script>alert(1)</script>'
+    Study.objects.filter(pk=measured.pk).update(title=hostile, summary=hostile)
+    Series.objects.update(kernel=hostile)
+    Score.objects.update(test=hostile[:60])
+    Measurement.objects.update(test=hostile[:60])
+    html = client.get("/studies/mine/").content.decode()
+    assert "<script>alert" not in html
+    (address,) = re.findall(r'href="(/studies/mine/matrix/[^"]*)"', html)
+    maps = client.get(address.replace("&amp;", "&"))
+    assert maps.status_code == 200
+    assert "<script>alert" not in maps.content.decode()
+
+
+def test_charts_are_drawn_here_and_follow_choice_and_theme(page: Page) -> None:
+    call_command("load_published", stdout=StringIO())
+    hosts: set[str] = set()
+    page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    page.goto("/studies/unisys-2005/")
+    expect(page.locator("figure[data-drawn=yes]").first).to_be_visible()
+    assert page.locator("figure[data-drawn=yes]").count() < page.locator(".plot").count()
+
+    chart = page.locator("#chart-write")
+    expect(chart).to_contain_text("1,147,056.63 best")
+    chart.locator("select").select_option("Maximum")
+    expect(chart).to_contain_text("692,055.00 best")
+
+    fill = "el => getComputedStyle(el.querySelector('.bars path')).fill"
+    light = chart.evaluate(fill)
+    page.locator("[data-theme-switch]").click()
+    page.wait_for_function(
+        "before => getComputedStyle(document.querySelector('#chart-write .bars path')).fill"
+        " !== before",
+        arg=light,
+    )
+    assert hosts == {page.url.split("/")[2]}
+
+
+def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
+    call_command("load_published", stdout=StringIO())
+    page.goto("/studies/galli-2001/")
+    chart = page.locator("#chart-copy-real")
+    chart.scroll_into_view_if_needed()
+    expect(chart.locator(".bars").first).to_be_visible()
+    chart.hover()
+    titles = [button.get_attribute("data-title") for button in chart.locator(".modebar-btn").all()]
+    assert titles == ["Download as PNG", "Download as SVG"]
+    for place, ending in enumerate((".png", ".svg")):
+        with page.expect_download() as download:
+            chart.locator(".modebar-btn").nth(place).click()
+        assert download.value.suggested_filename == f"fsbench-chart-copy-real-mean{ending}"
+        assert download.value.path().stat().st_size > 1000
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_study_page_is_wider_than_the_screen(page: Page, width: int) -> None:
+    call_command("load_published", stdout=StringIO())
+    page.set_viewport_size({"width": width, "height": 900})
+    for slug in Study.objects.values_list("slug", flat=True):
+        page.goto(f"/studies/{slug}/")
+        page.mouse.wheel(0, 3000)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, slug
