@@ -65,24 +65,34 @@ def lun_problems(lun: Lun) -> Iterator[str]:
 def filesystem_problems(lun: Lun, slug: str) -> Iterator[str]:
     """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it."""
     spec, worker = FILESYSTEMS[slug], lun.worker
-    if lun.kind != Lun.Kind.DIRECTORY:
-        ability = worker.capabilities.get("filesystems", {}).get(slug)
-        if ability is None:
+    if lun.kind == Lun.Kind.DIRECTORY:
+        found = directory_filesystem(lun)
+        if found != slug:
             yield (
-                f"The worker {worker.name} does not say that it can make {spec.name}: restart it "
-                "so that it looks again, or choose another file system."
+                f"{lun.name} is a directory on {found or 'a file system that is not known'}, and "
+                f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
             )
-        elif not ability.get("usable"):
-            reason = str(ability.get("reason") or "").strip()
-            yield reason or (
-                f"The worker {worker.name} cannot mount {spec.name}: choose another file system."
-            )
-        if lun.size_bytes is not None and lun.size_bytes < spec.minimum_bytes:
-            yield (
-                f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} "
-                f"has {size(lun.size_bytes)}: choose a larger LUN or leave "
-                f"{spec.name} out."
-            )
+        return
+    ability = worker.capabilities.get("filesystems", {}).get(slug)
+    if ability is None:
+        yield (
+            f"The worker {worker.name} does not say that it can make {spec.name}: restart it so "
+            "that it looks again, or choose another file system."
+        )
+    elif not ability.get("usable"):
+        yield str(ability.get("reason") or "").strip() or (
+            f"The worker {worker.name} cannot mount {spec.name}: choose another file system."
+        )
+    if lun.size_bytes is not None and lun.size_bytes < spec.minimum_bytes:
+        yield (
+            f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} has "
+            f"{size(lun.size_bytes)}: choose a larger LUN or leave {spec.name} out."
+        )
+
+
+def directory_filesystem(lun: Lun) -> str:
+    """The file system that a directory LUN lies on, as its worker announced it, or ""."""
+    return next((str(value) for label, value in lun.identity if label == "File system"), "")
 
 
 def scheduler_problem(lun: Lun, scheduler: str) -> str:

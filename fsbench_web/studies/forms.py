@@ -20,6 +20,7 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
 from fsbench_web.catalog.workloads import PRESETS, Preset
+from fsbench_web.figures import numbers
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
@@ -391,5 +392,7 @@ def named_parameter(key: str, value: object) -> tuple[str, str]:
         return key, str(value)
     if parameter.is_flag:
         return parameter.label, "yes" if value else "no"
-    unit = "KB" if parameter.sizes_kb else parameter.unit
-    return parameter.label, f"{value} {unit}"
+    number = value if isinstance(value, int) else None
+    if parameter.sizes_kb:
+        return parameter.label, numbers.size(None if number is None else number * numbers.KB)
+    return parameter.label, numbers.duration(number)

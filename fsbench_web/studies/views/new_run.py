@@ -110,7 +110,7 @@ def _lun_cards(form: forms.RunForm, cards: list[LunCard] | None = None) -> list[
         else list(Lun.objects.filter(is_listed=True).select_related("worker"))
     )
     waiting = runs_before(luns)
-    return [
+    found = [
         LunCard(
             lun,
             list(availability.lun_problems(lun)),
@@ -119,6 +119,7 @@ def _lun_cards(form: forms.RunForm, cards: list[LunCard] | None = None) -> list[
         )
         for lun in luns
     ]
+    return sorted(found, key=lambda card: bool(card.problems))
 
 
 def _default_title(lun: Lun | None, taken: set[str]) -> str:

@@ -1,0 +1,85 @@
+"""LUNs, workers and hardware: readable by everybody."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.models import HardwareProfile, Worker
+from tests.studies.conftest import NO_BTRFS, start, worker_announcement
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_lun_page_says_how_to_get_a_worker(client):
+    page = client.get("/luns/").content.decode()
+    assert "No worker has announced itself." in page
+    assert "docs/operating.md" in page
+
+
+def test_it_shows_what_every_worker_can_do_and_its_luns(client, runs):
+    start(runs[0])
+    page = client.get("/luns/").content.decode()
+    assert NO_BTRFS in page
+    assert "3.489" in page
+    assert "It is mounted." in page
+    assert f"in use by run {runs[0].pk}" in page
+    assert "3 waiting" in page
+    assert "WDC &lt;b&gt;800&lt;/b&gt;" in page
+
+
+def test_a_lun_of_a_silent_worker_is_not_offered(client, worker):
+    assert "New run on it" in client.get("/luns/").content.decode()
+    Worker.objects.update(seen_at=timezone.now() - timedelta(days=2))
+    page = client.get("/luns/").content.decode()
+    assert "New run on it" not in page
+    assert "silent for 2\xa0days" in page
+
+
+def test_the_lun_page_needs_the_same_queries_for_many_workers(
+    client,
+    worker,
+    django_assert_num_queries,
+):
+    with django_assert_num_queries(2):
+        client.get("/luns/")
+    for number in range(5):
+        announce(worker_announcement(name=f"more{number}"))
+    with django_assert_num_queries(2):
+        client.get("/luns/")
+
+
+def test_hardware_is_listed_with_what_was_measured_on_it(client, runs):
+    page = client.get("/hardware/").content.decode()
+    assert "2 × EPYC" in page
+    assert "1 study" in page
+    assert "4 runs" in page
+    assert "worker lab1" in page
+
+
+def test_one_hardware_profile_shows_its_studies(client, runs):
+    profile = HardwareProfile.objects.get()
+    page = client.get(f"/hardware/{profile.slug}/").content.decode()
+    assert "First look" in page
+    assert "captured by worker lab1" in page
+
+
+def test_the_hardware_page_needs_the_same_queries_for_many_profiles(
+    client,
+    runs,
+    django_assert_num_queries,
+):
+    with django_assert_num_queries(4):
+        client.get("/hardware/")
+    for number in range(5):
+        announce(worker_announcement(name=f"more{number}"))
+    with django_assert_num_queries(4):
+        client.get("/hardware/")
+
+
+def test_no_hardware_and_unknown_hardware_are_answered_helpfully(client):
+    assert "No hardware is known yet." in client.get("/hardware/").content.decode()
+    response = client.get("/hardware/none-such/")
+    assert response.status_code == 404
+    assert "The hardware page lists all there are" in response.content.decode()

@@ -1,0 +1,54 @@
+"""The home page: readable by everybody, with a next step wherever something is missing."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from fsbench_web.catalog.models import Worker
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.submission import submit
+from tests.studies.conftest import complete, start
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_empty_site_says_what_to_do_next(client):
+    page = client.get("/").content.decode()
+    assert "No study yet." in page
+    assert "No run yet." in page
+    assert "No worker has announced itself." in page
+
+
+def test_it_shows_studies_runs_workers_and_luns_without_a_sign_in(client, runs):
+    complete(runs[0])
+    start(runs[1])
+    Study.objects.create(slug="paper", title="A paper", is_published=True)
+    page = client.get("/").content.decode()
+    assert "First look" in page
+    assert "1 of 4 runs done" in page
+    assert "A paper" in page
+    assert "ext4_wb_noop" in page
+    assert f"in use by run {runs[1].pk}" in page
+    assert "alive" in page
+    assert "for journals" in page
+
+
+def test_a_silent_worker_is_said_to_be_silent(client, worker):
+    Worker.objects.update(seen_at=timezone.now() - timedelta(hours=3))
+    page = client.get("/").content.decode()
+    assert "silent for 3\xa0hours" in page
+    assert "start it on its host" in page
+
+
+def test_it_needs_the_same_queries_for_much_and_for_little(
+    client, order, ann, runs, django_assert_num_queries
+):
+    with django_assert_num_queries(4):
+        client.get("/")
+    call_command("load_published", verbosity=0)
+    for number in range(5):
+        submit(order(new_study=f"Study {number}"), "disk1", ann)
+    with django_assert_num_queries(4):
+        client.get("/")
