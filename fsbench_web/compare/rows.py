@@ -97,14 +97,11 @@ class DeltaRow:
         Permalinks are kept for good: what an older version did not write is None, and what a
         newer one wrote is left out.
         """
-        published = data["published"]
+        values: dict[str, Any] = {name: data.get(name) for name in cls.__dataclass_fields__}
+        if values["published"] is not None:
+            values["published"] = Published.from_dict(values["published"])
         return cls(
-            **{
-                **{name: data.get(name) for name in cls.__dataclass_fields__},
-                "published": None if published is None else Published.from_dict(published),
-                "flags": tuple(data["flags"]),
-                "run_ids": tuple(data["run_ids"]),
-            }
+            **values | {"flags": tuple(values["flags"]), "run_ids": tuple(values["run_ids"])}
         )
 
 
