@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from fsbench_web.catalog.commands import BENCHMARK_FILE, run_commands
 from fsbench_web.catalog.filesystems import filesystem as filesystem_named
+from fsbench_web.catalog.filesystems import validated_options
 from fsbench_web.catalog.workloads import MOUNT_POINT, TESTS, matrix_of
 
 # mkfs writes all inode tables (nothing is left to do in the background), which takes hours on a
@@ -82,6 +83,7 @@ def plan_run(
         raise PlanError(
             "A directory LUN has the file system it has: no mkfs or mount option can be set there."
         )
+    options = validated_options(filesystem, options)
     matrix = matrix_of(tool, parameters)
     mount_point = device.rstrip("/") if is_directory else MOUNT_POINT
     commands = run_commands(filesystem, options, matrix, device, mount_point, not is_directory)

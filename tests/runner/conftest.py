@@ -1,0 +1,155 @@
+"""LUNs on sparse files, hosts and orders for the runner's tests."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.models import Lun, Workload
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import Run, Study
+from fsbench_web.studies.series import next_repeat, series_for
+from runner import execute
+from runner.config import WorkerConfig
+from runner.executors.base import Executor
+from runner.executors.fake import FakeExecutor
+from runner.host import Host
+
+SMALL = {
+    "minimum_record_kb": 4,
+    "maximum_record_kb": 8,
+    "minimum_file_kb": 64,
+    "maximum_file_kb": 128,
+}
+# Minutes of work, for runs that are to be interrupted.
+LONG = {
+    "minimum_record_kb": 4,
+    "maximum_record_kb": 4096,
+    "minimum_file_kb": 16384,
+    "maximum_file_kb": 131072,
+    "direct_io": True,
+    "include_flush": True,
+}
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A LUN that is in use stays so in these tests: do not wait for it."""
+    monkeypatch.setattr(execute, "SETTLE_S", 0.5)
+
+
+@pytest.fixture
+def lun_file(tmp_path: Path) -> Path:
+    """An allow-list with the sparse file ``scratch`` of 400 MiB."""
+    path = tmp_path / "luns.toml"
+    write_luns(path, sparse_lun(tmp_path / "scratch.img"))
+    return path
+
+
+def sparse_lun(path: Path, **changes: Any) -> dict[str, Any]:
+    lun = {"name": "scratch", "kind": "sparse-file", "path": str(path), "size": "400 MiB"}
+    return lun | changes
+
+
+def write_luns(path: Path, *luns: dict[str, Any]) -> None:
+    lines = []
+    for lun in luns:
+        lines.append("[[lun]]")
+        for key, value in lun.items():
+            shown = str(value).lower() if isinstance(value, bool) else f'"{value}"'
+            lines.append(f"{key} = {shown}")
+    path.write_text("\n".join(lines) + "\n")
+    path.chmod(0o600)
+
+
+@pytest.fixture
+def make_host(lun_file: Path, tmp_path: Path) -> Iterator[Callable[..., Host]]:
+    """``make_host(executor)`` starts a host; its loop devices are detached in the end."""
+    hosts = []
+
+    def make(executor: Executor | None = None, name: str = "host-one") -> Host:
+        config = WorkerConfig(
+            name=name,
+            lun_file=lun_file,
+            lun_file_must_exist=True,
+            data_folder=tmp_path,
+            executor="auto",
+            image="",
+            is_privileged=False,
+            site="test",
+        )
+        host = Host(config, executor or FakeExecutor())
+        hosts.append(host)
+        host.start()
+        return host
+
+    yield make
+    for host in hosts:
+        host.stop()
+
+
+@pytest.fixture
+def order(db: None) -> Callable[..., Run]:
+    """``order(host, "ext4")`` announces the host and writes a queued run on its LUN."""
+
+    def write(
+        host: Host,
+        filesystem: str = "ext4",
+        *,
+        lun: str = "scratch",
+        parameters: dict[str, Any] | None = None,
+        **configuration: Any,
+    ) -> Run:
+        worker = announce(host.announcement(has_started=True))
+        workload, _ = Workload.objects.get_or_create(
+            slug=f"test-{len(parameters or SMALL)}",
+            defaults={"title": "Test", "tool": "iozone", "parameters": parameters or SMALL},
+        )
+        study, _ = Study.objects.get_or_create(slug="tests", defaults={"title": "Tests"})
+        options = configuration.pop("options", {})
+        series = series_for(
+            study,
+            configuration_for(filesystem, options, **configuration),
+            workload=workload,
+            hardware=worker.hardware,
+            lun=Lun.objects.get(worker=worker, name=lun),
+            kernel=worker.capabilities["kernel"],
+            distribution=worker.capabilities["distribution"],
+        )
+        return lifecycle.create_queued(series, next_repeat(series), by=None, submission=None)
+
+    return write
+
+
+@pytest.fixture
+def carry_out() -> Callable[[Run, Host], Run]:
+    """Execute what waits for the run's LUN, and give the run as it is then."""
+
+    def work(run: Run, host: Host) -> Run:
+        execute.work_on(run.pk, host)
+        run.refresh_from_db()
+        return run
+
+    return work
+
+
+def tool(*argv: str) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def other_loop(tmp_path: Path) -> Iterator[str]:
+    """A loop device that is in no list of LUNs."""
+    path = tmp_path / "other.img"
+    path.touch()
+    with path.open("r+b") as file:
+        file.truncate(64 * MIB)
+    device = tool("losetup", "--find", "--show", str(path))
+    yield device
+    tool("losetup", "--detach", device)

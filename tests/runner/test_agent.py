@@ -1,0 +1,243 @@
+"""The agent, started as the executors start it, with tiny commands."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from runner.executors.base import AGENT
+
+Messages = list[dict[str, Any]]
+
+
+def plan(tmp_path: Path, *steps: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "steps": [{"timeout_s": 20, **step} for step in steps],
+        "filesystem": "ext4",
+        "mount_point": str(tmp_path),
+        "unmount": [],
+        "benchmark_file": str(tmp_path / "fsbench.iozone"),
+        "space_needed_bytes": 1,
+        "tools": ["sh"],
+        **changes,
+    }
+
+
+def start(content: dict[str, Any]) -> "subprocess.Popen[bytes]":
+    process = subprocess.Popen(
+        [sys.executable, "-I", str(AGENT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(content).encode() + b"\n")
+    process.stdin.flush()
+    return process
+
+
+def finish(process: "subprocess.Popen[bytes]") -> tuple[int, Messages]:
+    assert process.stdout is not None
+    messages = [json.loads(line) for line in process.stdout]
+    return process.wait(30), messages
+
+
+def run(content: dict[str, Any]) -> tuple[int, Messages]:
+    return finish(start(content))
+
+
+def of(messages: Messages, kind: str) -> Messages:
+    return [message for message in messages if message["type"] == kind]
+
+
+def shell(script: str, phase: str = "benchmark", **changes: Any) -> dict[str, Any]:
+    return {"phase": phase, "argv": ["sh", "-c", script], **changes}
+
+
+def await_file(path: Path) -> None:
+    deadline = time.monotonic() + 10
+    while not (path.exists() and path.read_text().strip()):
+        assert time.monotonic() < deadline, f"{path} was never written"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """A zombie is dead: nobody in a small container may be there to reap it."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_it_runs_all_steps_and_tells_them(tmp_path: Path) -> None:
+    status, messages = run(
+        plan(
+            tmp_path,
+            shell("echo one", phase="first"),
+            shell("echo two; echo three >&2", save_output_as="out.txt"),
+        )
+    )
+    assert status == 0
+    assert [message["phase"] for message in of(messages, "phase")] == ["first", "benchmark"]
+    commands = of(messages, "command")
+    assert [command["exit_code"] for command in commands] == [0, 0]
+    assert commands[1]["argv"] == ["sh", "-c", "echo two; echo three >&2"]
+    outputs = {message["name"]: message["text"] for message in of(messages, "output")}
+    assert outputs == {"out.txt": "two\n", "stderr of out.txt": "three\n"}
+    assert messages[-1] == messages[-1] | {"type": "done", "ok": True}
+
+
+def test_it_streams_lines_while_the_tool_still_runs(tmp_path: Path) -> None:
+    process = start(plan(tmp_path, shell("echo early; sleep 20")))
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line).get("text") == "early":
+            break
+    assert process.poll() is None
+    process.terminate()
+    assert finish(process)[0] == 3
+
+
+def test_it_stops_at_the_first_step_that_fails_and_says_why(tmp_path: Path) -> None:
+    status, messages = run(
+        plan(tmp_path, shell("echo no such device >&2; exit 7"), shell("touch $0"))
+    )
+    assert status == 1
+    assert len(of(messages, "command")) == 1
+    reason = of(messages, "error")[0]["reason"]
+    assert reason == "sh ended with exit status 7: no such device."
+    assert messages[-1]["ok"] is False
+
+
+def test_it_names_a_tool_that_is_not_installed(tmp_path: Path) -> None:
+    status, messages = run(plan(tmp_path, {"phase": "mkfs", "argv": ["mkfs.nosuch", "/x"]}))
+    assert status == 1
+    assert "mkfs.nosuch is not installed" in of(messages, "error")[0]["reason"]
+
+
+def test_it_ends_a_step_that_takes_too_long_with_all_its_children(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    began = time.monotonic()
+    status, messages = run(
+        plan(tmp_path, shell(f"sleep 100 & echo $! > {pid_file}; wait", timeout_s=0.5))
+    )
+    assert status == 1
+    assert time.monotonic() - began < 10
+    assert "time limit of 0.5 s" in of(messages, "error")[0]["reason"]
+    assert not is_alive(int(pid_file.read_text()))
+
+
+def test_it_kills_a_tool_that_ignores_sigterm(tmp_path: Path) -> None:
+    began = time.monotonic()
+    status, _ = run(
+        plan(tmp_path, shell("trap '' TERM; sleep 100 & wait; sleep 100", timeout_s=0.3))
+    )
+    assert status == 1
+    assert time.monotonic() - began < 10
+
+
+def test_a_tool_that_says_no_space_has_failed_even_with_exit_status_0(tmp_path: Path) -> None:
+    status, messages = run(plan(tmp_path, shell("echo 'write: No space left on device' >&2")))
+    assert status == 1
+    assert of(messages, "error")[0]["reason"].startswith("The LUN is full")
+
+
+def test_it_refuses_a_benchmark_that_needs_more_room_than_there_is(tmp_path: Path) -> None:
+    status, messages = run(plan(tmp_path, shell(f"touch {tmp_path}/ran"), space_needed_bytes=2**60))
+    assert status == 1
+    assert "too small" in of(messages, "error")[0]["reason"]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_sigterm_cancels_and_keeps_the_output_so_far(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    process = start(
+        plan(
+            tmp_path,
+            shell(f"echo half; echo x > {started}; sleep 100", save_output_as="out.txt"),
+        )
+    )
+    await_file(started)
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    status, messages = finish(process)
+    assert status == 3
+    assert time.monotonic() - began < 5
+    assert of(messages, "output")[0]["text"] == "half\n"
+    assert messages[-1]["ok"] is False
+
+
+def test_it_stops_when_the_worker_is_gone(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    process = start(plan(tmp_path, shell(f"echo $$ > {pid_file}; sleep 100")))
+    await_file(pid_file)
+    assert process.stdin is not None
+    process.stdin.close()
+    assert finish(process)[0] == 3
+    assert not is_alive(int(pid_file.read_text()))
+
+
+def test_its_steps_die_with_it(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    process = start(plan(tmp_path, shell(f"echo $$ > {pid_file}; exec sleep 100")))
+    await_file(pid_file)
+    process.kill()
+    process.wait()
+    pid, deadline = int(pid_file.read_text()), time.monotonic() + 5
+    while is_alive(pid):
+        assert time.monotonic() < deadline, "the step outlived its agent"
+        time.sleep(0.05)
+
+
+def test_it_cuts_long_output_into_parts_that_join_again(tmp_path: Path) -> None:
+    _, messages = run(
+        plan(tmp_path, shell("seq 1 20000; printf '\\377\\n'", save_output_as="out.txt"))
+    )
+    parts = of(messages, "output")
+    assert len(parts) > 1
+    assert [part["part"] for part in parts] == list(range(len(parts)))
+    assert [part["is_last"] for part in parts] == [False] * (len(parts) - 1) + [True]
+    text = "".join(part["text"] for part in parts)
+    assert text == "".join(f"{n}\n" for n in range(1, 20001)) + "\ufffd\n"
+
+
+def test_it_ends_a_tool_that_prints_without_end(tmp_path: Path) -> None:
+    source = AGENT.read_text().replace("64 * 1024 * 1024", "200_000")
+    agent = tmp_path / "agent.py"
+    agent.write_text(source)
+    content = tmp_path / "plan.json"
+    content.write_text(json.dumps(plan(tmp_path, shell("yes"))))
+    done = subprocess.run(
+        [sys.executable, "-I", str(agent), str(content)], capture_output=True, timeout=30
+    )
+    assert done.returncode == 1
+    assert b"printed more than" in done.stdout
+
+
+def test_it_tells_no_step_what_it_could_be_misled_by(tmp_path: Path) -> None:
+    _, messages = run(plan(tmp_path, {"phase": "benchmark", "argv": ["env"]}))
+    printed = {entry["text"].split("=")[0] for entry in of(messages, "log")}
+    assert {"PATH", "LC_ALL"} <= printed
+    assert not printed & set(os.environ) - {"PATH", "HOME", "LC_ALL"}
+
+
+def test_the_probe_tells_versions_and_what_is_missing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", str(AGENT), "--probe", "mount", "nosuch"], capture_output=True
+    )
+    message = json.loads(done.stdout)
+    assert message["tools"]["nosuch"] == {"path": "", "version": ""}
+    assert message["tools"]["mount"]["version"]
+    assert message["kernel"] == os.uname().release
+    assert dict(message["facts"]["Machine"])["Memory"]
+
+
+def test_it_refuses_a_file_system_that_is_not_the_one_ordered(tmp_path: Path) -> None:
+    status, messages = run(
+        plan(tmp_path, shell("true", phase="mount"), shell("echo measured"), mount_point="/proc")
+    )
+    assert status == 1
+    assert "instead of ext4" in of(messages, "error")[0]["reason"]
+    assert not [entry for entry in of(messages, "log") if entry["text"] == "measured"]

@@ -1,0 +1,397 @@
+"""May this LUN be erased? Asked of real loop devices."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
+from runner import blockdev, checks, locks, sparse
+from runner.host import Host, LunUnusable
+from runner.luns import LunEntry, read_luns
+from runner.scheduler import SchedulerError, read_schedulers, scheduler_set
+from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
+
+pytestmark = pytest.mark.root
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Host]) -> Host:
+    return make_host()
+
+
+@pytest.fixture
+def entry(lun_file: Path) -> LunEntry:
+    return read_luns(lun_file)[0]
+
+
+@pytest.fixture
+def device(host: Host, entry: LunEntry) -> str:
+    return host.device(entry)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path, device: str) -> Iterator[Path]:
+    point = tmp_path / "mounted"
+    point.mkdir()
+    tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", device)
+    tool("mount", device, str(point))
+    yield point
+    tool("umount", str(point))
+
+
+def failed(entry: LunEntry, lun_file: Path, device: str) -> dict[str, str]:
+    made = checks.verify(entry, lun_file, device)
+    return {check.name: check.message for check in made if not check.ok}
+
+
+def test_an_empty_listed_device_may_be_erased(entry: LunEntry, lun_file: Path, device: str) -> None:
+    made = checks.verify(entry, lun_file, device)
+    assert {check.name for check in made} >= {
+        *("listed", "device", "backing file", "identity", "root disk", "mounts", "swap"),
+        *("holders", "openers", "exclusive", "signature"),
+    }
+    assert checks.problem(made) == ""
+
+
+def test_a_lun_that_left_the_list_is_refused(entry: LunEntry, lun_file: Path, device: str) -> None:
+    write_luns(lun_file, sparse_lun(entry.path, name="another"))
+    assert "lists no LUN" in failed(entry, lun_file, device)["listed"]
+
+
+def test_a_lun_that_was_changed_in_the_list_is_refused(
+    entry: LunEntry, lun_file: Path, device: str
+) -> None:
+    write_luns(lun_file, sparse_lun(entry.path, size="500 MiB"))
+    assert "was changed" in failed(entry, lun_file, device)["listed"]
+
+
+def test_a_list_that_cannot_be_read_refuses_everything(
+    entry: LunEntry, lun_file: Path, device: str
+) -> None:
+    lun_file.write_text("[[lun]]\nnme = 1\n")
+    assert "unknown key nme" in failed(entry, lun_file, device)["listed"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        ("mkfs.ext4", "-q", "-F"),
+        ("mkfs.ext4", "-q", "-F", "-L", "home"),
+        ("mkfs.xfs", "-q", "-f"),
+        ("mkfs.btrfs", "-q", "-f", "-L", "fsbench2"),
+        ("mkswap",),
+    ],
+    ids=lambda make: " ".join(make),
+)
+def test_what_fsbench_did_not_write_is_not_erased(
+    entry: LunEntry, lun_file: Path, device: str, make: tuple[str, ...]
+) -> None:
+    tool(*make, device)
+    problems = failed(entry, lun_file, device)
+    assert set(problems) == {"signature"}
+    assert "overwrite = true" in problems["signature"]
+
+
+def test_a_partition_table_is_not_erased(entry: LunEntry, lun_file: Path, device: str) -> None:
+    label = b"\x00" * 446 + b"\x00\x01\x01\x00\x83\x01\x01\x00\x01\x00\x00\x00\x00\x01\x00\x00"
+    with Path(device).open("r+b") as disk:
+        disk.write(label.ljust(510, b"\x00") + b"\x55\xaa")
+    assert "dos" in failed(entry, lun_file, device)["signature"]
+
+
+@pytest.mark.parametrize("filesystem", ["ext2", "ext3", "ext4", "xfs", "btrfs"])
+def test_what_fsbench_wrote_may_be_erased(
+    entry: LunEntry, lun_file: Path, device: str, filesystem: str
+) -> None:
+    # One after another on the same device: no old signature may show through as a stranger's.
+    for earlier in FILESYSTEMS:
+        tool(*mkfs_command(earlier, {}, device))
+    tool(*mkfs_command(filesystem, {}, device))
+    assert failed(entry, lun_file, device) == {}
+
+
+def test_overwrite_allows_foreign_data_and_nothing_else(
+    lun_file: Path, host: Host, mounted: Path, device: str
+) -> None:
+    write_luns(lun_file, sparse_lun(mounted.parent / "scratch.img", overwrite=True))
+    changed = read_luns(lun_file)[0]
+    tool("e2label", device, "home")
+    assert set(failed(changed, lun_file, device)) >= {"mounts", "exclusive"}
+    assert "signature" not in failed(changed, lun_file, device)
+
+
+def test_a_mounted_device_is_refused(
+    entry: LunEntry, lun_file: Path, device: str, mounted: Path
+) -> None:
+    problems = failed(entry, lun_file, device)
+    assert str(mounted) in problems["mounts"]
+    assert "exclusive" in problems
+
+
+def test_a_mount_in_another_namespace_is_found(
+    entry: LunEntry, lun_file: Path, device: str, tmp_path: Path
+) -> None:
+    point = tmp_path / "elsewhere"
+    point.mkdir()
+    tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", device)
+    script = f"mount {device} {point} && echo ready && read line"
+    process = subprocess.Popen(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        assert str(point) in failed(entry, lun_file, device)["mounts"]
+    finally:
+        process.communicate(b"\n")
+
+
+def test_swap_space_in_use_is_refused(entry: LunEntry, lun_file: Path, device: str) -> None:
+    tool("mkswap", device)
+    tool("swapon", device)
+    try:
+        assert "swapoff" in failed(entry, lun_file, device)["swap"]
+    finally:
+        tool("swapoff", device)
+
+
+def test_a_device_that_a_process_has_open_is_refused(
+    entry: LunEntry, lun_file: Path, device: str
+) -> None:
+    with Path(device).open("rb") as disk:
+        process = subprocess.Popen(["sleep", "60"], stdin=disk)
+        try:
+            assert f"pid {process.pid}" in failed(entry, lun_file, device)["openers"]
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_a_device_of_another_size_is_refused(other_loop: str, lun_file: Path) -> None:
+    write_luns(lun_file, {"name": "disk", "kind": "device", "path": other_loop, "size": "65 MiB"})
+    entry = read_luns(lun_file)[0]
+    assert "another disk" in failed(entry, lun_file, "")["identity"]
+
+
+def test_a_device_without_the_listed_serial_is_refused(other_loop: str, lun_file: Path) -> None:
+    write_luns(lun_file, {"name": "disk", "kind": "device", "path": other_loop, "serial": "S1"})
+    entry = read_luns(lun_file)[0]
+    assert "S1" in failed(entry, lun_file, "")["identity"]
+
+
+def test_a_device_by_a_link_is_checked_as_what_it_is(other_loop: str, lun_file: Path) -> None:
+    link = Path(f"/dev/fsbench-test-{os.getpid()}")
+    link.symlink_to(other_loop)
+    try:
+        write_luns(lun_file, {"name": "disk", "kind": "device", "path": str(link)})
+        entry = read_luns(lun_file)[0]
+        made = checks.verify(entry, lun_file)
+        assert checks.problem(made) == ""
+        assert other_loop in made[1].message
+    finally:
+        link.unlink()
+
+
+def test_the_disk_under_the_root_file_system_is_refused(lun_file: Path) -> None:
+    name = tool("findmnt", "--noheadings", "--output", "SOURCE", "/")
+    number = blockdev.device_number(name)
+    if number is None:
+        number = next(iter(blockdev.root_disks()))
+    path = f"/dev/{blockdev.kernel_name(number)}"
+    write_luns(lun_file, {"name": "root", "kind": "device", "path": path, "overwrite": True})
+    problems = failed(read_luns(lun_file)[0], lun_file, "")
+    assert "operating system" in problems["root disk"]
+    assert "mounts" in problems
+
+
+def test_a_missing_device_is_refused(lun_file: Path) -> None:
+    write_luns(lun_file, {"name": "gone", "kind": "device", "path": "/dev/nosuch"})
+    assert "missing" in failed(read_luns(lun_file)[0], lun_file, "")["device"]
+
+
+def test_a_character_device_is_no_lun(lun_file: Path) -> None:
+    write_luns(lun_file, {"name": "null", "kind": "device", "path": "/dev/null"})
+    assert set(failed(read_luns(lun_file)[0], lun_file, "")) == {"device"}
+
+
+def test_somebody_elses_file_is_not_erased(
+    entry: LunEntry, lun_file: Path, make_host: Callable[..., Host]
+) -> None:
+    entry.path.write_bytes(b"my thesis")
+    os.truncate(entry.path, 400 * MIB)
+    host = make_host()
+    assert "was not made by fsbench" in failed(entry, lun_file, host.device(entry))["signature"]
+
+
+def test_a_file_that_fsbench_made_may_be_erased_whatever_half_of_mkfs_left(
+    entry: LunEntry, lun_file: Path, device: str
+) -> None:
+    with Path(device).open("r+b") as disk:
+        disk.write(b"half an inode table")
+    os.sync()
+    assert failed(entry, lun_file, device) == {}
+
+
+class TestSparseFiles:
+    def test_it_is_sparse_and_attached_with_direct_io(self, entry: LunEntry, device: str) -> None:
+        status = entry.path.stat()
+        assert status.st_size == 400 * MIB
+        assert status.st_blocks == 0
+        assert sparse.uses_direct_io(device)
+
+    def test_it_is_attached_once(self, entry: LunEntry, device: str, host: Host) -> None:
+        again = sparse.attach(entry, entry.path.parent)
+        assert again == sparse.Loop(device, is_ours=False)
+
+    def test_it_is_detached_when_the_worker_stops(
+        self, entry: LunEntry, device: str, host: Host
+    ) -> None:
+        host.stop()
+        assert sparse.attached(entry.path) == []
+
+    def test_it_stays_attached_while_it_is_mounted(
+        self, entry: LunEntry, device: str, host: Host, mounted: Path
+    ) -> None:
+        host.stop()
+        assert len(sparse.attached(entry.path)) == 1
+        host.device(entry)
+
+    def test_direct_io_is_switched_on_when_somebody_attached_it_without(
+        self, entry: LunEntry
+    ) -> None:
+        sparse.make(entry, entry.path.parent)
+        device = tool("losetup", "--find", "--show", str(entry.path))
+        try:
+            assert sparse.attach(entry, entry.path.parent).device == device
+            assert sparse.uses_direct_io(device)
+        finally:
+            tool("losetup", "--detach", device)
+
+    def test_a_file_of_another_size_is_refused(self, lun_file: Path, entry: LunEntry) -> None:
+        entry.path.write_bytes(b"")
+        os.truncate(entry.path, MIB)
+        with pytest.raises(sparse.SparseFileError, match="correct the size"):
+            sparse.attach(entry, entry.path.parent)
+
+    def test_a_link_is_refused(self, lun_file: Path, entry: LunEntry, tmp_path: Path) -> None:
+        (tmp_path / "target").touch()
+        entry.path.symlink_to(tmp_path / "target")
+        with pytest.raises(sparse.SparseFileError, match="not a regular file"):
+            sparse.attach(entry, entry.path.parent)
+
+    def test_a_folder_outside_of_the_data_folder_is_not_made(self, tmp_path: Path) -> None:
+        entry = LunEntry("x", "sparse-file", tmp_path / "new" / "x.img", size_bytes=MIB)
+        with pytest.raises(sparse.SparseFileError, match="make the folder first"):
+            sparse.make(entry, tmp_path / "data")
+        sparse.make(entry, tmp_path)
+        assert entry.path.exists()
+
+    def test_a_second_attachment_of_the_file_is_refused(
+        self, entry: LunEntry, lun_file: Path, device: str
+    ) -> None:
+        second = tool("losetup", "--find", "--show", str(entry.path))
+        try:
+            assert "alone" in failed(entry, lun_file, device)["backing file"]
+            with pytest.raises(sparse.SparseFileError, match="more than once"):
+                sparse.attach(entry, entry.path.parent)
+        finally:
+            tool("losetup", "--detach", second)
+
+
+class TestLocks:
+    def test_a_device_is_locked_for_one(self, device: str) -> None:
+        with (
+            locks.device_lock(Path(device)),
+            pytest.raises(locks.LockedElsewhere),
+            locks.device_lock(Path(device)),
+        ):
+            pass
+        with locks.device_lock(Path(device)):
+            pass
+
+    def test_devices_are_locked_apart(self, device: str, other_loop: str) -> None:
+        with locks.device_lock(Path(device)), locks.device_lock(Path(other_loop)):
+            pass
+
+    def test_a_folder_of_somebody_else_is_not_used(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 4711)
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        (tmp_path / "fsbench-4711").mkdir()
+        with pytest.raises(RuntimeError, match="private folder"):
+            locks.lock_folder()
+
+
+class TestScheduler:
+    def test_it_is_set_read_back_and_restored(self, device: str) -> None:
+        number = blockdev.device_number(device)
+        assert number is not None
+        before, offered = read_schedulers(number)
+        wanted = next(name for name in offered if name != before)
+        with scheduler_set(number, wanted) as effective:
+            assert effective == wanted
+            assert read_schedulers(number)[0] == wanted
+        assert read_schedulers(number)[0] == before
+
+    def test_it_is_restored_after_a_failure(self, device: str) -> None:
+        number = blockdev.device_number(device)
+        assert number is not None
+        before, offered = read_schedulers(number)
+        wanted = next(name for name in offered if name != before)
+        with pytest.raises(ZeroDivisionError), scheduler_set(number, wanted):
+            raise ZeroDivisionError
+        assert read_schedulers(number)[0] == before
+
+    def test_one_that_the_device_does_not_offer_is_refused(self, device: str) -> None:
+        number = blockdev.device_number(device)
+        assert number is not None
+        with (
+            pytest.raises(SchedulerError, match=r"does not offer .*anticipatory"),
+            scheduler_set(number, "anticipatory"),
+        ):
+            pass
+
+
+class TestHost:
+    def test_it_announces_a_usable_lun(self, host: Host, device: str) -> None:
+        (lun,) = host.announcement().luns
+        assert (lun.name, lun.kind, lun.role) == ("scratch", "sparse-file", "data")
+        assert lun.problem == ""
+        assert lun.device == "/dev/fsbench/scratch"
+        assert lun.size_bytes == 400 * MIB
+        assert "mq-deadline" in lun.schedulers
+        assert ["Device", device] in lun.identity
+
+    def test_it_notices_that_a_lun_was_mounted(self, host: Host, mounted: Path) -> None:
+        host.refresh()
+        assert "mounted on" in host.announcement().luns[0].problem
+
+    def test_a_lun_of_a_running_run_has_no_problem(self, host: Host, mounted: Path) -> None:
+        with host.in_use("scratch"):
+            host.refresh()
+            assert host.announcement().luns[0].problem == ""
+
+    def test_it_follows_the_list(self, host: Host, lun_file: Path, device: str) -> None:
+        write_luns(lun_file)
+        host.refresh()
+        assert host.announcement().luns == []
+        assert sparse.attached(lun_file.parent / "scratch.img") == []
+
+    def test_a_bad_list_is_a_problem_of_every_lun(self, host: Host, lun_file: Path) -> None:
+        lun_file.write_text("x = 1\n")
+        host.refresh()
+        assert "unknown key x" in host.announcement().luns[0].problem
+        with pytest.raises(LunUnusable, match="unknown key x"):
+            host.entry("scratch")
+
+    def test_an_unknown_lun_is_refused(self, host: Host) -> None:
+        with pytest.raises(LunUnusable, match="lists no LUN “sda”"):
+            host.entry("sda")

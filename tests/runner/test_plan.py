@@ -1,0 +1,74 @@
+import json
+
+import pytest
+
+from fsbench_web.catalog.commands import run_commands
+from fsbench_web.catalog.filesystems import FILESYSTEMS, OWN_LABEL, OptionError
+from fsbench_web.catalog.workloads import MOUNT_POINT, ParameterError, matrix_of
+from runner.plan import OUTPUT_NAME, PlanError, RunPlan, plan_run
+from tests.runner.conftest import SMALL
+
+
+def plan(filesystem: str = "ext4", **changes: object) -> RunPlan:
+    arguments = {"options": {}, "tool": "iozone", "parameters": SMALL, "device": "/dev/x"}
+    return plan_run(filesystem, **(arguments | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_it_runs_the_commands_that_the_preview_shows(filesystem: str) -> None:
+    shown = run_commands(
+        filesystem, {}, matrix_of("iozone", SMALL), "/dev/x", MOUNT_POINT, makes_filesystem=True
+    )
+    steps = plan(filesystem).steps
+    assert [(step.phase, tuple(step.argv)) for step in steps] == [
+        (command.phase, command.argv) for command in shown
+    ]
+    assert [step.phase for step in steps] == ["mkfs", "mount", "benchmark", "unmount"]
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_every_file_system_is_labelled_as_its_own(filesystem: str) -> None:
+    mkfs = plan(filesystem).steps[0].argv
+    assert mkfs[mkfs.index("-L") + 1] == OWN_LABEL
+    assert mkfs[-1] == "/dev/x"
+
+
+def test_only_the_benchmark_is_kept_and_every_step_has_a_limit() -> None:
+    made = plan(parameters=SMALL | {"time_limit_s": 77})
+    assert [step.save_output_as for step in made.steps] == ["", "", OUTPUT_NAME, ""]
+    assert made.steps[2].timeout_s == 77
+    assert all(step.timeout_s > 0 for step in made.steps)
+
+
+def test_a_directory_is_neither_made_nor_mounted() -> None:
+    made = plan(device="/srv/bench/", is_directory=True)
+    assert [step.phase for step in made.steps] == ["benchmark"]
+    assert not made.makes_filesystem
+    assert made.unmount == []
+    assert made.benchmark_file == "/srv/bench/fsbench.iozone"
+    assert made.steps[0].argv[-1] == made.benchmark_file
+
+
+def test_it_is_one_line_of_json() -> None:
+    text = plan().to_json()
+    assert "\n" not in text
+    assert json.loads(text)["cells"] == [[4, 64], [8, 64], [4, 128], [8, 128]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"options": {"journal_mode": "; rm -rf /"}}, OptionError),
+        ({"options": {"nosuch": "1"}}, OptionError),
+        ({"filesystem": "ntfs"}, OptionError),
+        ({"tool": "sh"}, ParameterError),
+        ({"parameters": SMALL | {"maximum_file_kb": 100}}, ParameterError),
+        ({"external_journal": True}, PlanError),
+        ({"is_directory": True, "options": {"atime": "noatime"}}, PlanError),
+    ],
+)
+def test_what_is_not_allowed_makes_no_plan(
+    changes: dict[str, object], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        plan(**changes)
