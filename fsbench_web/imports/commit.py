@@ -161,12 +161,13 @@ def _series(study: Study, entry: PlannedRun) -> Series:
             slug=Target("", hardware=entry.hardware).hardware_slug(),
             defaults={"name": entry.hardware, "source": "Named by an import"},
         )
-    return series_for(
-        study,
-        from_label(entry.configuration, entry.filesystem),
-        workload=workload_of(entry.parsed),
-        hardware=hardware,
-    )
+    configuration = from_label(entry.configuration, entry.filesystem)
+    workload = workload_of(entry.parsed)
+    series = series_for(study, configuration, workload=workload, hardware=hardware)
+    # A preview shows them after they were taken back, when they cannot be read any more.
+    series.study, series.configuration = study, configuration
+    series.workload, series.hardware = workload, hardware
+    return series
 
 
 def _contents(series: Series) -> dict[Content, Run | str]:

@@ -69,6 +69,23 @@ def _mean(values: list[float]) -> float:
     return fsum(values) / len(values)
 
 
+def test_a_preview_shows_what_every_run_would_be(signed_in: Client, sample: Sample) -> None:
+    answer = upload(signed_in, sample(FIRST), sample(SECOND), hardware="Rack 3")
+    text = signed_in.get(answer["Location"]).content.decode()
+    for words in ("ext4_noatime, repeat 1", "ext4_noatime, repeat 2", "run2.txt", "IOzone 3.489"):
+        assert text.count(words) >= 1, words
+    assert text.count("Rack 3") == 2
+    assert "not named" not in text
+    assert not Study.objects.exists()
+
+
+def test_a_preview_tells_what_a_file_lacks(signed_in: Client, sample: Sample) -> None:
+    where = upload(signed_in, sample("iozone-3.489-no-space"))["Location"]
+    text = signed_in.get(where).content.decode()
+    assert "The file is not complete" in text
+    assert "line 35: IOzone says &quot;write: No space left on device&quot;." in text
+
+
 def test_a_visitor_is_asked_to_sign_in(client: Client) -> None:
     answer = client.get("/imports/new/")
     assert answer.status_code == 302
