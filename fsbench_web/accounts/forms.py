@@ -3,9 +3,28 @@
 from typing import Any
 
 from django import forms
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts.models import ApiToken
+
+
+class SignInForm(AuthenticationForm):
+    """User name and password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+
+class PasswordForm(PasswordChangeForm):
+    """The old password and the new one, twice."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        # The form is one of several on its page: the browser must not scroll down to it.
+        del self.fields["old_password"].widget.attrs["autofocus"]
 
 
 class TokenForm(forms.ModelForm):
@@ -18,6 +37,7 @@ class TokenForm(forms.ModelForm):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.label_suffix = ""
         self.user = user
 
     def clean_name(self) -> str:

@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from fsbench_web.accounts import throttle, tokens
-from fsbench_web.accounts.forms import TokenForm
+from fsbench_web.accounts.forms import PasswordForm, SignInForm, TokenForm
 from fsbench_web.accounts.models import ApiToken
 
 _TOO_MANY = (
@@ -45,13 +44,13 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     next_page = _next_page(request)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(next_page or "accounts:account")
-    form = AuthenticationForm(request)
+    form = SignInForm(request)
     refused, status = "", 200
     if request.method == "POST":
         name, address = request.POST.get("username", ""), request.META.get("REMOTE_ADDR", "")
-        form, status = AuthenticationForm(request, data=request.POST), 422
+        form, status = SignInForm(request, data=request.POST), 422
         if not throttle.admit(name, address):
-            form, refused, status = AuthenticationForm(request), _TOO_MANY, 429
+            form, refused, status = SignInForm(request), _TOO_MANY, 429
         elif form.is_valid():
             throttle.forget(name, address)
             login(request, form.get_user())
@@ -69,14 +68,14 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 def _account_page(
     request: HttpRequest,
     *,
-    password_form: PasswordChangeForm | None = None,
+    password_form: PasswordForm | None = None,
     token_form: TokenForm | None = None,
     new_token: str = "",
     status: int = 200,
 ) -> HttpResponse:
     user = _signed_in_user(request)
     context = {
-        "password_form": password_form or PasswordChangeForm(user),
+        "password_form": password_form or PasswordForm(user),
         "token_form": token_form or TokenForm(user=user),
         "tokens": ApiToken.objects.filter(user=user),
         "new_token": new_token,
@@ -96,7 +95,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def change_password(request: HttpRequest) -> HttpResponse:
-    form = PasswordChangeForm(_signed_in_user(request), request.POST)
+    form = PasswordForm(_signed_in_user(request), request.POST)
     if not form.is_valid():
         return _account_page(request, password_form=form, status=422)
     user = form.save()

@@ -35,12 +35,14 @@ class Order(_Strict):
     study: str = Field(description="slug of a study, or the title of one to be made")
     lun: str = Field(description="the LUN's name")
     worker: str = Field("", description="the LUN's worker, where several have one of that name")
-    configurations: list[ConfigurationIn] = Field(max_length=1000)
+    configurations: list[ConfigurationIn] = Field(
+        max_length=1000, description="each is run in turn, then all of them again"
+    )
     workload: str = Field(description=", ".join(PRESETS), examples=["iozone-small"])
     parameters: dict[str, StrictBool | StrictInt] = Field(
         {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
     )
-    repeats: StrictInt = 2
+    repeats: StrictInt = Field(2, description="how often each configuration is run")
     confirm: str = Field("", description="the LUN's name once more: all data on it will be lost")
 
     @model_validator(mode="before")

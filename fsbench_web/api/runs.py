@@ -67,7 +67,10 @@ def list_runs(request: HttpRequest, filters: Query[RunFilters]) -> dict[str, Any
 def order_runs(
     request: HttpRequest,
     order: Order,
-    idempotency_key: Annotated[str, Header(alias="Idempotency-Key", max_length=200)] = "",
+    idempotency_key: Annotated[
+        str,
+        Header(alias="Idempotency-Key", max_length=200, description="any text, new for each order"),
+    ] = "",
 ) -> Status[dict[str, Any]]:
     """Queues the runs. The LUN will be erased, so `confirm` must repeat its name.
 

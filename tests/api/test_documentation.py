@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from fsbench_web.compare.wording import FLAGS
+
 from .test_contract import CALLS
 
 API_DOCS = Path(__file__).resolve().parents[2] / "docs" / "api.md"
@@ -33,6 +35,11 @@ def test_the_written_documentation_names_every_call() -> None:
     for method, path in CALLS:
         short = path.removeprefix("/api/v1").replace("{run_id}", "{id}")
         assert f"{method.upper()} {short}" in text
+
+
+def test_the_written_documentation_explains_every_flag() -> None:
+    text = API_DOCS.read_text()
+    assert {flag for flag in FLAGS if f"`{flag}`" not in text} == set()
 
 
 @pytest.mark.parametrize("path", ["health", "studies", "deltas", "deltas.csv", "runs", "docs"])
