@@ -93,6 +93,12 @@ class OptionField:
     option: Option
     value: str
 
+    @property
+    def is_unknown(self) -> bool:
+        """A value that is on no list: it stays to be seen, and is refused."""
+        known = {choice.value for choice in self.option.choices}
+        return bool(known) and self.value not in {"", *known}
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -102,14 +108,6 @@ class Variant:
     number: int
     is_chosen: bool
     fields: tuple[OptionField, ...]
-
-    @property
-    def stages(self) -> list[tuple[str, list[OptionField]]]:
-        """mkfs and mount options apart."""
-        return [
-            (stage, [field for field in self.fields if field.option.stage == stage])
-            for stage in ("mkfs", "mount")
-        ]
 
 
 @dataclass(frozen=True)

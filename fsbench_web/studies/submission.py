@@ -15,9 +15,10 @@ from django.utils.text import slugify
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.catalog.filesystems import OptionError, filesystem, validated_options
+from fsbench_web.catalog.filesystems import OptionError, validated_options
 from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.stored_workloads import stored_workload
 from fsbench_web.catalog.workloads import (
     MOUNT_POINT,
@@ -34,8 +35,6 @@ from fsbench_web.studies.series import next_repeat, series_for
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = 400
 TITLE_LENGTH = Study._meta.get_field("title").max_length or 200
-# xfs(5): an allocation group is 16 MB or more.
-XFS_SMALLEST_GROUP_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -363,7 +362,7 @@ def _checked_configurations(
             )
             continue
         checked.append(clean)
-        for sentence in _option_conflicts(clean, lun):
+        for sentence in option_conflicts(clean.filesystem, options, lun):
             problems.add("configurations", sentence)
         if lun is not None:
             for sentence in availability.filesystem_problems(lun, clean.filesystem):
@@ -372,39 +371,6 @@ def _checked_configurations(
             if sentence:
                 problems.add("schedulers", sentence)
     return checked
-
-
-def _option_conflicts(wanted: ConfigurationRequest, lun: Lun | None) -> Iterator[str]:
-    """Options that are allowed one by one, and that mkfs or mount would refuse or ignore."""
-    options = wanted.options
-    if lun is not None and lun.kind == Lun.Kind.DIRECTORY and options:
-        yield (
-            f"{lun.name} is a directory: no file system is made there, so that no option can be "
-            "set. Leave all options at their defaults."
-        )
-        return
-    if "compression" in options and options.get("copy_on_write") == "off":
-        # btrfs(5): nodatacow implies nodatasum, and disables compression.
-        yield "Btrfs does not compress without copy on write: set only one of the two."
-    if lun is None or lun.size_bytes is None:
-        return
-    lun_size = size(lun.size_bytes)
-    if "agcount" in options:
-        groups = int(str(options["agcount"]))
-        if groups * XFS_SMALLEST_GROUP_BYTES > lun.size_bytes:
-            yield (
-                f"{lun.name} ({lun_size}) has room for "
-                f"{lun.size_bytes // XFS_SMALLEST_GROUP_BYTES} XFS allocation groups of 16 MB, "
-                f"not for {groups}: choose fewer."
-            )
-    if "journal_size_mb" in options:
-        megabytes = int(str(options["journal_size_mb"]))
-        # mke2fs(8), -J size=: no more than half of the file system.
-        if megabytes * 1024 * 1024 > lun.size_bytes // 2:
-            yield (
-                f"A journal of {megabytes} MB is more than half of {lun.name} ({lun_size}): "
-                f"choose a smaller one for {filesystem(wanted.filesystem).name}."
-            )
 
 
 def _checked_study(request: RunRequest, problems: _Problems) -> Study | None:

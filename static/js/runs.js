@@ -69,6 +69,7 @@ function follow(live) {
     row.append(time, ` ${line.text}`);
     log.append(row, "\n");
     find("[data-run-log-empty]")?.remove();
+    log.hidden = false;
     if (isAtEnd) log.scrollTop = log.scrollHeight;
   });
   let shown = null;
@@ -76,7 +77,7 @@ function follow(live) {
     const state = JSON.parse(event.data);
     find("[data-run-phase]").textContent = state.phase || state.label;
     find("[data-run-progress]").value = state.progress;
-    find("[data-run-percent]").textContent = `${Math.round(state.progress * 100)} %`;
+    find("[data-run-percent]").textContent = state.state === "queued" ? "" : `${Math.round(state.progress * 100)} %`;
     find("[data-run-remaining]").textContent = state.remaining ? `, about ${state.remaining} left` : "";
     if (state.state === shown) return;
     shown = state.state;
