@@ -32,6 +32,7 @@ def main(repeats: int) -> None:
         with CaptureQueriesContext(connection) as queries:
             response = client.get(address)
         assert response.status_code == 200, address
+        count = len(queries)
         times = []
         for _ in range(repeats):
             begin = time.perf_counter()
@@ -39,7 +40,7 @@ def main(repeats: int) -> None:
             times.append((time.perf_counter() - begin) * 1000)
         print(
             f"{address:32} {statistics.median(times):10.1f} {max(times):10.1f} "
-            f"{len(queries):8} {len(response.content) / 1024:6.0f}"
+            f"{count:8} {len(response.content) / 1024:6.0f}"
         )
 
 

@@ -235,10 +235,10 @@ def _with_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> di
     """The section with the figure it asks for (studies.published has the vocabulary)."""
     if section["kind"] == "chart":
         rows = section["rows"]
-        figure = bars.stated(
-            [label for label, _, _ in rows],
-            [None if value is None else float(value) for _, value, _ in rows],
-            [bound == "more than" for _, _, bound in rows],
+        figure = _stated(
+            tuple(label for label, _, _ in rows),
+            tuple(None if value is None else float(value) for _, value, _ in rows),
+            tuple(bound == "more than" for _, _, bound in rows),
             section["unit"],
             section["title"],
         )
@@ -263,13 +263,17 @@ def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Fi
     if not scores:
         return None
     names = sorted(scores)
-    return stacked.read_write(
-        names,
-        [scores[name].get("write") for name in names],
-        [scores[name].get("read") for name in names],
+    return _read_write(
+        tuple(names),
+        tuple(scores[name].get("write") for name in names),
+        tuple(scores[name].get("read") for name in names),
         unit,
         section["title"],
     )
+
+
+_stated = lru_cache(maxsize=64)(bars.stated)
+_read_write = lru_cache(maxsize=64)(stacked.read_write)
 
 
 def _series(found: Study) -> list[Series]:

@@ -63,7 +63,7 @@
     return contrast(theme.surface) >= contrast(theme.fg) ? theme.surface : theme.fg;
   }
 
-  function themedTrace(trace, theme) {
+  function themedTrace(trace, theme, width) {
     const copy = structuredClone(trace);
     const series = copy.meta && copy.meta.series;
     if (series && copy.marker) {
@@ -83,8 +83,11 @@
       copy.outsidetextfont = { color: theme.fg };
       if (copy.error_x) copy.error_x.color = theme.fg;
     }
-    if (copy.type === "heatmap" && copy.colorbar) {
-      copy.colorbar.tickfont = { color: theme.muted, size: 11 };
+    if (copy.type === "heatmap") {
+      if (copy.colorbar) copy.colorbar.tickfont = { color: theme.muted, size: 11 };
+      // Numbers that would run into each other say less than none; hover and touch still tell them.
+      const columns = Math.max(1, (copy.x || []).length);
+      if (copy.texttemplate && width && (width - 150) / columns < 40) delete copy.texttemplate;
     }
     return copy;
   }
@@ -140,7 +143,7 @@
     const height = layout.height || 450;
     layout.width = width;
     return window.Plotly.toImage(
-      { data: panel.data.map((trace) => themedTrace(trace, theme)), layout: layout },
+      { data: panel.data.map((trace) => themedTrace(trace, theme, 900)), layout: layout },
       { format: format, width: width, height: height, scale: format === "png" ? 2 : 1 }
     ).then(function (url) {
       const link = document.createElement("a");
@@ -181,7 +184,7 @@
       .then((Plotly) =>
         Plotly.react(
           canvas,
-          panel.data.map((trace) => themedTrace(trace, theme)),
+          panel.data.map((trace) => themedTrace(trace, theme, canvas.clientWidth)),
           themedLayout(panel.layout, theme, canvas.clientWidth || undefined),
           config(element)
         )
@@ -207,7 +210,7 @@
       if (!element || element.dataset.drawn !== "yes" || !width) continue;
       if (element.dataset.width === String(width)) continue;
       element.dataset.width = String(width);
-      window.Plotly.relayout(entry.target, { width: width });
+      draw(element);
     }
   });
 

@@ -18,5 +18,5 @@ class Command(BaseCommand):
             except SlugTaken as problem:
                 self.stderr.write(str(problem))
                 continue
-            if changed or options["verbosity"] > 1:
+            if options["verbosity"] > (0 if changed else 1):
                 self.stdout.write(f"{published.slug}: {'loaded' if changed else 'up to date'}")
