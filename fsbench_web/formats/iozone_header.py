@@ -24,6 +24,9 @@ _TESTS = {
     ("", "fread"): "fread",
     ("", "freread"): "refread",
 }
+TESTS = tuple(_TESTS.values())
+"""The names of the thirteen tests, in IOzone's order."""
+
 # Where names and values end, counted from the end of "reclen": 3.3xx and before, 3.4xx and later.
 # Names of columns that are not there (-B has no fwrite) are missing from the end.
 _LAYOUTS = (

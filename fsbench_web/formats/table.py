@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from math import isfinite
 
+from fsbench_web.formats.iozone_header import TESTS
 from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
 from fsbench_web.formats.text import capped, shown
 
@@ -48,6 +49,8 @@ _UNITS = {
     "μs": "µs",
 }
 _TEST = re.compile("[a-z0-9][a-z0-9_.-]{0,59}")
+# "Random Write", "random-write" and "Re-read" are tests that have a name here already.
+_KNOWN_TESTS = {test.replace("_", ""): test for test in TESTS}
 _WHOLE = re.compile("[0-9]{1,12}")
 _POINT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 _COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]*)?([eE][+-]?[0-9]{1,3})?")
@@ -229,7 +232,8 @@ def _problem(reading: _Reading, number: int, name: str, message: str) -> None:
 
 
 def _test(reading: _Reading, text: str, number: int) -> str:
-    test = text.lower().replace(" ", "_")
+    plain = re.sub("[ _-]", "", text.lower())
+    test = _KNOWN_TESTS.get(plain, text.lower().replace(" ", "_"))
     if not _TEST.fullmatch(test):
         message = f"Found {shown(text)}, expected the name of a test, such as random_read."
         _problem(reading, number, "test", message)

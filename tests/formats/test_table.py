@@ -53,6 +53,14 @@ def test_a_test_without_sizes_has_none() -> None:
     assert values("test,value,unit\nuntar,93.5,s\n") == [("untar", None, None, 93.5, "s")]
 
 
+def test_names_of_tests_may_be_written_otherwise() -> None:
+    names = ["Random Write", "random-read", "Re-read", "My test", "fs-mark"]
+    rows = "".join(f"{name},1,s\n" for name in names)
+    assert [v[0] for v in values("test,value,unit\n" + rows)] == [
+        *("random_write", "random_read", "reread", "my_test", "fs-mark")
+    ]
+
+
 def test_an_empty_value_is_a_missing_cell() -> None:
     assert values(HEADER + "write,4,64,,KB/s\nread,4,64,5,KB/s\n") == [("read", 4, 64, 5, "KB/s")]
 

@@ -1,11 +1,13 @@
 """import_files: all or nothing, repeats, and never the same numbers twice."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Workload
 from fsbench_web.imports.commit import ImportResult, import_files, safe_name
@@ -96,6 +98,23 @@ def test_the_same_file_twice_in_one_call_is_refused(sample: Sample) -> None:
     [error] = refused(("a.txt", sample(FIRST)), ("b.txt", sample(FIRST)))
     assert error["file"] == "b.txt"
     assert error["message"].startswith("a.txt holds the very same numbers")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_file_imported_many_times_at_once_is_stored_once(sample: Sample) -> None:
+    def attempt(number: int) -> bool:
+        try:
+            do((f"{number}.txt", sample(FIRST)))
+        except ImportRefused:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(attempt, range(4))) == [False, False, False, True]
+    assert Run.objects.count() == 1
+    assert Study.objects.count() == 1
 
 
 def test_the_same_numbers_may_belong_to_another_configuration(sample: Sample) -> None:
