@@ -29,7 +29,7 @@ def admit(username: str, address: str) -> bool:
     now = timezone.now()
     SignInAttempt.objects.filter(at__lt=now - WINDOW).delete()
     attempt = SignInAttempt.objects.create(key=_key(username, address), at=now)
-    if SignInAttempt.objects.filter(key=attempt.key, pk__lte=attempt.pk).count() > LIMIT:
+    if SignInAttempt.objects.filter(key=attempt.key).count() > LIMIT:
         attempt.delete()
         return False
     return True
