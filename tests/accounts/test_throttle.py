@@ -17,4 +17,3 @@ def test_many_at_once_do_not_slip_through(transactional_db: None) -> None:
         answers = list(threads.map(admitted, range(4 * throttle.LIMIT)))
     # Those that meet may refuse each other; more than the limit may never pass.
     assert 0 < sum(answers) <= throttle.LIMIT
-    assert not throttle.admit("alice", "192.0.2.1") or sum(answers) < throttle.LIMIT
