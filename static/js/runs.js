@@ -9,6 +9,11 @@ function setUpForm() {
     const panel = document.getElementById(control.dataset.reveals);
     if (!panel) continue;
     panel.hidden = !control.checked;
+    // Parameters of a workload that is not chosen mean nothing and are not sent. Options of a file
+    // system are, so that a variant that is not ticked for now keeps them.
+    if (control.type === "radio") {
+      for (const input of findAll("input, select", panel)) input.disabled = panel.hidden;
+    }
   }
   for (const select of findAll("[data-hides]")) {
     const panel = document.getElementById(select.dataset.hides);

@@ -77,6 +77,12 @@ def test_the_form_says_why_a_file_system_cannot_be_chosen(signed_in, disk):
     assert not re.search(r'value="ext4\.1"[^>]* disabled', page)
 
 
+def test_the_form_proposes_a_scheduler_and_a_title_of_the_lun(signed_in, disk):
+    page = text(signed_in.get(f"/runs/new/?lun={disk.pk}&repeats=2"))
+    assert 'name="scheduler" value="none" checked' in page
+    assert re.search(r'name="new_study" maxlength="200" value="disk1, \d', page)
+
+
 def test_the_form_keeps_what_was_typed(signed_in, query):
     page = text(signed_in.get("/runs/new/?" + urlencode([*query, ("add", "ext4")])))
     assert 'value="ext4.3" checked' in page

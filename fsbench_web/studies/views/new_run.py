@@ -77,13 +77,14 @@ def _form_page(
         form.lun = str(usable[0].lun.pk)
         cards = _lun_cards(form, cards)
     chosen = next((card.lun for card in cards if card.is_chosen), None)
-    if form.is_fresh and chosen is not None and not form.schedulers:
-        form.schedulers = chosen.schedulers[:1]
     studies = list(Study.objects.filter(is_published=False).order_by("title"))
-    if form.is_fresh and not form.study:
-        form.new_study = form.new_study or _default_title(
-            chosen, {study.title for study in studies}
-        )
+    titles = {study.title for study in studies}
+    if refused is None:
+        # A form that was refused keeps what it had; any other gets what it lacks.
+        if chosen and not set(form.schedulers) & set(chosen.schedulers):
+            form.schedulers = chosen.schedulers[:1]
+        if form.new_study in ("", _default_title(None, titles)):
+            form.new_study = _default_title(chosen, titles)
     problems = (
         {slug: list(availability.filesystem_problems(chosen, slug)) for slug in FILESYSTEMS}
         if chosen
