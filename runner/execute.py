@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web import formats
 from fsbench_web.catalog.filesystems import OptionError
@@ -34,7 +34,7 @@ from runner.locks import LockedElsewhere, device_lock
 from runner.luns import LunEntry
 from runner.plan import OUTPUT_NAME, PlanError, RunPlan, plan_run
 from runner.progress import IozoneProgress
-from runner.record import Recorder
+from runner.record import Recorder, reconnect
 from runner.scheduler import SchedulerError, scheduler_set
 
 logger = logging.getLogger("fsbench.worker")
@@ -102,6 +102,8 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
         logger.info("run %s ended %s: %s", run_id, state, reason)
     except LeaseLost:
         logger.warning("run %s lost its lease and was stopped; nothing was written", run_id)
+    except (OperationalError, InterfaceError):
+        logger.exception("run %s: its end cannot be written; it will count as lost", run_id)
     return True
 
 
@@ -121,7 +123,6 @@ def _carry_out(
         raise
     except Exception as error:
         logger.exception("run %s broke off", run.pk)
-        connection.close()
         return RunState.FAILED, f"The worker broke off: {type(error).__name__}: {error}", None
 
 
@@ -302,8 +303,8 @@ def _verdict(
     """What the run was worth."""
     if not (recorder.is_ok and outcome.exit_code == 0):
         return (*_why_not(outcome, recorder), None)
-    recorder.write()
-    lifecycle.advance(recorder.handle, RunState.COLLECTING)
+    _persist(recorder.handle, recorder.write)
+    _persist(recorder.handle, lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
     raw = recorder.artefacts().get(OUTPUT_NAME)
     if raw is None:
         return RunState.FAILED, f"The benchmark's output did not arrive. {NOT_MEASURED}", None
@@ -356,25 +357,40 @@ def _end(
     reason: str,
     parsed: ParsedResult | None,
 ) -> None:
-    """Write the end of the run. Tries again while the lease may live. Raises LeaseLost."""
+    """Write the end of the run. Raises LeaseLost."""
+
+    def write() -> None:
+        recorder.write_environment()
+        recorder.write()
+        with transaction.atomic():
+            _store(handle, recorder, state, reason, parsed)
+
+    try:
+        _persist(handle, write)
+        return
+    except (LeaseLost, OperationalError):
+        raise
+    except Exception as error:
+        logger.exception("run %s: its result cannot be stored", handle.run_id)
+        state, parsed = RunState.FAILED, None
+        reason = f"Its result cannot be stored: {error} {NOT_MEASURED}"
+    _persist(handle, write)
+
+
+def _persist(handle: LeaseHandle, write: Callable[[], None]) -> None:
+    """Write, again and again while the database is away, as long as the lease may live.
+
+    Raises LeaseLost, and OperationalError in the end.
+    """
     deadline = time.monotonic() + lifecycle.lease_duration().total_seconds()
     while True:
         try:
-            recorder.write_environment()
-            recorder.write()
-            with transaction.atomic():
-                _store(handle, recorder, state, reason, parsed)
-        except LeaseLost:
-            raise
-        except Exception as error:
-            connection.close()
+            write()
+        except (OperationalError, InterfaceError) as error:
+            reconnect()
+            logger.warning("run %s: the database does not answer: %s", handle.run_id, error)
             if time.monotonic() > deadline:
-                logger.exception("run %s: its end cannot be written", handle.run_id)
-                return
-            if parsed is not None and not isinstance(error, OperationalError):
-                logger.exception("run %s: its result cannot be stored", handle.run_id)
-                state, parsed = RunState.FAILED, None
-                reason = f"Its result cannot be stored: {error} {NOT_MEASURED}"
+                raise
             time.sleep(1)
         else:
             return

@@ -34,6 +34,12 @@ BATCH_LINES = 1000
 KEPT_TEXT_CHARACTERS = 16 * 1024 * 1024
 
 
+def reconnect() -> None:
+    """After an error of the database: the next query opens a new connection if it must."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
+
+
 @dataclass
 class Recorder:
     """What is known of one run so far. ``stop_reason``: cancelled, worker or database."""
@@ -136,7 +142,7 @@ class Recorder:
             self._succeeded = now
         except DatabaseError as error:
             logger.warning("run %s: the database does not answer: %s", self.handle.run_id, error)
-            connection.close()
+            reconnect()
             if now - self._succeeded > settings.WORKER_SILENT_AFTER_S - HEARTBEAT_EVERY_S:
                 self.stop_reason = self.stop_reason or "database"
         return bool(self.stop_reason)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.catalog.models import Lun, Workload
+from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, Study
 from fsbench_web.studies.series import next_repeat, series_for
@@ -93,37 +94,42 @@ def make_host(lun_file: Path, tmp_path: Path) -> Iterator[Callable[..., Host]]:
         host.stop()
 
 
+def write_order(
+    worker: Worker,
+    filesystem: str = "ext4",
+    *,
+    lun: str = "scratch",
+    parameters: dict[str, Any] | None = None,
+    options: dict[str, str] | None = None,
+    **configuration: Any,
+) -> Run:
+    """A queued run on a LUN of the worker."""
+    workload, _ = Workload.objects.get_or_create(
+        slug=f"test-{hash(str(parameters)) % 10**6}",
+        defaults={"title": "Test", "tool": "iozone", "parameters": parameters or SMALL},
+    )
+    study, _ = Study.objects.get_or_create(slug="tests", defaults={"title": "Tests"})
+    series = series_for(
+        study,
+        configuration_for(filesystem, options or {}, **configuration),
+        workload=workload,
+        hardware=worker.hardware,
+        lun=Lun.objects.get(worker=worker, name=lun),
+        kernel=worker.capabilities["kernel"],
+        distribution=worker.capabilities["distribution"],
+    )
+    with transaction.atomic():
+        return lifecycle.create_queued(series, next_repeat(series), by=None, submission=None)
+
+
 @pytest.fixture
 def order(db: None) -> Callable[..., Run]:
     """``order(host, "ext4")`` announces the host and writes a queued run on its LUN."""
 
-    def write(
-        host: Host,
-        filesystem: str = "ext4",
-        *,
-        lun: str = "scratch",
-        parameters: dict[str, Any] | None = None,
-        **configuration: Any,
-    ) -> Run:
-        worker = announce(host.announcement(has_started=True))
-        workload, _ = Workload.objects.get_or_create(
-            slug=f"test-{len(parameters or SMALL)}",
-            defaults={"title": "Test", "tool": "iozone", "parameters": parameters or SMALL},
-        )
-        study, _ = Study.objects.get_or_create(slug="tests", defaults={"title": "Tests"})
-        options = configuration.pop("options", {})
-        series = series_for(
-            study,
-            configuration_for(filesystem, options, **configuration),
-            workload=workload,
-            hardware=worker.hardware,
-            lun=Lun.objects.get(worker=worker, name=lun),
-            kernel=worker.capabilities["kernel"],
-            distribution=worker.capabilities["distribution"],
-        )
-        return lifecycle.create_queued(series, next_repeat(series), by=None, submission=None)
+    def announce_and_write(host: Host, *arguments: Any, **changes: Any) -> Run:
+        return write_order(announce(host.announcement(has_started=True)), *arguments, **changes)
 
-    return write
+    return announce_and_write
 
 
 @pytest.fixture

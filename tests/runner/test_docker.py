@@ -1,0 +1,245 @@
+"""Real containers on a real loop device, measured by the real IOzone."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from fsbench_web.studies.models import Measurement, Run, RunState
+from runner import checks
+from runner.blockdev import as_text, device_number
+from runner.executors.base import Message, Target
+from runner.executors.docker import DockerExecutor
+from runner.host import Host
+from runner.luns import read_luns
+from runner.plan import RunPlan, plan_run
+from tests.runner.conftest import LONG, write_luns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
+
+
+@pytest.fixture
+def client(
+    docker_host: str, runner_image: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[docker.DockerClient]:
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    client = docker.from_env()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def executor(client: docker.DockerClient, runner_image: str) -> DockerExecutor:
+    return DockerExecutor(runner_image, "test")
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Host], executor: DockerExecutor) -> Host:
+    return make_host(executor)
+
+
+class OnLun:
+    """A plan of minutes on the host's LUN, run in a thread of its own."""
+
+    def __init__(self, host: Host, lun_file: Path, plan: RunPlan | None = None) -> None:
+        self.host, self.entry = host, read_luns(lun_file)[0]
+        self.device = host.device(self.entry)
+        inside = host.named_device(self.entry, self.device)
+        self.plan = plan or plan_run("ext4", {}, "iozone", LONG, device=inside)
+        self.messages: list[Message] = []
+        self.stop = threading.Event()
+        self.outcome = None
+        self.thread = threading.Thread(target=self._run)
+        self.lun_file = lun_file
+
+    def _run(self) -> None:
+        target = Target(1, self.host.name, self.entry.name, self.device)
+        self.outcome = self.host.executor.run(
+            self.plan, target, self.messages.append, self.stop.is_set
+        )
+
+    def start(self) -> "OnLun":
+        self.thread.start()
+        deadline = time.monotonic() + 30
+        while not any(m.get("phase") == "benchmark" for m in self.messages):
+            assert time.monotonic() < deadline, self.messages
+            time.sleep(0.05)
+        return self
+
+    def assert_free(self) -> None:
+        deadline = time.monotonic() + 15
+        while problem := checks.problem(checks.verify(self.entry, self.lun_file, self.device)):
+            assert time.monotonic() < deadline, problem
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_it_measures(
+    host: Host,
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    client: docker.DockerClient,
+    filesystem: str,
+) -> None:
+    assert host.announcement().luns[0].problem == ""
+    run = carry_out(order(host, filesystem, scheduler="mq-deadline"), host)
+    assert run.state == RunState.DONE, run.reason
+    assert run.measurements.count() == 24
+    assert run.series.scores.exists()
+    assert run.commands[0]["argv"][-1] == "/dev/fsbench/scratch"
+    assert run.environment is not None
+    assert dict(run.environment.facts["File system"])["Mounted as"] == filesystem
+    assert dict(run.environment.facts["LUN"])["I/O scheduler"] == "mq-deadline"
+    assert client.containers.list(all=True) == []
+
+
+def test_no_other_disk_can_be_reached(
+    host: Host, lun_file: Path, other_loop: str, client: docker.DockerClient
+) -> None:
+    """Even as root in the container, even with a device node made by hand."""
+    number = device_number(other_loop)
+    assert number is not None
+    major, minor = as_text(number).split(":")
+    work = OnLun(host, lun_file).start()
+    try:
+        (container,) = client.containers.list()
+        for script in (
+            f"mknod /tmp/other b {major} {minor} && head -c 512 /tmp/other",
+            f"head -c 512 {other_loop}",
+            "ls /sys/class/net | grep -v ^lo$ | grep .",
+        ):
+            code, output = container.exec_run(["sh", "-c", script])
+            assert code != 0, output
+        code, output = container.exec_run(["sh", "-c", "ls /dev/fsbench"])
+        assert output.split() == [b"scratch"]
+        assert container.attrs["HostConfig"]["Binds"] in (None, [])
+        assert not container.attrs["HostConfig"]["Privileged"]
+        assert container.attrs["HostConfig"]["CapAdd"] in (["SYS_ADMIN"], ["CAP_SYS_ADMIN"])
+    finally:
+        work.stop.set()
+        work.thread.join(20)
+
+
+def test_cancelling_stops_within_5_seconds_and_leaves_nothing(
+    host: Host, lun_file: Path, client: docker.DockerClient
+) -> None:
+    work = OnLun(host, lun_file).start()
+    began = time.monotonic()
+    work.stop.set()
+    work.thread.join(20)
+    assert time.monotonic() - began < 5
+    assert work.outcome is not None
+    assert work.outcome.was_stopped
+    assert client.containers.list(all=True) == []
+    work.assert_free()
+
+
+def test_a_killed_container_fails_the_run_with_the_reason(
+    host: Host,
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    client: docker.DockerClient,
+    lun_file: Path,
+) -> None:
+    run = order(host, "ext4", parameters=LONG)
+
+    def kill_when_measuring() -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            for container in client.containers.list():
+                code, _ = container.exec_run(["sh", "-c", "ls /mnt/fsbench/fsbench.iozone"])
+                if code == 0:
+                    container.kill()
+                    return
+            time.sleep(0.1)
+
+    killer = threading.Thread(target=kill_when_measuring)
+    killer.start()
+    carry_out(run, host)
+    killer.join()
+    assert run.state == RunState.FAILED
+    assert "killed from outside (signal 9)" in run.reason
+    assert not Measurement.objects.exists()
+    assert client.containers.list(all=True) == []
+    assert (
+        checks.problem(
+            checks.verify(read_luns(lun_file)[0], lun_file, host.device(read_luns(lun_file)[0]))
+        )
+        == ""
+    )
+
+
+def test_leftovers_of_a_worker_are_removed_and_others_stay(
+    host: Host,
+    lun_file: Path,
+    executor: DockerExecutor,
+    client: docker.DockerClient,
+    runner_image: str,
+) -> None:
+    def leave(worker: str, site: str = "test", lun: str = "scratch") -> str:
+        labels = {"fsbench.site": site, "fsbench.worker": worker, "fsbench.lun": lun}
+        container = client.containers.run(
+            runner_image,
+            entrypoint=["sleep", "600"],
+            labels=labels,
+            detach=True,
+            network_mode="none",
+        )
+        return str(container.id)
+
+    own, other = leave(host.name), leave("another")
+    elsewhere, sibling = leave(host.name, site="elsewhere"), leave(host.name, lun="second")
+    try:
+        # A run removes what is left of its own LUN only: its siblings may be running.
+        entry = read_luns(lun_file)[0]
+        executor._remove({"fsbench.worker": host.name, "fsbench.lun": entry.name})
+        assert {c.id for c in client.containers.list()} == {other, elsewhere, sibling}
+        assert len(executor.clean_up(host.name)) == 1
+        assert {c.id for c in client.containers.list()} == {other, elsewhere}
+    finally:
+        for container in client.containers.list(all=True):
+            container.remove(force=True)
+    assert own
+
+
+def test_it_says_what_is_missing(
+    client: docker.DockerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = DockerExecutor("fsbench-runner:nosuch", "test")
+    assert "runner/image/build fsbench-runner:nosuch" in absent.missing()
+    assert absent.probe().refusal("ext4", True, "iozone") == absent.missing()
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch.sock")
+    assert "No Docker daemon answers" in DockerExecutor("x", "test").missing()
+
+
+def test_a_directory_is_not_for_containers(host: Host, lun_file: Path, tmp_path: Path) -> None:
+    write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(tmp_path)})
+    host.refresh()
+    assert "FSBENCH_EXECUTOR=local" in host.announcement().luns[0].problem
+
+
+def test_the_image_holds_the_agent_of_this_tree(
+    client: docker.DockerClient, runner_image: str
+) -> None:
+    from runner.executors.base import AGENT
+
+    inside = client.containers.run(
+        runner_image, entrypoint=["cat", "/fsbench/agent.py"], remove=True, network_mode="none"
+    )
+    assert inside == AGENT.read_bytes()
+
+
+def test_the_build_names_what_is_missing(docker_host: str, tmp_path: Path) -> None:
+    build = Path("runner/image/build").resolve()
+    done = subprocess.run(
+        ["/bin/sh", str(build), "x:y"],
+        env={"PATH": "/nonexistent", "DOCKER_HOST": docker_host},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "docker is not installed. On Debian: apt-get install docker.io" in done.stderr

@@ -1,0 +1,465 @@
+"""From claim to result, with an agent that is played: what is stored, and what never is."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies.models import Lease, Measurement, Run, RunState, Score
+from runner import execute
+from runner.executors import fake
+from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop
+from runner.executors.fake import FakeExecutor, message
+from runner.host import Host
+from runner.luns import read_luns
+from runner.plan import RunPlan
+from tests.runner.conftest import sparse_lun, tool, write_luns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.root]
+
+MakeHost = Callable[..., Host]
+Order = Callable[..., Run]
+CarryOut = Callable[[Run, Host], Run]
+
+
+@pytest.fixture(autouse=True)
+def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is measured here, and dropping the caches slows the whole machine."""
+    monkeypatch.setattr(execute, "drop_caches", lambda: True)
+
+
+def assert_not_measured(run: Run) -> None:
+    """No measurement, no score, and the LUN free for the next run."""
+    assert not Measurement.objects.exists()
+    assert not Score.objects.exists()
+    assert not Lease.objects.filter(run=run).exists()
+    assert run.ended_at is not None
+
+
+def test_a_good_run_is_measured_and_scored(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    host = make_host()
+    run = carry_out(order(host, scheduler="mq-deadline"), host)
+    assert (run.state, run.reason) == (RunState.DONE, "24 values measured.")
+    assert run.progress == 1
+    states = [change.state for change in run.changes.all()]
+    assert states == ["queued", "leased", "preparing", "running", "collecting", "done"]
+    assert [command["phase"] for command in run.commands] == [
+        *("mkfs", "mount", "benchmark", "unmount")
+    ]
+    assert run.measurements.count() == 24
+    assert run.series.scores.filter(test="write", category="maximum").get().value == 1136
+    artefact = run.artefacts.get()
+    assert artefact.name == "iozone.txt"
+    assert b"iozone test complete" in ingest.artefact_bytes(artefact)
+    assert run.log_lines.filter(stream="stdout", text__contains="reclen").exists()
+
+
+def test_a_fake_says_that_it_is_one(make_host: MakeHost, order: Order, carry_out: CarryOut) -> None:
+    host = make_host()
+    run = carry_out(order(host), host)
+    assert run.environment is not None
+    assert run.environment.kernel == fake.KERNEL
+    assert "Fake" in run.environment.facts
+    assert ["Executor", "fake"] in run.environment.facts["Execution"]
+
+
+def test_a_run_moves_to_the_series_of_the_kernel_it_ran_on(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    executor = FakeExecutor(
+        capabilities=Capabilities("6.0-old", fake.DISTRIBUTION, *_all_but_names())
+    )
+    host = make_host(executor)
+    run = order(host)
+    ordered = run.series
+    carry_out(run, host)
+    assert run.state == RunState.DONE
+    assert ordered.kernel == "6.0-old"
+    assert run.series.kernel == fake.KERNEL
+    assert run.series.configuration == ordered.configuration
+    assert run.series.scores.exists()
+    assert not ordered.scores.exists()
+
+
+def _all_but_names() -> tuple[object, object]:
+    can = fake.everything()
+    return can.filesystems, can.tools
+
+
+def test_it_runs_what_waits_for_the_lun_the_oldest_first(make_host: MakeHost, order: Order) -> None:
+    host = make_host()
+    runs = [order(host, name) for name in ("xfs", "ext4", "xfs")]
+    execute.work_on(runs[2].pk, host)
+    for run in runs:
+        run.refresh_from_db()
+    assert [run.state for run in runs] == [RunState.DONE] * 3
+    began = [run.started_at for run in runs]
+    assert began == sorted(began)  # type: ignore[type-var]
+
+
+def test_a_late_or_repeated_message_is_harmless(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    host = make_host()
+    run = carry_out(order(host), host)
+    carry_out(run, host)
+    execute.work_on(987654, host)
+    assert len(host.executor.plans) == 1  # type: ignore[attr-defined]
+
+
+def test_the_list_is_read_again_before_anything_is_erased(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path
+) -> None:
+    host = make_host()
+    run = order(host)
+    write_luns(lun_file)
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "lists no LUN “scratch”. Nothing was erased" in run.reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+    assert_not_measured(run)
+
+
+def test_a_mounted_lun_is_not_erased(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path, tmp_path: Path
+) -> None:
+    host = make_host()
+    run = order(host)
+    device = host.device(read_luns(lun_file)[0])
+    point = tmp_path / "mounted"
+    point.mkdir()
+    tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", device)
+    tool("mount", device, str(point))
+    (point / "precious").write_text("kept")
+    try:
+        carry_out(run, host)
+        assert run.state == RunState.FAILED
+        assert f"was not erased. It is mounted on {point}" in run.reason
+        assert host.executor.plans == []  # type: ignore[attr-defined]
+        assert (point / "precious").read_text() == "kept"
+        assert_not_measured(run)
+    finally:
+        tool("umount", str(point))
+
+
+def test_foreign_data_is_not_erased(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path
+) -> None:
+    host = make_host()
+    run = order(host)
+    tool("mkfs.ext4", "-q", "-F", "-L", "home", host.device(read_luns(lun_file)[0]))
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "fsbench did not write" in run.reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+
+
+def test_a_file_system_that_the_kernel_cannot_mount_is_refused(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    can = {slug: {"usable": True, "reason": ""} for slug in FILESYSTEMS}
+    can["xfs"] = {"usable": False, "reason": "The kernel cannot mount XFS."}
+    tools = fake.everything().tools
+    host = make_host(FakeExecutor(capabilities=Capabilities("k", "d", can, tools)))
+    run = carry_out(order(host, "xfs"), host)
+    assert run.state == RunState.FAILED
+    assert run.reason == "Refused: The kernel cannot mount XFS."
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+
+
+def test_a_missing_benchmark_is_refused_before_anything_is_erased(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    missing = {"iozone": {"usable": False, "reason": "Install iozone3."}}
+    can = Capabilities("k", "d", fake.everything().filesystems, missing)
+    host = make_host(FakeExecutor(capabilities=can))
+    run = carry_out(order(host), host)
+    assert (run.state, run.reason) == (RunState.FAILED, "Refused: Install iozone3.")
+
+
+def test_a_journal_lun_takes_no_run(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path, tmp_path: Path
+) -> None:
+    host = make_host()
+    run = order(host)
+    write_luns(lun_file, sparse_lun(tmp_path / "scratch.img", role="journal"))
+    carry_out(run, host)
+    assert "external journals" in run.reason
+
+
+def test_an_unknown_scheduler_is_refused(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    host = make_host()
+    run = carry_out(order(host, scheduler="anticipatory"), host)
+    assert run.state == RunState.FAILED
+    assert "does not offer the I/O scheduler “anticipatory”" in run.reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+
+
+def fail_with(reason: str, *outputs: str) -> fake.Script:
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message(fake.environment())
+        on_message(message("phase", phase="benchmark"))
+        for text in outputs:
+            on_message(message("output", name="iozone.txt", part=0, is_last=True, text=text))
+        on_message(message("error", reason=reason))
+        on_message(message("done", ok=False))
+        return Outcome(1)
+
+    return script
+
+
+def test_a_failed_run_keeps_its_output_and_measures_nothing(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    whole = fake.iozone_text([(4, 64), (8, 64), (4, 128), (8, 128)])
+    host = make_host(FakeExecutor(fail_with("The LUN is full.", whole)))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.FAILED
+    assert run.reason == "The LUN is full. Nothing of it enters a score."
+    assert ingest.artefact_bytes(run.artefacts.get()) == whole.encode()
+    assert run.environment is not None
+    assert_not_measured(run)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (fake.iozone_text([(4, 64), (8, 64), (4, 128)]), "lacks 6 of 24 values, first write"),
+        ("nothing that iozone would print", "cannot be read"),
+        ("", "cannot be read"),
+    ],
+)
+def test_an_incomplete_matrix_is_a_failed_run(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, text: str, said: str
+) -> None:
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message(fake.environment())
+        on_message(message("phase", phase="benchmark"))
+        on_message(message("output", name="iozone.txt", part=0, is_last=True, text=text))
+        on_message(message("done", ok=True))
+        return Outcome(0)
+
+    host = make_host(FakeExecutor(script))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.FAILED
+    assert said in run.reason
+    assert run.artefacts.count() == 1
+    assert_not_measured(run)
+
+
+def test_output_that_breaks_off_is_kept_as_incomplete(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message(fake.environment())
+        on_message(message("phase", phase="benchmark"))
+        on_message(message("log", stream="stdout", text="  64  4  1 2 3 4 5 6"))
+        return Outcome(137, reason="The container was killed from outside (signal 9).")
+
+    host = make_host(FakeExecutor(script))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.FAILED
+    assert run.reason.startswith("The container was killed from outside (signal 9).")
+    artefact = run.artefacts.get()
+    assert artefact.name == "incomplete output.txt"
+    assert ingest.artefact_bytes(artefact) == b"  64  4  1 2 3 4 5 6\n"
+    assert_not_measured(run)
+
+
+@pytest.mark.parametrize("exit_code", [1, 137, None])
+def test_done_without_a_clean_end_is_not_done(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, exit_code: int | None
+) -> None:
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        fake.succeed(plan, on_message, should_stop)
+        return Outcome(exit_code, reason="It was killed.")
+
+    host = make_host(FakeExecutor(script))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.FAILED
+    assert_not_measured(run)
+
+
+def test_messages_that_make_no_sense_go_to_the_log(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message({"type": "nosuch"})
+        on_message({"type": "log", "text": "no time"})
+        on_message({"type": "command", "phase": "x"})
+        on_message(message("log", stream="stdout", text="nul \x00 here"))
+        return fake.succeed(plan, on_message, should_stop)
+
+    host = make_host(FakeExecutor(script))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.DONE
+    strange = run.log_lines.filter(text__startswith="A message that cannot be understood")
+    assert strange.count() == 3
+    assert run.log_lines.filter(text="nul \ufffd here").exists()
+
+
+def test_an_executor_that_breaks_off_fails_the_run(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        raise OSError("the socket is gone")
+
+    host = make_host(FakeExecutor(script))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.FAILED
+    assert "the socket is gone" in run.reason
+    assert_not_measured(run)
+
+
+def while_running(act: Callable[[], object]) -> fake.Script:
+    """Play a benchmark, and do ``act`` (in the run's thread) as soon as it runs."""
+
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        act()
+        return fake.wait_to_be_stopped(plan, on_message, should_stop)
+
+    return script
+
+
+def test_a_cancelled_run_stops(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host(FakeExecutor(fake.wait_to_be_stopped))
+    run = order(host)
+    beat = lifecycle.heartbeat
+
+    def cancel_then_beat(handle: lifecycle.LeaseHandle, **values: object) -> bool:
+        lifecycle.cancel(handle.run_id, "somebody")
+        return beat(handle, **values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lifecycle, "heartbeat", cancel_then_beat)
+    carry_out(run, host)
+    assert run.state == RunState.CANCELLED
+    assert run.reason.startswith("Cancelled during ")
+    assert_not_measured(run)
+
+
+def test_a_stopping_worker_ends_its_run_with_the_reason(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    host = make_host()
+    host.executor.script = while_running(host.stopping.set)  # type: ignore[attr-defined]
+    run, waiting = order(host), order(host, "xfs")
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert run.reason.startswith("The worker was stopped during ")
+    waiting.refresh_from_db()
+    assert waiting.state == RunState.QUEUED
+    assert_not_measured(run)
+
+
+def test_a_worker_that_lost_its_lease_stops_and_writes_nothing(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host(FakeExecutor(fake.wait_to_be_stopped))
+    run = order(host)
+    beat = lifecycle.heartbeat
+
+    def reap_then_beat(handle: lifecycle.LeaseHandle, **values: object) -> bool:
+        lifecycle.reap_lost(timezone.now() + timedelta(days=1))
+        return beat(handle, **values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lifecycle, "heartbeat", reap_then_beat)
+    carry_out(run, host)
+    assert run.state == RunState.LOST
+    assert run.changes.last().state == RunState.LOST  # type: ignore[union-attr]
+    assert not run.artefacts.exists()
+    assert_not_measured(run)
+
+
+def test_a_database_that_is_away_for_a_moment_does_not_end_a_run(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    run = order(host)
+    failures = [OperationalError("database is locked")] * 2
+    append = lifecycle.append_log
+
+    def fail_twice(handle: lifecycle.LeaseHandle, lines: object) -> None:
+        if failures:
+            raise failures.pop()
+        append(handle, lines)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lifecycle, "append_log", fail_twice)
+    carry_out(run, host)
+    assert run.state == RunState.DONE
+    texts = list(run.log_lines.values_list("text", flat=True))
+    assert len([text for text in texts if "Performance Test of File I/O" in text]) == 1
+
+
+def test_a_result_that_cannot_be_stored_fails_the_run_whole(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    run = order(host)
+
+    def refuse(series: object) -> None:
+        raise ingest.MixedMeasurements("write was measured in KB/s and in ops/s.")
+
+    monkeypatch.setattr(ingest, "rescore", refuse)
+    carry_out(run, host)
+    assert run.state == RunState.FAILED
+    assert "cannot be stored: write was measured in KB/s and in ops/s." in run.reason
+    assert run.artefacts.count() == 1
+    assert_not_measured(run)
+
+
+class TestDirectory:
+    @pytest.fixture
+    def folder(self, lun_file: Path, tmp_path: Path) -> Path:
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(folder)})
+        return folder
+
+    def filesystem_of(self, folder: Path) -> str:
+        return tool("findmnt", "--noheadings", "--output", "FSTYPE", "--target", str(folder))
+
+    def test_it_takes_runs_of_the_file_system_it_is_on(
+        self, make_host: MakeHost, order: Order, carry_out: CarryOut, folder: Path
+    ) -> None:
+        host = make_host()
+        found = self.filesystem_of(folder)
+        assert found in FILESYSTEMS, f"these tests need a disk with a known file system: {found}"
+        run = carry_out(order(host, found, lun="folder"), host)
+        assert run.state == RunState.DONE
+        assert [command["phase"] for command in run.commands] == ["benchmark"]
+        (lun,) = host.announcement().luns
+        assert ["File system", found] in lun.identity
+        assert lun.device == str(folder)
+        assert lun.schedulers == []
+
+    def test_its_numbers_go_to_no_other_file_system(
+        self, make_host: MakeHost, order: Order, carry_out: CarryOut, folder: Path
+    ) -> None:
+        host = make_host()
+        other = next(name for name in FILESYSTEMS if name != self.filesystem_of(folder))
+        run = carry_out(order(host, other, lun="folder"), host)
+        assert run.state == RunState.FAILED
+        assert f"not on {other}" in run.reason
+        assert_not_measured(run)
+
+    def test_it_has_no_scheduler_and_no_options(
+        self, make_host: MakeHost, order: Order, carry_out: CarryOut, folder: Path
+    ) -> None:
+        host = make_host()
+        found = self.filesystem_of(folder)
+        run = carry_out(order(host, found, lun="folder", scheduler="none"), host)
+        assert "no I/O scheduler" in run.reason
+        options = {"atime": "noatime"}
+        run = carry_out(order(host, found, lun="folder", options=options), host)
+        assert "no mkfs or mount option" in run.reason

@@ -1,0 +1,181 @@
+"""The local executor as root on a loop device, measured by the real IOzone."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.studies.models import Measurement, Run, RunState
+from runner import checks
+from runner.executors.base import Capabilities, Message, Target
+from runner.executors.local import LocalExecutor
+from runner.host import Host
+from runner.luns import read_luns
+from runner.plan import plan_run
+from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.root]
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Host]) -> Host:
+    host = make_host(LocalExecutor())
+    assert host.capabilities.tools["iozone"]["usable"], host.capabilities.tools["iozone"]["reason"]
+    return host
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_it_measures(
+    host: Host,
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    filesystem: str,
+    lun_file: Path,
+) -> None:
+    run = carry_out(order(host, filesystem, scheduler="none"), host)
+    assert run.state == RunState.DONE, run.reason
+    assert run.measurements.count() == 24
+    assert run.environment is not None
+    facts = dict(run.environment.facts["File system"])
+    assert facts["Mounted as"] == filesystem
+    assert [command["exit_code"] for command in run.commands] == [0, 0, 0, 0]
+    assert filesystem not in tool("mount").split()[-1]
+    assert "/mnt/fsbench" not in Path("/proc/self/mountinfo").read_text()
+    entry = read_luns(lun_file)[0]
+    made = checks.verify(entry, lun_file, host.device(entry))
+    assert checks.problem(made) == ""
+
+
+def test_mount_options_are_in_effect(
+    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
+) -> None:
+    options = {"atime": "noatime", "journal_mode": "writeback"}
+    run = carry_out(order(host, "ext4", options=options), host)
+    assert run.state == RunState.DONE, run.reason
+    assert run.environment is not None
+    effective = dict(run.environment.facts["File system"])["Mount options in effect"].split(",")
+    assert {"noatime", "data=writeback"} <= set(effective)
+
+
+def test_a_lun_that_fills_up_fails_the_run_with_the_reason(
+    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run], lun_file: Path
+) -> None:
+    """The check of the room there is, is told that little is needed: IOzone meets the end."""
+    write_luns(lun_file, sparse_lun(lun_file.parent / "small.img", size="16 MiB"))
+    host.refresh()
+    parameters = SMALL | {"maximum_file_kb": 16384}
+    entry = read_luns(lun_file)[0]
+    device = host.device(entry)
+    plan = plan_run("ext2", {}, "iozone", parameters, device=device)
+    object.__setattr__(plan, "space_needed_bytes", 1)
+    messages: list[Message] = []
+    target = Target(1, host.name, entry.name, device)
+    outcome = host.executor.run(plan, target, messages.append, lambda: False)
+    assert outcome.exit_code == 1
+    (reason,) = [message["reason"] for message in messages if message["type"] == "error"]
+    assert reason.startswith("The LUN is full: iozone said “No space left on device”")
+    assert checks.problem(checks.verify(entry, lun_file, device)) == ""
+
+    run = carry_out(order(host, "ext2", parameters=parameters), host)
+    assert run.state == RunState.FAILED
+    assert "The LUN is too small" in run.reason
+    assert not Measurement.objects.exists()
+
+
+def test_a_cancelled_run_has_stopped_and_unmounted_within_5_seconds(
+    host: Host, lun_file: Path
+) -> None:
+    entry = read_luns(lun_file)[0]
+    device = host.device(entry)
+    plan = plan_run("ext4", {}, "iozone", LONG, device=device)
+    messages: list[Message] = []
+    asked: list[float] = []
+
+    def should_stop() -> bool:
+        if not asked and any(m.get("phase") == "benchmark" for m in messages):
+            asked.append(time.monotonic())
+        return bool(asked)
+
+    target = Target(1, host.name, entry.name, device)
+    outcome = host.executor.run(plan, target, messages.append, should_stop)
+    assert time.monotonic() - asked[0] < 5
+    assert outcome.was_stopped
+    assert outcome.exit_code == 3
+    assert checks.problem(checks.verify(entry, lun_file, device)) == ""
+
+
+def test_a_lost_lease_kills_the_agent_at_once(host: Host, lun_file: Path) -> None:
+    entry = read_luns(lun_file)[0]
+    device = host.device(entry)
+    plan = plan_run("ext4", {}, "iozone", LONG, device=device)
+    phases: list[object] = []
+
+    def fail_when_running() -> bool:
+        if "benchmark" in phases:
+            raise LookupError("lease lost")
+        return False
+
+    with pytest.raises(LookupError):
+        host.executor.run(
+            plan,
+            Target(1, host.name, entry.name, device),
+            lambda message: phases.append(message.get("phase")),
+            fail_when_running,
+        )
+    deadline = time.monotonic() + 10
+    while checks.problem(checks.verify(entry, lun_file, device)):
+        assert time.monotonic() < deadline, "the LUN stayed in use"
+        time.sleep(0.1)
+
+
+def test_without_root_only_directories_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    executor = LocalExecutor()
+    can = executor.probe()
+    assert can.is_usable
+    assert not any(entry["usable"] for entry in can.filesystems.values())
+    assert "does not run as root" in can.filesystems["ext4"]["reason"]
+    assert executor.lun_problem("directory") == ""
+    assert "directory LUNs only" in executor.lun_problem("sparse-file")
+
+
+def test_a_missing_iozone_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = LocalExecutor()
+    environment = dict(executor._environment())
+    environment["tools"] = environment["tools"] | {"iozone": {"path": "", "version": ""}}
+    monkeypatch.setattr(executor, "_environment", lambda: environment)
+    can: Capabilities = executor.probe()
+    reason = can.refusal("ext4", True, "iozone")
+    assert "iozone3" in reason
+    assert "non-free" in reason
+
+
+def test_a_file_system_the_kernel_does_not_know_is_not_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    executor = LocalExecutor()
+    environment = dict(executor._environment())
+    environment["filesystems"] = ["ext4"]
+    monkeypatch.setattr(executor, "_environment", lambda: environment)
+    can = executor.probe()
+    assert can.refusal("ext4", True, "iozone") == ""
+    assert "cannot mount Btrfs" in can.refusal("btrfs", True, "iozone")
+
+
+def test_a_real_run_in_a_directory(
+    make_host: Callable[..., Host],
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    lun_file: Path,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "mine").write_text("kept")
+    write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(tmp_path / "folder")})
+    host = make_host(LocalExecutor())
+    found = checks.directory_filesystem(tmp_path)
+    run = carry_out(order(host, found, lun="folder"), host)
+    assert run.state == RunState.DONE, run.reason
+    assert run.measurements.count() == 24
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["mine"]

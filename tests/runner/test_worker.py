@@ -1,0 +1,278 @@
+"""The worker as a process: killed, stopped and asked whether it lives."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.celery import app
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+from runner import checks
+from runner.host import Host
+from runner.luns import read_luns
+from tests.runner.conftest import LONG, sparse_lun, tool, write_luns, write_order
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
+
+MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
+
+
+def database_url() -> str:
+    """The tests' database, for another process."""
+    settings = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{settings['NAME']}"
+    user, password = settings.get("USER") or "", settings.get("PASSWORD") or ""
+    host, port = settings.get("HOST") or "", settings.get("PORT") or ""
+    options = "?" + f"host={host}" if host.startswith("/") else ""
+    netloc = "" if options else f"{host}:{port}" if port else host
+    who = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    return f"postgresql://{who}{netloc}/{settings['NAME']}{options}"
+
+
+class WorkerProcess:
+    def __init__(self, lun_file: Path, log: Path, **environment: str) -> None:
+        self.lun_file = lun_file
+        self.log = log
+        self.environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.settings",
+            "DATABASE_URL": database_url(),
+            "FSBENCH_LUNS": str(lun_file),
+            "FSBENCH_WORKER": f"test-{os.getpid()}",
+            "FSBENCH_EXECUTOR": "local",
+            "FSBENCH_WORKER_HEARTBEAT_S": "1",
+            **environment,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.environment["FSBENCH_WORKER"]
+
+    def start(self) -> "WorkerProcess":
+        before = Worker.objects.filter(name=self.name).values_list("started_at", flat=True).first()
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, str(MANAGE), "worker"],
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self.wait_until(
+            lambda: (
+                Worker.objects.filter(name=self.name).exclude(started_at=before).exists()
+                and bool(app.control.ping(timeout=1, destination=[f"fsbench@{self.name}"]))
+            )
+        )
+        return self
+
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 40) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            assert self.process is not None
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.1)
+
+    def send(self, number: int) -> float:
+        """Send a signal and wait for the end; seconds it took."""
+        assert self.process is not None
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(30)
+        return time.monotonic() - began
+
+
+@pytest.fixture
+def worker(lun_file: Path, tmp_path: Path) -> Iterator[WorkerProcess]:
+    worker = WorkerProcess(lun_file, tmp_path / "worker.log")
+    yield worker
+    if worker.process is not None and worker.process.poll() is None:
+        worker.send(signal.SIGTERM)
+    image = read_luns(lun_file)[0].path if read_luns(lun_file) else None
+    if image is not None and image.exists():
+        for line in tool("losetup", "--noheadings", "-O", "NAME", "-j", str(image)).split():
+            tool("losetup", "--detach", line)
+
+
+def order_on(worker: WorkerProcess, **changes: Any) -> Run:
+    """A queued run on the running worker's LUN, nudged as the web does it."""
+    run = write_order(Worker.objects.get(name=worker.name), **changes)
+    lifecycle.nudge(run)
+    return run
+
+
+def state_of(run: Run) -> str:
+    return Run.objects.values_list("state", flat=True).get(pk=run.pk)
+
+
+def is_measuring(run: Run) -> Callable[[], bool]:
+    return lambda: state_of(run) == RunState.RUNNING
+
+
+def assert_lun_is_free(lun_file: Path) -> None:
+    entry = read_luns(lun_file)[0]
+    device = tool("losetup", "--noheadings", "-O", "NAME", "-j", str(entry.path))
+    deadline = time.monotonic() + 15
+    while problem := checks.problem(checks.verify(entry, lun_file, device)):
+        assert time.monotonic() < deadline, problem
+        time.sleep(0.1)
+
+
+def test_it_measures_what_it_is_told_to(worker: WorkerProcess) -> None:
+    worker.start()
+    lun = Lun.objects.get(worker__name=worker.name)
+    assert lun.problem == ""
+    run = order_on(worker)
+    worker.wait_until(lambda: Run.objects.get(pk=run.pk).has_ended)
+    run.refresh_from_db()
+    assert run.state == RunState.DONE, run.reason
+    assert run.measurements.count() == 24
+    assert worker.send(signal.SIGTERM) < 15
+    assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopping_it_ends_the_run_with_the_reason(worker: WorkerProcess, number: int) -> None:
+    worker.start()
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    assert worker.send(number) < 15
+    run.refresh_from_db()
+    assert run.state == RunState.FAILED
+    assert run.reason.startswith("The worker was stopped during benchmark")
+    assert not Measurement.objects.exists()
+    assert not Lease.objects.filter(run=run).exists()
+    assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
+
+
+def test_a_killed_worker_loses_its_run_and_frees_the_lun_when_it_is_back(
+    worker: WorkerProcess,
+) -> None:
+    worker.start()
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    worker.send(signal.SIGKILL)
+    assert state_of(run) == RunState.RUNNING
+    assert_lun_is_free(worker.lun_file)
+    worker.start()
+    run.refresh_from_db()
+    assert run.state == RunState.LOST
+    assert "worker stopped while the run was running" in run.reason
+    assert run.log_lines.exists()
+    assert not Measurement.objects.exists()
+    again = order_on(worker)
+    worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
+    assert state_of(again) == RunState.DONE
+
+
+@pytest.mark.docker
+def test_a_killed_workers_container_is_removed_when_it_is_back(
+    worker: WorkerProcess, docker_host: str, runner_image: str
+) -> None:
+    worker.environment |= {
+        "FSBENCH_EXECUTOR": "auto",
+        "DOCKER_HOST": docker_host,
+        "FSBENCH_IMAGE": runner_image,
+    }
+
+    def containers() -> str:
+        return tool("docker", "-H", docker_host, "ps", "--all", "--quiet")
+
+    worker.start()
+    assert Worker.objects.get(name=worker.name).executor == "docker"
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    worker.send(signal.SIGKILL)
+    assert containers() != ""
+    worker.start()
+    assert containers() == ""
+    assert state_of(run) == RunState.LOST
+    again = order_on(worker, filesystem="xfs")
+    worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
+    again.refresh_from_db()
+    assert again.state == RunState.DONE, again.reason
+    assert containers() == ""
+
+
+def test_a_cancelled_run_has_stopped_5_seconds_later(worker: WorkerProcess) -> None:
+    worker.start()
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    lifecycle.cancel(run.pk, "somebody")
+    worker.wait_until(lambda: state_of(run) == RunState.CANCELLED, timeout_s=5)
+    assert_lun_is_free(worker.lun_file)
+
+
+def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_path: Path) -> None:
+    worker.start()
+    done = subprocess.run(
+        [sys.executable, str(MANAGE), "worker"],
+        env=worker.environment,
+        capture_output=True,
+        text=True,
+        timeout=40,
+    )
+    assert done.returncode == 1
+    assert "Another process on this host holds" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"FSBENCH_EXECUTOR": "podman"}, "FSBENCH_EXECUTOR"),
+        ({"FSBENCH_WORKER": "Not A Slug"}, "FSBENCH_WORKER"),
+        ({"FSBENCH_LUNS": "/nosuch/luns.toml"}, "/nosuch/luns.toml"),
+        ({"FSBENCH_LUNS": "luns.toml"}, "FSBENCH_LUNS"),
+    ],
+)
+def test_bad_configuration_fails_at_start(
+    worker: WorkerProcess, changes: dict[str, str], said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, str(MANAGE), "worker"],
+        env=worker.environment | changes,
+        capture_output=True,
+        text=True,
+        timeout=40,
+    )
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_luns_check_says_what_is_wrong(
+    worker: WorkerProcess, make_host: Callable[..., Host]
+) -> None:
+    def luns_check() -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, str(MANAGE), "luns", "check"],
+            env=worker.environment,
+            capture_output=True,
+            text=True,
+            timeout=40,
+        )
+
+    good = luns_check()
+    assert good.returncode == 0, good.stderr
+    assert "ok   signature" in good.stdout
+    image = read_luns(worker.lun_file)[0].path
+    assert tool("losetup", "-j", str(image)) == ""
+    host = make_host()
+    tool("mkfs.ext4", "-q", "-F", host.device(read_luns(worker.lun_file)[0]))
+    bad = luns_check()
+    assert bad.returncode == 1
+    assert "FAIL signature" in bad.stdout
+    assert "Not to be used now: scratch" in bad.stderr
+    write_luns(worker.lun_file, sparse_lun(image, colour="red"))
+    assert "unknown key colour" in luns_check().stderr
+    write_luns(worker.lun_file, sparse_lun(image))
