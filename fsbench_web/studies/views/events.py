@@ -1,8 +1,9 @@
 """The live log of a run as server-sent events.
 
-Rows of the database are read once a second. Between two reads a viewer holds neither a database
-connection nor a thread: the read borrows a thread and closes its connection before it gives the
-thread back. Events (HTML standard, 9.2)::
+Rows of the database are read once a second. Between two reads a viewer holds no database connection
+and does no work: a read borrows a thread of the pool and closes its connection before it gives the
+thread back. (Django itself keeps one idle thread for each open response, asgiref's
+ThreadSensitiveContext; ``LONGEST_S`` bounds how long.) Events (HTML standard, 9.2)::
 
     event: log     id: the line's key   data: {"at", "stream", "text"}
     event: state                        data: {"state", "label", "phase", "progress", ...}
