@@ -208,11 +208,14 @@ def heartbeat(
 def append_log(handle: LeaseHandle, lines: Iterable[tuple[datetime, str, str]]) -> None:
     """Add (time, stream, text) lines to the run's log. Raises LeaseLost."""
     run = _hold(handle)
-    # PostgreSQL refuses NUL in text, and a tool may print anything.
     LogLine.objects.bulk_create(
-        LogLine(run=run, at=at, stream=stream, text=text.replace("\x00", "\ufffd"))
-        for at, stream, text in lines
+        LogLine(run=run, at=at, stream=stream, text=_storable(text)) for at, stream, text in lines
     )
+
+
+def _storable(text: str) -> str:
+    """A tool may print anything; PostgreSQL refuses NUL in text, and UTF-8 halves of a pair."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 @transaction.atomic
@@ -241,7 +244,7 @@ def finish(handle: LeaseHandle, state: RunState, reason: str) -> None:
 def _end(run: Run, state: RunState, reason: str) -> None:
     if state not in END_STATES:
         raise ValueError(f"{state} does not end a run")
-    now = timezone.now()
+    now, reason = timezone.now(), _storable(reason)
     changes: dict[str, Any] = {"state": state, "reason": reason, "ended_at": now}
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
