@@ -273,7 +273,8 @@ def cancel(run_id: int, by: str) -> RunState:
 def reap_lost(now: datetime | None = None) -> list[int]:
     """End as lost every active run whose lease ran out, and free its LUN. Returns their ids."""
     lost = []
-    for lease in Lease.objects.select_for_update().filter(expires_at__lt=now or timezone.now()):
+    leases = Lease.objects.select_for_update().filter(expires_at__lt=now or timezone.now())
+    for lease in leases.order_by("pk"):
         if lease.run_id is None:
             continue
         run = Run.objects.get(pk=lease.run_id)
@@ -294,9 +295,11 @@ def recover(worker: Worker) -> list[int]:
     after its executor has removed the containers and mounts that were left over.
     """
     lost = []
-    for run in Run.objects.select_for_update().filter(
-        state__in=ACTIVE_STATES, lease__worker=worker
-    ):
+    # The lease before the run, as everywhere: two orders of locks would wait for each other.
+    leases = Lease.objects.select_for_update().filter(worker=worker).exclude(run=None)
+    for lease in leases.order_by("pk"):
+        assert lease.run_id is not None
+        run = Run.objects.get(pk=lease.run_id)
         _end(
             run,
             RunState.LOST,

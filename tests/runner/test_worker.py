@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.celery import app
@@ -20,23 +19,11 @@ from runner import checks
 from runner.host import Host
 from runner.luns import read_luns
 from tests.runner.conftest import LONG, sparse_lun, tool, write_luns, write_order
+from tests.services.server import database_url
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
 
 MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
-
-
-def database_url() -> str:
-    """The tests' database, for another process."""
-    settings = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{settings['NAME']}"
-    user, password = settings.get("USER") or "", settings.get("PASSWORD") or ""
-    host, port = settings.get("HOST") or "", settings.get("PORT") or ""
-    options = "?" + f"host={host}" if host.startswith("/") else ""
-    netloc = "" if options else f"{host}:{port}" if port else host
-    who = f"{user}:{password}@" if password else f"{user}@" if user else ""
-    return f"postgresql://{who}{netloc}/{settings['NAME']}{options}"
 
 
 class WorkerProcess:
