@@ -110,3 +110,11 @@ def test_vendored_files_name_their_version_and_licence() -> None:
     for name in files:
         assert re.search(r"\d+\.\d+", name), f"{name} has no version"
         assert (vendor / f"{re.split(r'[-.]', name)[0]}-LICENSE").exists(), name
+
+
+@pytest.mark.parametrize(
+    "path", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda path: path.name
+)
+def test_links_between_documents_lead_somewhere(path: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", path.read_text())
+    assert [target for target in targets if not (path.parent / target).exists()] == []
