@@ -6,10 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.celery import app
@@ -24,6 +26,9 @@ from tests.services.server import database_url
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
 
 MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
+
+
+_PING = "app.control.ping(timeout=2, destination=['fsbench@{name}'])"
 
 
 class WorkerProcess:
@@ -58,10 +63,30 @@ class WorkerProcess:
         self.wait_until(
             lambda: (
                 Worker.objects.filter(name=self.name).exclude(started_at=before).exists()
-                and bool(app.control.ping(timeout=1, destination=[f"fsbench@{self.name}"]))
+                and self.answers()
             )
         )
         return self
+
+    def answers(self) -> bool:
+        """Whether it answers as the health check asks."""
+        if self.environment.get("CELERY_BROKER_URL"):
+            return "pong" in self.elsewhere(f"print({_PING.format(name=self.name)})")
+        return bool(app.control.ping(timeout=1, destination=[f"fsbench@{self.name}"]))
+
+    def elsewhere(self, code: str) -> str:
+        """What another process with the same settings prints."""
+        start = "import django; django.setup(); from fsbench_web.celery import app; "
+        done = subprocess.run(
+            [sys.executable, "-c", start + code],
+            env=self.environment,
+            cwd=MANAGE.parent,
+            capture_output=True,
+            text=True,
+            timeout=40,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float = 40) -> None:
         deadline = time.monotonic() + timeout_s
@@ -263,3 +288,15 @@ def test_luns_check_says_what_is_wrong(
     write_luns(worker.lun_file, sparse_lun(image, colour="red"))
     assert "unknown key colour" in luns_check().stderr
     write_luns(worker.lun_file, sparse_lun(image))
+
+
+def test_messages_and_pings_go_through_redis(worker: WorkerProcess, redis_url: str) -> None:
+    worker.environment["CELERY_BROKER_URL"] = redis_url
+    worker.start()
+    run = write_order(Worker.objects.get(name=worker.name))
+    # Sent a moment ago, as far as the worker can see: it will not look for the run by itself.
+    Run.objects.filter(pk=run.pk).update(sent_at=timezone.now() + timedelta(hours=1))
+    queue = f"host.{worker.name}"
+    worker.elsewhere(f"app.send_task('runner.execute', args=[{run.pk}], queue='{queue}')")
+    worker.wait_until(lambda: Run.objects.get(pk=run.pk).has_ended)
+    assert state_of(run) == RunState.DONE
