@@ -24,7 +24,6 @@ from kombu.exceptions import OperationalError
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
 from fsbench_web.studies.models import (
-    ACTIVE_STATES,
     END_STATES,
     Lease,
     LogLine,
