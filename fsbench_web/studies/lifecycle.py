@@ -23,6 +23,7 @@ from kombu.exceptions import OperationalError
 
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
+from fsbench_web.studies import queue
 from fsbench_web.studies.models import (
     END_STATES,
     Lease,
@@ -129,7 +130,12 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     """Take a queued run and the lease of its LUN, or None when either is not to be had."""
     run = (
         Run.objects.select_related("series__lun")
-        .filter(pk=run_id, state=RunState.QUEUED, series__lun__worker=worker)
+        .filter(
+            pk=run_id,
+            state=RunState.QUEUED,
+            series__lun__worker=worker,
+            series__lun__worker__drained_at=None,
+        )
         .first()
     )
     if run is None or run.series.lun is None:
@@ -309,20 +315,17 @@ def recover(worker: Worker) -> list[int]:
 
 
 def resend(worker: Worker, now: datetime | None = None) -> list[int]:
-    """Nudge again the oldest queued run of each free LUN of this worker. Returns their ids.
+    """Nudge again the next run of each free LUN of this worker. Returns their ids.
 
     A message may have been lost, or have come while the LUN was in use.
     """
     now = now or timezone.now()
     due = now - timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)
-    sent = []
+    sent: list[int] = []
+    if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
+        return sent
     for lun in worker.luns.filter(Q(lease=None) | Q(lease__run=None)):
-        run = (
-            Run.objects.filter(series__lun=lun, state=RunState.QUEUED)
-            .select_related("series__lun__worker")
-            .order_by("id")
-            .first()
-        )
+        run = queue.next_run(lun)
         if run is not None and (run.sent_at is None or run.sent_at < due):
             nudge(run, now)
             sent.append(run.pk)
