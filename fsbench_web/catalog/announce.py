@@ -88,6 +88,7 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
                 "size_bytes": lun.size_bytes,
                 "controller": lun.controller,
                 "schedulers": lun.schedulers,
+                "can_discard": lun.can_discard,
                 "problem": lun.problem,
                 "is_listed": True,
                 "announced_at": now,
