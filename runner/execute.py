@@ -22,7 +22,7 @@ from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workloads import ParameterError
 from fsbench_web.formats.result import ParsedResult, UnreadableFile
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies import ingest, lifecycle, queue
 from fsbench_web.studies.environments import environment_for
 from fsbench_web.studies.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.models import Run, RunState
@@ -70,7 +70,7 @@ _REFUSALS = (
 
 
 def work_on(run_id: int, host: Host) -> None:
-    """Run what waits for the LUN of this run, the oldest first, until nothing does.
+    """Run what waits for the LUN of this run, in the queue's order, until nothing does.
 
     The message that brought ``run_id`` is a nudge: it may be late, repeated, or for a run that has
     ended meanwhile.
@@ -80,9 +80,8 @@ def work_on(run_id: int, host: Host) -> None:
     if worker is None or lun_id is None:
         return
     while not host.stopping.is_set():
-        waiting = Run.objects.filter(series__lun_id=lun_id, state=RunState.QUEUED)
-        next_id = waiting.order_by("id").values_list("id", flat=True).first()
-        if next_id is None or not execute(next_id, worker, host):
+        following = queue.next_run(lun_id)
+        if following is None or not execute(following.pk, worker, host):
             return
 
 

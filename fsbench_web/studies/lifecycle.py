@@ -127,15 +127,15 @@ def nudge_after_commit(runs: Iterable[Run]) -> None:
 
 @transaction.atomic
 def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
-    """Take a queued run and the lease of its LUN, or None when either is not to be had."""
+    """Take a run that waits and the lease of its LUN, or None when either is not to be had."""
+    # The order first, then the lease, then the run: a pause that was answered holds from then on.
+    order = Submission.objects.select_for_update().filter(runs=run_id)
+    if any(submission.paused_at for submission in order):
+        return None
     run = (
-        Run.objects.select_related("series__lun")
-        .filter(
-            pk=run_id,
-            state=RunState.QUEUED,
-            series__lun__worker=worker,
-            series__lun__worker__drained_at=None,
-        )
+        queue.waiting()
+        .select_related("series__lun")
+        .filter(pk=run_id, series__lun__worker=worker, series__lun__worker__drained_at=None)
         .first()
     )
     if run is None or run.series.lun is None:
