@@ -31,6 +31,7 @@ class LunAnnouncement:
     schedulers: list[str] = field(default_factory=list)
     problem: str = ""
     controller: str = ""
+    can_discard: bool = False
 
 
 @dataclass(frozen=True)
