@@ -86,6 +86,7 @@ def move_to_kernel(run: Run, kernel: str, distribution: str) -> Series:
         workload=old.workload,
         hardware=old.hardware,
         lun=old.lun,
+        journal_lun=old.journal_lun,
         kernel=kernel[:200],
         distribution=distribution[:200],
     )

@@ -8,7 +8,6 @@ heartbeat) can write nothing more. Messages only nudge: losing or repeating one 
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -16,14 +15,15 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
 from fsbench_web.studies import leases, queue
-from fsbench_web.studies.leases import LeaseHandle, LeaseLost, lease_duration
+from fsbench_web.studies.leases import LeaseHandle as LeaseHandle
+from fsbench_web.studies.leases import LeaseLost as LeaseLost
+from fsbench_web.studies.leases import lease_duration as lease_duration
 from fsbench_web.studies.models import (
     END_STATES,
     Lease,
