@@ -12,6 +12,10 @@ MIB = 1024 * 1024
 # A LUN is written from here on: what stands before keeps the label by which fsbench knows its own
 # LUNs, should the run be killed before mkfs.
 PRECONDITION_FROM_BYTES = MIB
+NOT_FOR_DIRECTORIES = (
+    "A directory LUN has the file system it has: it is neither discarded, nor written as a whole, "
+    "nor filled. Leave the preparation out, or choose a LUN on which file systems are made."
+)
 
 
 class PreparationError(ValueError):
@@ -54,11 +58,6 @@ class Preparation:
         """Only what is done, so that a plain new file system is an empty dict for ever."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
-    @property
-    def erases(self) -> bool:
-        """Whether it writes to the device itself: not possible on a directory LUN."""
-        return self.discard or self.precondition
-
     def words(self) -> list[str]:
         """What is done, for people, in order."""
         return [
@@ -74,3 +73,7 @@ class Preparation:
     def space_bytes(self, size_bytes: int) -> int:
         """How much of a LUN of this size the files take that fill it."""
         return size_bytes * self.fill_percent // 100
+
+
+PLAIN = Preparation()
+"""A new file system, mounted, and nothing more."""
