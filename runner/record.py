@@ -55,6 +55,8 @@ class Recorder:
     outputs: dict[str, list[str]] = field(default_factory=dict)
     finished_outputs: set[str] = field(default_factory=set)
     printed: list[str] = field(default_factory=list)
+    # What held for this run alone (runner.conditions).
+    conditions: dict[str, Any] = field(default_factory=dict)
     environment: Message | None = None
     mounted: Message | None = None
     reason: str = ""

@@ -104,4 +104,6 @@ def _fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCo
     if not preparation.fill_percent:
         return []
     folder = f"{mount_point.rstrip('/')}/{FILL_FOLDER}"
-    return [PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))]
+    return [
+        PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
+    ]

@@ -40,7 +40,7 @@ class Cancelled:
 
 def _locked(order_id: int) -> Submission:
     """The order, locked until the transaction ends. Raises Submission.DoesNotExist."""
-    return Submission.objects.select_for_update().get(pk=order_id)
+    return Submission.objects.select_for_update(no_key=True).get(pk=order_id)
 
 
 @transaction.atomic
@@ -83,12 +83,15 @@ def set_priority(order_id: int, priority: int) -> None:
 def cancel(order_id: int, by: str) -> Cancelled:
     """Cancel all that waits at once, and ask the workers to stop what runs."""
     order = _locked(order_id)
-    unfinished = order.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES])
-    at_once = asked = 0
-    for run_id in unfinished.order_by("id").values_list("id", flat=True):
-        state = lifecycle.cancel(run_id, by)
-        at_once += state == RunState.CANCELLED
-        asked += state in ACTIVE_STATES
+    unfinished = order.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).order_by("id")
+    at_once = asked = last_id = 0
+    # Asked again until nothing is new: a run that ends meanwhile may write its next repeat.
+    while found := list(unfinished.filter(pk__gt=last_id).values_list("id", flat=True)):
+        for run_id in found:
+            state = lifecycle.cancel(run_id, by)
+            at_once += state == RunState.CANCELLED
+            asked += state in ACTIVE_STATES
+        last_id = found[-1]
     return Cancelled(at_once, asked)
 
 

@@ -20,7 +20,8 @@ from kombu.exceptions import OperationalError
 
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
-from fsbench_web.studies import leases, queue
+from fsbench_web.scoring.confidence import Continue, Stop
+from fsbench_web.studies import contention, leases, queue, repeats
 from fsbench_web.studies.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.leases import lease_duration as lease_duration
@@ -28,12 +29,14 @@ from fsbench_web.studies.models import (
     END_STATES,
     Lease,
     LogLine,
+    RepeatRule,
     Run,
     RunState,
     Series,
     StateChange,
     Submission,
 )
+from fsbench_web.studies.series import next_repeat
 
 logger = logging.getLogger("fsbench.lifecycle")
 
@@ -49,8 +52,13 @@ def create_queued(
     submission: Submission | None,
     is_reference: bool = False,
     retry_of: Run | None = None,
+    repeat_rule: RepeatRule | None = None,
+    why: str = "",
 ) -> Run:
-    """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``."""
+    """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``.
+
+    ``why`` replaces the reason in its history.
+    """
     run = Run.objects.create(
         series=series,
         repeat=repeat,
@@ -60,6 +68,7 @@ def create_queued(
         submission=submission,
         is_reference=is_reference,
         retry_of=retry_of,
+        repeat_rule=repeat_rule,
     )
     ordered = ("Ordered again" if retry_of else "Ordered") + (f" by {by}" if by else "")
     again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
@@ -67,7 +76,7 @@ def create_queued(
         run=run,
         at=run.created_at,
         state=RunState.QUEUED,
-        reason=f"{ordered}{again}.",
+        reason=why or f"{ordered}{again}.",
     )
     return run
 
@@ -121,7 +130,8 @@ def nudge_after_commit(runs: Iterable[Run]) -> None:
 def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     """Take a run that waits and all leases it needs, or None when one is not to be had."""
     # The order first, then the leases, then the run: a pause that was answered holds from then on.
-    order = Submission.objects.select_for_update().filter(
+    # Not its key: whoever ends a run of the order writes its next repeat, which refers to that.
+    order = Submission.objects.select_for_update(no_key=True).filter(
         pk__in=Run.objects.filter(pk=run_id).values("submission_id")
     )
     if any(submission.paused_at for submission in order):
@@ -209,6 +219,13 @@ def record_environment(handle: LeaseHandle, environment: Environment) -> None:
 
 
 @transaction.atomic
+def record_conditions(handle: LeaseHandle, conditions: dict[str, Any]) -> None:
+    """Note what held for this run alone (runner.conditions). Raises LeaseLost."""
+    run = leases.hold(handle)
+    Run.objects.filter(pk=run.pk).update(conditions=conditions)
+
+
+@transaction.atomic
 def record_commands(handle: LeaseHandle, commands: list[dict[str, Any]]) -> None:
     """Note the commands as run: [{phase, argv, exit_code, duration_s}]. Raises LeaseLost."""
     run = leases.hold(handle)
@@ -231,11 +248,44 @@ def _end(run: Run, state: RunState, reason: str) -> None:
     changes: dict[str, Any] = {"state": state, "reason": reason, "ended_at": now}
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
+    if run.started_at is not None:
+        others = contention.others_meanwhile(run, now)
+        changes |= {
+            "is_contended": bool(others),
+            "conditions": run.conditions | {"others": others},
+        }
     Run.objects.filter(pk=run.pk).update(**changes)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
+    _repeat_again(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run)
     leases.free(run)
+
+
+def _repeat_again(run: Run, now: datetime) -> None:
+    """Write the next repeat, or why there is none, in the transaction that ends this one.
+
+    The rule's row is locked: of two runs that end at the same moment the later one sees both.
+    """
+    if run.repeat_rule_id is None:
+        return
+    rule = RepeatRule.objects.select_for_update().get(pk=run.repeat_rule_id)
+    if rule.stopped_at is not None:
+        return
+    verdict = repeats.verdict(rule, run)
+    if isinstance(verdict, Stop):
+        rule.stopped_at, rule.stop_reason = now, verdict.reason[:300]
+        rule.save(update_fields=["stopped_at", "stop_reason"])
+    elif isinstance(verdict, Continue):
+        following = create_queued(
+            run.series,
+            next_repeat(run.series),
+            by=run.created_by,
+            submission=run.submission,
+            repeat_rule=rule,
+            why=f"Repeated after run {run.pk}: {verdict.reason}.",
+        )
+        nudge_after_commit([following])
 
 
 def _wake_others(run: Run) -> None:
