@@ -161,7 +161,7 @@ def _again(runs: list[Run], confirmation: str, by: User | None) -> list[Run]:
             )
         )
         repeats[run.series_id] += 1
-    lifecycle.nudge_after_commit(made)
+    lifecycle.nudge_after_commit({run.series.lun_id: run for run in reversed(made)}.values())
     return made
 
 
