@@ -77,8 +77,8 @@ def test_it_nudges_the_worker_only_once_the_runs_are_committed(
     with django_capture_on_commit_callbacks(execute=True):
         made = submit(order(), "disk1", ann)
         assert sent == []
-        # One is enough: who comes for it goes on with the others.
-        assert sent == [made[0].pk]
+    # One is enough: who comes for it goes on with the others.
+    assert sent == [made[0].pk]
 
 
 def test_it_refuses_a_wrong_confirmation(order):
