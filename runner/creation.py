@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fsbench_web.formats.result import ParsedValue
-
-# As in the paper's chart of file system creation, with mounting beside it.
-TESTS = ("mkfs", "mount")
+from fsbench_web.scoring.testnames import CREATION_TESTS
 
 
 def creation_values(commands: Sequence[Mapping[str, Any]]) -> list[ParsedValue]:
@@ -17,7 +15,7 @@ def creation_values(commands: Sequence[Mapping[str, Any]]) -> list[ParsedValue]:
     one that failed, has no value.
     """
     values = []
-    for test in TESTS:
+    for test in CREATION_TESTS:
         found = [
             (line, command)
             for line, command in enumerate(commands, start=1)

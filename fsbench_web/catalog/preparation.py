@@ -48,7 +48,7 @@ class Preparation:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Preparation":
-        """The preparation of stored values; what is left out is not done. Raises PreparationError."""
+        """Of stored values; what is left out is not done. Raises PreparationError."""
         unknown = sorted(set(stored) - {field.name for field in fields(cls)})
         if unknown:
             raise PreparationError(f"There is no preparation {', '.join(unknown)}.")
@@ -77,3 +77,11 @@ class Preparation:
 
 PLAIN = Preparation()
 """A new file system, mounted, and nothing more."""
+
+
+def in_words(stored: Mapping[str, Any]) -> str:
+    """A stored preparation for people, also one that this version does not know; "" for plain."""
+    try:
+        return ", ".join(Preparation.of(stored).words())
+    except PreparationError:
+        return ", ".join(f"{name} {value}" for name, value in sorted(stored.items()))

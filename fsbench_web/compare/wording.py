@@ -37,6 +37,11 @@ FLAGS: dict[str, tuple[str, str]] = {
         "mixed systems",
         "The rows of this table come from different kernels or distributions.",
     ),
+    "mixed_preparations": (
+        "mixed preparations",
+        "The LUNs of these rows were prepared differently before the runs: discarded, written "
+        "once, or filled with files.",
+    ),
     "not_comparable": (
         "not ranked",
         "Nobody said whether more or less of this unit is better, or a value is negative: "

@@ -97,8 +97,8 @@ def repeats_verdict(
         test, found = worst
         if _is_reached(found, target):
             return Stop(
-                f"{head}half-width {_percent(found, target)}, with fewer finished repeats than the least, "
-                f"{target.least}"
+                f"{head}half-width {_percent(found, target)}, with fewer finished repeats than "
+                f"the least, {target.least}"
             )
         return Stop(f"{head}half-width still {_percent(found, target)}{_of(test, scores)}")
     if done < target.least:

@@ -9,8 +9,8 @@ what a plan calls ``fsbench-agent --fill``.
 
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
 exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
-{kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes}, ``error`` {reason} and, always
-last, ``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
+{kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
+``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
 """
 
 import contextlib
