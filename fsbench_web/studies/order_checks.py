@@ -310,6 +310,8 @@ def _checked_configuration(
         problems.add(wanted.place(), str(error))
         return None
     clean = replace(wanted, options=options)
+    if clean.journal:
+        problems.add(clean.place("journal"), "The journal cannot be kept on another LUN yet.")
     for sentence in option_conflicts(clean.filesystem, options, lun):
         problems.add(clean.place(), sentence)
     if lun is not None:

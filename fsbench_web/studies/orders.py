@@ -10,6 +10,7 @@ from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 class ConfigurationRequest:
     """One file system with options of ``catalog.filesystems`` and one scheduler of the LUN.
 
+    ``journal`` names the LUN of the same worker that keeps the journal; "": the LUN itself.
     ``places`` says where in a document it stands: under "" as a whole, under "scheduler" that part
     of it. Problems are told there; without a place, under the part of the form.
     """
@@ -17,11 +18,12 @@ class ConfigurationRequest:
     filesystem: str
     options: Mapping[str, object] = field(default_factory=dict)
     scheduler: str = ""
+    journal: str = ""
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def place(self, part: str = "") -> str:
         """Where problems of this part are told."""
-        usual = "schedulers" if part == "scheduler" else "configurations"
+        usual = {"scheduler": "schedulers", "journal": "journals"}.get(part, "configurations")
         return self.places.get(part) or self.places.get("") or usual
 
 
