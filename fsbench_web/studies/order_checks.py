@@ -15,6 +15,7 @@ from fsbench_web.catalog.filesystems import OptionError, validated_options
 from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.option_conflicts import option_conflicts
+from fsbench_web.catalog.preparation import Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
 from fsbench_web.catalog.workloads import (
     MOUNT_POINT,
@@ -24,6 +25,7 @@ from fsbench_web.catalog.workloads import (
     matrix_of,
 )
 from fsbench_web.figures.numbers import duration, size
+from fsbench_web.studies import method_checks
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.orders import (
@@ -93,7 +95,10 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     reference = _checked_reference(request, lun, problems)
     study = _checked_study(request, problems)
     _check_steering(request, problems)
-    if not 1 <= request.repeats <= MAXIMUM_REPEATS:
+    method_checks.check_preparation(request.preparation, lun, workloads, problems)
+    if request.until is not None:
+        method_checks.check_until(request, workloads, problems)
+    elif not 1 <= request.repeats <= MAXIMUM_REPEATS:
         if "repeats" not in problems.by_part:
             problems.add(
                 "repeats",
@@ -106,18 +111,24 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     things = [(wanted, workload) for workload in workloads for wanted in configurations]
     slots = sequence(
         len(things),
-        request.repeats,
+        request.planned_repeats,
         order=request.order,
         seed=request.seed or 0,
         reference_every=request.reference.every if request.reference else 0,
     )
     runs = [
         _planned(
-            slot, *((reference, workloads[0]) if slot.index is None else things[slot.index]), lun
+            slot,
+            *((reference, workloads[0]) if slot.index is None else things[slot.index]),
+            lun,
+            request.preparation,
         )
         for slot in slots
     ]
-    limit_s = request.time_limit_s or default_time_limit_s([matrix for _, matrix in workloads])
+    limit_s = request.time_limit_s or (
+        default_time_limit_s([matrix for _, matrix in workloads])
+        + method_checks.preparation_time_limit_s(request.preparation, lun)
+    )
     return Plan(lun=lun, runs=runs, study=study, time_limit_s=limit_s)
 
 
@@ -131,6 +142,7 @@ def _planned(
     wanted: ConfigurationRequest | None,
     workload: tuple[str, IozoneMatrix],
     lun: Lun,
+    preparation: Preparation,
 ) -> PlannedRun:
     assert wanted is not None  # a slot of a reference is there only with a reference
     makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
@@ -149,6 +161,8 @@ def _planned(
                 lun.device,
                 MOUNT_POINT if makes_filesystem else lun.device,
                 makes_filesystem,
+                preparation=preparation,
+                size_bytes=lun.size_bytes,
             )
         ),
         lun=lun,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fsbench_web.catalog.preparation import PLAIN, Preparation
+from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 
 
@@ -53,7 +55,8 @@ class RunRequest:
 
     Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
     ``parameters`` replace those of the preset named ``workload``; each configuration is run with
-    it, and with ``more_workloads``. ``repeats`` is how often. ``order`` is one of
+    it, and with ``more_workloads``. ``repeats`` is how often, unless ``until`` says that it is run
+    until its scores are sure enough. ``preparation`` precedes every run. ``order`` is one of
     ``sequence.ORDERS``; a random one needs a ``seed``. ``time_limit_s`` holds for each whole run.
     ``document`` is the order as somebody wrote it, ``left_out`` what cannot be and was left out of
     it: (place, configuration, why).
@@ -64,6 +67,8 @@ class RunRequest:
     workload: str
     parameters: Mapping[str, int | bool] = field(default_factory=dict)
     repeats: int = 2
+    until: RepeatTarget | None = None
+    preparation: Preparation = PLAIN
     study: str = ""
     new_study: str = ""
     more_workloads: tuple[WorkloadRequest, ...] = ()
@@ -83,17 +88,23 @@ class RunRequest:
         return (WorkloadRequest(self.workload, self.parameters), *self.more_workloads)
 
     @property
+    def planned_repeats(self) -> int:
+        """How often everything is run before it is known whether that is enough."""
+        return self.until.least if self.until else self.repeats
+
+    @property
     def run_count(self) -> int:
-        """How many runs the order makes, references included."""
-        planned = len(self.configurations) * len(self.workloads) * self.repeats
+        """How many runs the order makes at most, references included."""
+        repeats = self.until.most if self.until else self.repeats
+        planned = len(self.configurations) * len(self.workloads) * repeats
         return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
 
 
 class SubmissionRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the order it is in:
 
-    lun, configurations, schedulers, workload, repeats, study, order, seed, reference, priority,
-    time_limit_s, confirmation; or the place in a document, ``configurations[2].options.atime``.
+    lun, configurations, schedulers, workload, repeats, preparation, study, order, seed, reference,
+    priority, time_limit_s, confirmation; or the place in a document, ``configurations[2].options.atime``.
     """
 
     def __init__(self, by_part: Mapping[str, list[str]]) -> None:

@@ -13,8 +13,9 @@ from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.stored_workloads import stored_workload
 from fsbench_web.catalog.workloads import IozoneMatrix
+from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies import lifecycle
-from fsbench_web.studies.models import Run, Series, Study, Submission
+from fsbench_web.studies.models import RepeatRule, Run, Series, Study, Submission
 from fsbench_web.studies.order_checks import (
     MAXIMUM_REPEATS,
     Plan,
@@ -111,6 +112,7 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
     worker = plan.lun.worker
     series: dict[tuple[str, tuple[str, IozoneMatrix]], Series] = {}
     repeats: dict[tuple[str, tuple[str, IozoneMatrix]], int] = {}
+    rules: dict[tuple[str, tuple[str, IozoneMatrix]], RepeatRule] = {}
     runs = []
     for planned in plan.runs:
         key = (planned.configuration, planned.workload)
@@ -123,8 +125,11 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
                 lun=plan.lun,
                 kernel=availability.kernel(worker),
                 distribution=availability.distribution(worker),
+                preparation=request.preparation.stored(),
             )
             repeats[key] = next_repeat(series[key])
+            if request.until is not None:
+                rules[key] = _rule(request.until)
         runs.append(
             lifecycle.create_queued(
                 series[key],
@@ -132,10 +137,17 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
                 by=user,
                 submission=submission,
                 is_reference=planned.is_reference,
+                repeat_rule=rules.get(key),
             )
         )
         repeats[key] += 1
     return runs
+
+
+def _rule(target: RepeatTarget) -> RepeatRule:
+    return RepeatRule.objects.create(
+        half_width_percent=target.half_width_percent, least=target.least, most=target.most
+    )
 
 
 def _new_study(title: str, user: User | None) -> Study:
