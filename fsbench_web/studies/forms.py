@@ -7,6 +7,8 @@ confirmed. Field names::
     fs=ext4.1&fs=ext4.2&fs=xfs.1    ext4.2.journal_mode=writeback
     workload=iozone-small           iozone-small.maximum_file_kb=4096
     repeats=2                       study=raid-test   or   new_study=RAID test
+    repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
+    discard=yes                     precondition=yes    fill_percent=50
 
 ``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
 configurations of the order.
@@ -21,9 +23,9 @@ from django.http import QueryDict
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
 from fsbench_web.catalog.workloads import PRESETS, Preset
 from fsbench_web.figures import numbers
+from fsbench_web.studies.method_form import MethodForm, method_of, read_method
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 
-DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
@@ -148,7 +150,7 @@ class PresetFields:
 
 
 @dataclass
-class RunForm:
+class RunForm(MethodForm):
     """What a query string says, with defaults where it says nothing."""
 
     lun: str = ""
@@ -158,7 +160,6 @@ class RunForm:
     schedulers: list[str] = field(default_factory=list)
     workload: str = DEFAULT_WORKLOAD
     parameters: dict[str, dict[str, str]] = field(default_factory=dict)
-    repeats: str = str(DEFAULT_REPEATS)
     study: str = ""
     new_study: str = ""
     is_fresh: bool = True
@@ -225,13 +226,9 @@ class RunForm:
         unreadable: dict[str, list[str]] = {}
         if self.lun and self.lun_id is None:
             unreadable["lun"] = [f'"{self.lun}" is not the number of a LUN: choose one.']
-        repeats = 0
-        if _NUMBER.match(self.repeats):
-            repeats = int(self.repeats)
-        else:
-            unreadable["repeats"] = [
-                f'"{self.repeats}" is not a whole number: say how often each configuration is run.'
-            ]
+        repeats = self.read_repeats(unreadable)
+        until = self.read_until(unreadable)
+        preparation = self.read_preparation(unreadable)
         preset = PRESETS.get(self.workload)
         parameters: dict[str, int | bool] = {}
         if preset is not None:
@@ -249,6 +246,8 @@ class RunForm:
             workload=self.workload,
             parameters=parameters,
             repeats=repeats,
+            until=until,
+            preparation=preparation,
             study=self.study,
             new_study="" if self.study else self.new_study,
             unreadable=unreadable,
@@ -280,7 +279,7 @@ class RunForm:
         for name, value in self.parameters.get(self.workload, {}).items():
             if preset is None or value != _text(_value(preset, name)):
                 query[f"{self.workload}.{name}"] = value
-        query["repeats"] = self.repeats
+        self.write_method(query)
         if self.study:
             query["study"] = self.study
         else:
@@ -295,10 +294,10 @@ def read(query: QueryDict) -> RunForm:
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
         workload=query.get("workload", DEFAULT_WORKLOAD),
-        repeats=query.get("repeats", str(DEFAULT_REPEATS)).strip(),
+        **read_method(query),
         study=query.get("study", "").strip(),
         new_study=query.get("new_study", "").strip(),
-        is_fresh="repeats" not in query,
+        is_fresh="repeats" not in query and "repeat_by" not in query,
     )
     for key in dict.fromkeys(query.getlist("fs")):
         match = _VARIANT.match(key)
@@ -341,7 +340,7 @@ def prefilled(request: RunRequest) -> RunForm:
         parameters={
             request.workload: {key: _text(value) for key, value in request.parameters.items()}
         },
-        repeats=str(request.repeats),
+        **method_of(request),
         study=request.study,
         new_study=request.new_study,
         is_fresh=False,

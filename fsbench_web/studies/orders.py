@@ -93,6 +93,12 @@ class RunRequest:
         return self.until.least if self.until else self.repeats
 
     @property
+    def journals(self) -> tuple[str, ...]:
+        """The names of all LUNs that keep a journal, each once."""
+        wanted = [*self.configurations, *([self.reference.configuration] if self.reference else [])]
+        return tuple(dict.fromkeys(one.journal for one in wanted if one.journal))
+
+    @property
     def run_count(self) -> int:
         """How many runs the order makes at most, references included."""
         repeats = self.until.most if self.until else self.repeats
@@ -104,7 +110,8 @@ class SubmissionRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the order it is in:
 
     lun, configurations, schedulers, workload, repeats, preparation, study, order, seed, reference,
-    priority, time_limit_s, confirmation; or the place in a document, ``configurations[2].options.atime``.
+    priority, time_limit_s, confirmation; or the place in a document,
+    ``configurations[2].options.atime``.
     """
 
     def __init__(self, by_part: Mapping[str, list[str]]) -> None:
