@@ -12,6 +12,7 @@ from django.utils.text import slugify
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import OptionError, validated_options
+from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.option_conflicts import option_conflicts
@@ -25,7 +26,7 @@ from fsbench_web.catalog.workloads import (
     matrix_of,
 )
 from fsbench_web.figures.numbers import duration, size
-from fsbench_web.studies import method_checks
+from fsbench_web.studies import journal_checks, method_checks
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.orders import (
@@ -61,6 +62,7 @@ class PlannedRun:
     lun: Lun
     workload: tuple[str, IozoneMatrix]
     is_reference: bool = False
+    journal: Lun | None = None
 
     @property
     def workload_title(self) -> str:
@@ -70,6 +72,13 @@ class PlannedRun:
     @property
     def erases(self) -> bool:
         return any(command.phase == "mkfs" for command in self.commands)
+
+    @property
+    def erased(self) -> list[Lun]:
+        """The LUNs whose data the run destroys."""
+        if not self.erases:
+            return []
+        return [self.lun, *([self.journal] if self.journal else [])]
 
 
 @dataclass(frozen=True)
@@ -85,21 +94,22 @@ class Plan:
 def checked(request: RunRequest, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
     lun = _checked_lun(request, problems)
+    neighbours = journal_checks.neighbours(lun)
     workloads = [
         (wanted.name, matrix)
         for wanted in request.workloads
         if (matrix := _checked_workload(wanted, lun, problems)) is not None
     ]
     _check_workloads_differ(request.workloads, problems)
-    configurations = _checked_configurations(request, lun, problems)
-    reference = _checked_reference(request, lun, problems)
+    configurations = _checked_configurations(request, lun, neighbours, problems)
+    reference = _checked_reference(request, lun, neighbours, problems)
     study = _checked_study(request, problems)
     _check_steering(request, problems)
     method_checks.check_preparation(request.preparation, lun, workloads, problems)
     if request.until is not None:
         method_checks.check_until(request, workloads, problems)
     elif not 1 <= request.repeats <= MAXIMUM_REPEATS:
-        if "repeats" not in problems.by_part:
+        if not problems.is_told("repeats"):
             problems.add(
                 "repeats",
                 f"Each configuration can be run 1 to {MAXIMUM_REPEATS} times, not "
@@ -122,6 +132,7 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
             *((reference, workloads[0]) if slot.index is None else things[slot.index]),
             lun,
             request.preparation,
+            neighbours,
         )
         for slot in slots
     ]
@@ -143,8 +154,10 @@ def _planned(
     workload: tuple[str, IozoneMatrix],
     lun: Lun,
     preparation: Preparation,
+    neighbours: Mapping[str, Lun],
 ) -> PlannedRun:
     assert wanted is not None  # a slot of a reference is there only with a reference
+    journal = neighbours[wanted.journal] if wanted.journal else None
     makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
     options = {key: str(value) for key, value in wanted.options.items()}
     return PlannedRun(
@@ -152,7 +165,9 @@ def _planned(
         filesystem=wanted.filesystem,
         options=options,
         scheduler=wanted.scheduler,
-        configuration=configuration_label(wanted.filesystem, options, wanted.scheduler),
+        configuration=configuration_label(
+            wanted.filesystem, options, wanted.scheduler, journal is not None
+        ),
         commands=tuple(
             run_commands(
                 wanted.filesystem,
@@ -163,9 +178,11 @@ def _planned(
                 makes_filesystem,
                 preparation=preparation,
                 size_bytes=lun.size_bytes,
+                journal=JournalLun(journal.device, journal.size_bytes) if journal else None,
             )
         ),
         lun=lun,
+        journal=journal,
         workload=workload,
         is_reference=slot.is_reference,
     )
@@ -189,7 +206,7 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
         problems.add("order", f'"{request.order}" is no order: choose one of {", ".join(ORDERS)}.')
     elif (
         request.order == RANDOM
-        and "seed" not in problems.by_part
+        and not problems.is_told("seed")
         and (request.seed is None or not 0 <= request.seed <= MAXIMUM_SEED)
     ):
         problems.add(
@@ -266,10 +283,10 @@ def _checked_workload(
 
 
 def _checked_configurations(
-    request: RunRequest, lun: Lun | None, problems: Problems
+    request: RunRequest, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> list[ConfigurationRequest]:
     if not request.configurations:
-        if "configurations" not in problems.by_part:
+        if not problems.is_told("configurations"):
             problems.add("configurations", "Choose at least one file system.")
         return []
     if request.run_count > MAXIMUM_RUNS:
@@ -280,27 +297,27 @@ def _checked_configurations(
         )
         return []
     checked: list[ConfigurationRequest] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for wanted in request.configurations:
-        clean = _checked_configuration(wanted, lun, problems)
+        clean = _checked_configuration(wanted, lun, neighbours, problems)
         if clean is None:
             continue
         options = {key: str(value) for key, value in clean.options.items()}
-        label = configuration_label(clean.filesystem, options, clean.scheduler)
-        if label in seen:
+        label = configuration_label(clean.filesystem, options, clean.scheduler, bool(clean.journal))
+        if (label, clean.journal) in seen:
             problems.add(
                 clean.place(),
                 f"{label} is in the order twice: remove one of them, or change its options. To "
                 "run it more often, raise the repeats.",
             )
             continue
-        seen.add(label)
+        seen.add((label, clean.journal))
         checked.append(clean)
     return checked
 
 
 def _checked_reference(
-    request: RunRequest, lun: Lun | None, problems: Problems
+    request: RunRequest, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> ConfigurationRequest | None:
     if request.reference is None:
         return None
@@ -311,11 +328,14 @@ def _checked_reference(
             f"The reference is run after every so many runs, 1 to {MAXIMUM_RUNS}, not {every}.",
         )
     places = {"": "reference.configuration", **wanted.places}
-    return _checked_configuration(replace(wanted, places=places), lun, problems)
+    return _checked_configuration(replace(wanted, places=places), lun, neighbours, problems)
 
 
 def _checked_configuration(
-    wanted: ConfigurationRequest, lun: Lun | None, problems: Problems
+    wanted: ConfigurationRequest,
+    lun: Lun | None,
+    neighbours: Mapping[str, Lun],
+    problems: Problems,
 ) -> ConfigurationRequest | None:
     """The configuration with its options in their canonical form; None if they cannot be read."""
     try:
@@ -324,9 +344,8 @@ def _checked_configuration(
         problems.add(wanted.place(), str(error))
         return None
     clean = replace(wanted, options=options)
-    if clean.journal:
-        problems.add(clean.place("journal"), "The journal cannot be kept on another LUN yet.")
-    for sentence in option_conflicts(clean.filesystem, options, lun):
+    journal = neighbours.get(clean.journal) if clean.journal else None
+    for sentence in option_conflicts(clean.filesystem, options, lun, journal):
         problems.add(clean.place(), sentence)
     if lun is not None:
         for sentence in availability.filesystem_problems(lun, clean.filesystem):
@@ -334,6 +353,8 @@ def _checked_configuration(
         sentence = availability.scheduler_problem(lun, clean.scheduler)
         if sentence:
             problems.add(clean.place("scheduler"), sentence)
+        for sentence in journal_checks.journal_problems(clean, lun, neighbours):
+            problems.add(clean.place("journal"), sentence)
     return clean
 
 

@@ -1,5 +1,6 @@
 """What somebody wants to be run, unchecked; and the answer when it cannot be. No database."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -137,6 +138,15 @@ class Problems:
         sentences = self.by_part.setdefault(part, [])
         if sentence not in sentences:
             sentences.append(sentence)
+
+    @property
+    def count(self) -> int:
+        """How many sentences there are."""
+        return sum(map(len, self.by_part.values()))
+
+    def is_told(self, part: str) -> bool:
+        """Whether anything was said of this part, or of a place in it."""
+        return any(re.match(rf"{re.escape(part)}\b", place) for place in self.by_part)
 
     def refuse_if_any(self) -> None:
         if self.by_part:
