@@ -70,6 +70,12 @@ class PlannedRun:
         return workload_title(*self.workload)
 
     @property
+    def shown_command(self) -> PlannedCommand:
+        """What tells the run best: how its file system is made; in a directory, the benchmark."""
+        made = [command for command in self.commands if command.phase == "mkfs"]
+        return made[0] if made else self.commands[0]
+
+    @property
     def erases(self) -> bool:
         return any(command.phase == "mkfs" for command in self.commands)
 
@@ -231,7 +237,7 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
 
 def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
     if request.lun_id is None:
-        if "lun" not in problems.by_part:
+        if not problems.is_told("lun"):
             problems.add("lun", "Choose the LUN to run on.")
         return None
     lun = (
@@ -255,6 +261,8 @@ def _checked_workload(
     wanted: WorkloadRequest, lun: Lun | None, problems: Problems
 ) -> IozoneMatrix | None:
     preset = PRESETS.get(wanted.name)
+    if not wanted.name and problems.is_told("workloads"):
+        return None
     if preset is None:
         problems.add(
             wanted.place,
