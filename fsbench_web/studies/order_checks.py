@@ -389,7 +389,8 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
         return study
     slug = study_slug(title)
     if not title:
-        problems.add("study", "Choose the study that the runs belong to, or name a new one.")
+        if not problems.is_told("study"):
+            problems.add("study", "Choose the study that the runs belong to, or name a new one.")
     elif len(title) > TITLE_LENGTH:
         problems.add("study", f"The study's title is longer than {TITLE_LENGTH} characters.")
     elif not slug:

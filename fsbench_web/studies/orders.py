@@ -86,7 +86,8 @@ class RunRequest:
     @property
     def workloads(self) -> tuple[WorkloadRequest, ...]:
         """All workloads, the first one first."""
-        return (WorkloadRequest(self.workload, self.parameters), *self.more_workloads)
+        place = "workload" if self.document is None else "workloads[0]"
+        return (WorkloadRequest(self.workload, self.parameters, place), *self.more_workloads)
 
     @property
     def planned_repeats(self) -> int:

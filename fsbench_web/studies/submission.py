@@ -24,6 +24,7 @@ from fsbench_web.studies.order_checks import (
     study_exists,
     study_slug,
 )
+from fsbench_web.studies.order_document import written
 from fsbench_web.studies.orders import (
     ConfigurationRequest,
     Problems,
@@ -116,7 +117,8 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
     Submission.objects.filter(pk=submission.pk).update(
         study=study,
         lun=plan.lun,
-        document=request.document or {},
+        document=request.document
+        or written(request, study=study.title, lun=plan.lun.name, worker=plan.lun.worker.name),
         left_out=[list(row) for row in request.left_out],
         priority=request.priority,
         time_limit_s=plan.time_limit_s,
