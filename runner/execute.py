@@ -83,9 +83,11 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     if handle is None:
         return False
     run = Run.objects.select_related(
-        "series__lun", "series__journal_lun", "series__configuration", "series__workload"
+        *("series__lun", "series__journal_lun", "series__configuration", "series__workload"),
+        "submission",
     ).get(pk=run_id)
-    recorder = Recorder(handle, IozoneProgress([]), host.stopping.is_set)
+    limit_s = run.submission.time_limit_s if run.submission else None
+    recorder = Recorder(handle, IozoneProgress([]), host.stopping.is_set, time_limit_s=limit_s)
     logger.info("run %s begins on %s", run_id, run.series.lun)
     try:
         state, reason, parsed = _carry_out(run, host, recorder)
@@ -277,6 +279,12 @@ def _why_not(outcome: Outcome, recorder: Recorder) -> tuple[RunState, str]:
         return (
             RunState.FAILED,
             f"The worker was stopped during {recorder.phase}. {NOT_MEASURED}",
+        )
+    if recorder.stop_reason == "time":
+        return (
+            RunState.FAILED,
+            f"The run took longer than its order allows, {recorder.time_limit_s:.0f} s, and "
+            f"was stopped during {recorder.phase}. {NOT_MEASURED}",
         )
     if recorder.stop_reason == "database":
         return RunState.FAILED, f"The database was away for too long. {NOT_MEASURED}"
