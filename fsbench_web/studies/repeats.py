@@ -74,15 +74,14 @@ def in_words(rule: RepeatRule) -> str:
 
 def rules_of(series_ids: Iterable[int]) -> dict[int, list[RepeatRule]]:
     """The rules behind the runs of each series, the oldest first. One query."""
-    found: dict[int, list[RepeatRule]] = defaultdict(list)
+    fields = [field.attname for field in RepeatRule._meta.concrete_fields]
     rows = (
-        RepeatRule.objects.filter(runs__series__in=list(series_ids))
-        .values_list("runs__series_id", "id")
+        Run.objects.filter(series__in=list(series_ids), repeat_rule__isnull=False)
+        .order_by("repeat_rule")
+        .values_list("series_id", *(f"repeat_rule__{name}" for name in fields))
         .distinct()
-        .order_by("id")
     )
-    pairs = list(rows)
-    rules = RepeatRule.objects.in_bulk([rule_id for _, rule_id in pairs])
-    for series_id, rule_id in pairs:
-        found[series_id].append(rules[rule_id])
+    found: dict[int, list[RepeatRule]] = defaultdict(list)
+    for series_id, *values in rows:
+        found[series_id].append(RepeatRule(**dict(zip(fields, values, strict=True))))
     return found
