@@ -101,6 +101,7 @@ def write_order(
     lun: str = "scratch",
     parameters: dict[str, Any] | None = None,
     options: dict[str, str] | None = None,
+    journal: str = "",
     **configuration: Any,
 ) -> Run:
     """A queued run on a LUN of the worker."""
@@ -111,10 +112,13 @@ def write_order(
     study, _ = Study.objects.get_or_create(slug="tests", defaults={"title": "Tests"})
     series = series_for(
         study,
-        configuration_for(filesystem, options or {}, **configuration),
+        configuration_for(
+            filesystem, options or {}, external_journal=bool(journal), **configuration
+        ),
         workload=workload,
         hardware=worker.hardware,
         lun=Lun.objects.get(worker=worker, name=lun),
+        journal_lun=Lun.objects.get(worker=worker, name=journal) if journal else None,
         kernel=worker.capabilities["kernel"],
         distribution=worker.capabilities["distribution"],
     )
