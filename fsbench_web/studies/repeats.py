@@ -49,10 +49,11 @@ def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
     The interval is that of all finished repeats of the series, as the score is; least and most
     count the runs of this order.
     """
-    states = list(rule.runs.values_list("state", flat=True))
+    rows = list(rule.runs.values_list("state", "cancel_requested_at"))
+    states = [state for state, _ in rows]
     if any(state not in END_STATES for state in states):
         return None
-    if RunState.CANCELLED in states:
+    if RunState.CANCELLED in states or any(asked is not None for _, asked in rows):
         return Stop("stopped: a repeat was cancelled")
     return repeats_verdict(
         overall_scores(ended.series_id),
@@ -66,9 +67,14 @@ def in_words(rule: RepeatRule) -> str:
     """How the rule stands, for pages and the API."""
     if rule.stop_reason:
         return rule.stop_reason
+    return target_in_words(target_of(rule))
+
+
+def target_in_words(target: RepeatTarget) -> str:
+    """What is to be reached, for pages."""
     return (
-        f"until the 95% half-width is at most {rule.half_width_percent:g}% of the mean, "
-        f"{rule.least} to {rule.most} repeats"
+        f"until the 95% half-width of the overall score is at most {target.half_width_percent:g}% "
+        f"of its mean in every test, {target.least} to {target.most} repeats"
     )
 
 

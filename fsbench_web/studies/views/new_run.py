@@ -18,7 +18,7 @@ from fsbench_web.catalog import availability
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
-from fsbench_web.studies import forms, submission
+from fsbench_web.studies import forms, repeats, submission
 from fsbench_web.studies.method_checks import MOST_REPEATS
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import runs_before
@@ -153,6 +153,7 @@ def _review_page(
         "most_runs": order.run_count,
         "most_erasures": order.run_count if erasures else 0,
         "until": order.until,
+        "until_words": repeats.target_in_words(order.until) if order.until else "",
         "preparation": order.preparation.words(),
         "study_title": study.title if study else form.new_study,
         "is_new_study": study is None,
