@@ -9,9 +9,12 @@ confirmed. Field names::
     repeats=2                       study=raid-test   or   new_study=RAID test
     repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
     discard=yes                     precondition=yes    fill_percent=50
+    order=random                    seed=42             priority=5      time_limit_s=7200
+    reference=ext4.2                reference_every=10
 
 ``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
-configurations of the order.
+configurations of the order, each run with every chosen workload. The reference is run with the
+first of the schedulers.
 """
 
 import re
@@ -24,7 +27,13 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
 from fsbench_web.catalog.workloads import PRESETS, Preset
 from fsbench_web.figures import numbers
 from fsbench_web.studies.method_form import MethodForm, method_of, read_method
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
+from fsbench_web.studies.plan_form import PlanForm, plan_of, read_plan
+from fsbench_web.studies.submission import (
+    ConfigurationRequest,
+    ReferenceRequest,
+    RunRequest,
+    WorkloadRequest,
+)
 
 DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
@@ -150,7 +159,7 @@ class PresetFields:
 
 
 @dataclass
-class RunForm(MethodForm):
+class RunForm(PlanForm, MethodForm):
     """What a query string says, with defaults where it says nothing."""
 
     lun: str = ""
@@ -158,7 +167,7 @@ class RunForm(MethodForm):
     chosen: list[str] = field(default_factory=list)
     options: dict[str, dict[str, str]] = field(default_factory=dict)
     schedulers: list[str] = field(default_factory=list)
-    workload: str = DEFAULT_WORKLOAD
+    workloads: list[str] = field(default_factory=lambda: [DEFAULT_WORKLOAD])
     parameters: dict[str, dict[str, str]] = field(default_factory=dict)
     study: str = ""
     new_study: str = ""
@@ -203,7 +212,7 @@ class RunForm(MethodForm):
                 )
                 for parameter in PARAMETERS
             )
-            shown.append(PresetFields(preset, preset.slug == self.workload, fields))
+            shown.append(PresetFields(preset, preset.slug in self.workloads, fields))
         return shown
 
     def add_variant(self, slug: str) -> None:
@@ -220,6 +229,8 @@ class RunForm(MethodForm):
         self.variants = [variant for variant in self.variants if "{}.{}".format(*variant) != key]
         self.chosen = [chosen for chosen in self.chosen if chosen != key]
         self.options.pop(key, None)
+        if self.reference == key:
+            self.reference = ""
 
     def request(self) -> RunRequest:
         """The order. What cannot be read is noted in ``unreadable`` and refused by submission."""
@@ -229,57 +240,73 @@ class RunForm(MethodForm):
         repeats = self.read_repeats(unreadable)
         until = self.read_until(unreadable)
         preparation = self.read_preparation(unreadable)
-        preset = PRESETS.get(self.workload)
-        parameters: dict[str, int | bool] = {}
-        if preset is not None:
-            problems = []
-            for key, text in self.parameters.get(preset.slug, {}).items():
-                try:
-                    parameters[key] = _parameter(key, text)
-                except ValueError as error:
-                    problems.append(str(error))
-            if problems:
-                unreadable["workload"] = problems
+        first, *more = [self._workload(slug, unreadable) for slug in self.workloads or [""]]
         return RunRequest(
             lun_id=self.lun_id,
             configurations=self._configurations(),
-            workload=self.workload,
-            parameters=parameters,
+            workload=first.name,
+            parameters=first.parameters,
+            more_workloads=tuple(more),
+            reference=self._reference(unreadable),
             repeats=repeats,
             until=until,
             preparation=preparation,
             study=self.study,
             new_study="" if self.study else self.new_study,
+            **self.read_plan(unreadable),
             unreadable=unreadable,
         )
 
+    def _workload(self, slug: str, unreadable: dict[str, list[str]]) -> WorkloadRequest:
+        parameters: dict[str, int | bool] = {}
+        for key, text in self.parameters.get(slug, {}).items():
+            try:
+                parameters[key] = _parameter(key, text)
+            except ValueError as error:
+                unreadable.setdefault("workload", []).append(str(error))
+        return WorkloadRequest(slug, parameters)
+
+    def _reference(self, unreadable: dict[str, list[str]]) -> ReferenceRequest | None:
+        if not self.reference:
+            return None
+        match = _VARIANT.match(self.reference)
+        if match is None:
+            unreadable["reference"] = [
+                f'"{self.reference}" is none of the configurations: choose one, or no reference.'
+            ]
+            return None
+        wanted = self._variant_request(self.reference, (self.schedulers or [""])[0])
+        return ReferenceRequest(wanted, self.read_every(unreadable))
+
     def _configurations(self) -> tuple[ConfigurationRequest, ...]:
         return tuple(
-            ConfigurationRequest(
-                key.rsplit(".", 1)[0],
-                {name: value for name, value in self.options.get(key, {}).items() if value},
-                scheduler,
-            )
+            self._variant_request(key, scheduler)
             for key in self.chosen
             for scheduler in (self.schedulers or [""])
         )
+
+    def _variant_request(self, key: str, scheduler: str) -> ConfigurationRequest:
+        options = {name: value for name, value in self.options.get(key, {}).items() if value}
+        return ConfigurationRequest(key.rsplit(".", 1)[0], options, scheduler)
 
     def to_query(self) -> str:
         """The shortest query string that says the same: only what is chosen, without defaults."""
         query = QueryDict(mutable=True)
         query["lun"] = self.lun
         query.setlist("fs", self.chosen)
-        for key in self.chosen:
+        for key in dict.fromkeys([*self.chosen, *([self.reference] if self.reference else [])]):
             for name, value in self.options.get(key, {}).items():
                 if value:
                     query[f"{key}.{name}"] = value
         query.setlist("scheduler", self.schedulers)
-        query["workload"] = self.workload
-        preset = PRESETS.get(self.workload)
-        for name, value in self.parameters.get(self.workload, {}).items():
-            if preset is None or value != _text(_value(preset, name)):
-                query[f"{self.workload}.{name}"] = value
+        query.setlist("workload", self.workloads)
+        for slug in self.workloads:
+            preset = PRESETS.get(slug)
+            for name, value in self.parameters.get(slug, {}).items():
+                if preset is None or value != _text(_value(preset, name)):
+                    query[f"{slug}.{name}"] = value
         self.write_method(query)
+        self.write_plan(query)
         if self.study:
             query["study"] = self.study
         else:
@@ -290,14 +317,17 @@ class RunForm(MethodForm):
 def read(query: QueryDict) -> RunForm:
     """The form in a query string. Never raises: what makes no sense is left for ``request``."""
     query = _without_nul(query)
+    is_fresh = "repeats" not in query and "repeat_by" not in query
+    usual_workloads = [DEFAULT_WORKLOAD] if is_fresh else []
     form = RunForm(
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
-        workload=query.get("workload", DEFAULT_WORKLOAD),
+        workloads=list(dict.fromkeys(query.getlist("workload"))) or usual_workloads,
         **read_method(query),
+        **read_plan(query),
         study=query.get("study", "").strip(),
         new_study=query.get("new_study", "").strip(),
-        is_fresh="repeats" not in query and "repeat_by" not in query,
+        is_fresh=is_fresh,
     )
     for key in dict.fromkeys(query.getlist("fs")):
         match = _VARIANT.match(key)
@@ -305,6 +335,9 @@ def read(query: QueryDict) -> RunForm:
         form.chosen.append(key if match else f"{key}.1")
         if match:
             form.variants.append((match[1], int(match[2])))
+    referred = _VARIANT.match(form.reference)
+    if referred:
+        form.variants.append((referred[1], int(referred[2])))
     for name, value in query.items():
         assert isinstance(value, str)
         head, _, last = name.rpartition(".")
@@ -336,11 +369,13 @@ def prefilled(request: RunRequest) -> RunForm:
     """The form that makes this order: to run something again, changed or not."""
     form = RunForm(
         lun="" if request.lun_id is None else str(request.lun_id),
-        workload=request.workload,
+        workloads=[wanted.name for wanted in request.workloads],
         parameters={
-            request.workload: {key: _text(value) for key, value in request.parameters.items()}
+            wanted.name: {key: _text(value) for key, value in wanted.parameters.items()}
+            for wanted in request.workloads
         },
         **method_of(request),
+        **plan_of(request),
         study=request.study,
         new_study=request.new_study,
         is_fresh=False,

@@ -261,7 +261,9 @@ def _checked_workload(
     wanted: WorkloadRequest, lun: Lun | None, problems: Problems
 ) -> IozoneMatrix | None:
     preset = PRESETS.get(wanted.name)
-    if not wanted.name and problems.is_told("workloads"):
+    if not wanted.name:
+        if not problems.is_told("workloads"):
+            problems.add(wanted.place, "Choose at least one workload.")
         return None
     if preset is None:
         problems.add(

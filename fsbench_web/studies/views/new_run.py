@@ -49,6 +49,7 @@ def new_run(request: HttpRequest) -> HttpResponse:
 def review(request: HttpRequest) -> HttpResponse:
     """What the order in the query string would do; POST with the LUN's name does it."""
     form = forms.read(request.GET)
+    form.give_seed()
     order = form.request()
     if request.method != "POST":
         try:
