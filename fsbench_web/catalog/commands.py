@@ -74,11 +74,13 @@ def run_commands(
                 "A directory LUN has the file system it has: its journal stays where it is."
             )
         return [benchmark]
+    # mkfs would discard what preconditioning has just written.
+    mkfs = mkfs_command(filesystem, options, device, journal, keeps_blocks=preparation.precondition)
     mount = mount_command(filesystem, options, device, mount_point, journal)
     return [
         *_device_commands(preparation, device, size_bytes),
         *_journal_commands(filesystem, options, journal),
-        PlannedCommand("mkfs", tuple(mkfs_command(filesystem, options, device, journal))),
+        PlannedCommand("mkfs", tuple(mkfs)),
         PlannedCommand("mount", tuple(mount)),
         *_fill_commands(preparation, mount_point),
         benchmark,

@@ -45,6 +45,7 @@ class Filesystem:
 
     ``mkfs`` is the fixed part of the command. ``minimum_bytes`` is the smallest LUN its tools
     accept. ``journal`` is None where the journal cannot be kept on another device.
+    ``without_discard`` keeps mkfs from discarding the device, which most do where they can.
     """
 
     slug: str
@@ -56,6 +57,7 @@ class Filesystem:
     mount_type: str = ""
     notes: str = ""
     journal: ExternalJournal | None = None
+    without_discard: tuple[str, ...] = ()
 
     @property
     def kernel_name(self) -> str:
@@ -91,6 +93,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             4 * MIB,
             (*_EXT_OPTIONS, ATIME),
             notes="No journal: the high-water mark of the paper",
+            without_discard=("-E", "nodiscard"),
         ),
         Filesystem(
             "ext3",
@@ -100,6 +103,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             16 * MIB,
             (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
             journal=EXT_JOURNAL,
+            without_discard=("-E", "nodiscard"),
         ),
         Filesystem(
             "ext4",
@@ -109,6 +113,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             16 * MIB,
             (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
             journal=EXT_JOURNAL,
+            without_discard=("-E", "nodiscard"),
         ),
         Filesystem(
             "xfs",
@@ -118,6 +123,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             300 * MIB,
             (AGCOUNT, LOGBUFS, ATIME),
             journal=XFS_LOG,
+            without_discard=("-K",),
         ),
         Filesystem(
             "btrfs",
@@ -126,6 +132,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "btrfs-progs",
             128 * MIB,
             (BTRFS_NODE_SIZE, BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
+            without_discard=("-K",),
         ),
         Filesystem(
             "jfs",
@@ -155,6 +162,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "f2fs-tools",
             64 * MIB,
             (ATIME,),
+            without_discard=("-t", "0"),
         ),
         Filesystem(
             "nilfs2",
@@ -163,6 +171,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "nilfs-tools",
             136 * MIB,
             (NILFS_ORDER, ATIME),
+            without_discard=("-K",),
         ),
     )
 }
@@ -234,8 +243,12 @@ def mkfs_command(
     options: Mapping[str, object],
     device: str,
     journal: JournalLun | None = None,
+    keeps_blocks: bool = False,
 ) -> list[str]:
-    """The arguments that make the file system on ``device`` and erase what was there."""
+    """The arguments that make the file system on ``device`` and erase what was there.
+
+    With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
+    """
     spec = filesystem(slug)
     arguments = [
         argument
@@ -245,7 +258,17 @@ def mkfs_command(
     ]
     if journal is not None:
         arguments += external_journal(slug).mkfs_arguments(journal, options)
+    if keeps_blocks:
+        return [*_joined([*spec.mkfs, *arguments], spec.without_discard), device]
     return [*spec.mkfs, *arguments, device]
+
+
+def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:
+    """Both together; of mke2fs(8) the last -E alone counts, so that its values are joined."""
+    if more[:1] != ("-E",) or "-E" not in argv:
+        return [*argv, *more]
+    place = argv.index("-E") + 1
+    return [*argv[:place], f"{argv[place]},{more[1]}", *argv[place + 1 :]]
 
 
 def mount_command(
