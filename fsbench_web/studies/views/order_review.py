@@ -46,7 +46,7 @@ def review_context(
         "configuration_count": len({(one.configuration, one.journal) for one in planned}),
         "workloads": list(dict.fromkeys(one.workload_title for one in planned)),
         "repeat_count": order.planned_repeats,
-        "journals": [one for one in erased if one != lun],
+        "journals": [(one, sum(one in run.erased for run in runs)) for one in erased if one != lun],
         "erasures": erasures,
         "most_runs": order.run_count,
         "most_erasures": order.run_count if erasures else 0,
