@@ -123,8 +123,8 @@ class RunSummary(Schema):
 class ScoreOut(Schema):
     """A score of all finished repeats of this run's configuration under its circumstances.
 
-    ``half_width`` is of the 95% interval of the repeats' own scores, in the score's unit; null
-    below two repeats.
+    ``half_width`` is of the 95% interval of the repeats' own scores, in the score's unit and in
+    percent of their mean; null below two repeats.
     """
 
     test: str
@@ -133,6 +133,7 @@ class ScoreOut(Schema):
     unit: str
     repeats: int | None
     half_width: float | None
+    half_width_percent: float | None
     cells: int | None
     cells_expected: int | None
     flags: list[str]

@@ -320,6 +320,7 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "unit": "score",
         "repeats": 1,
         "half_width": None,
+        "half_width_percent": None,
         "cells": 3,
         "cells_expected": 3,
         "flags": [],
