@@ -246,3 +246,15 @@ def test_a_run_says_what_it_waits_for(signed_in: Client, order: Order, ann: User
     assert used in page
     lifecycle.finish(handle, RunState.FAILED, "x")
     assert "It needs" not in page_of(signed_in.get(f"/runs/{waiting.pk}/"))
+
+
+def test_the_runs_of_a_journal_lun_are_listed_with_it(
+    signed_in: Client, order: Order, ann: User
+) -> None:
+    (run,) = submit(order(configurations=(EXT3,), repeats=1), "disk1 log1", ann)
+    submit(order(new_study="Other", repeats=1), "disk1", ann)
+    log = Lun.objects.get(name="log1")
+    page = page_of(signed_in.get("/luns/"))
+    assert f'<a href="/runs/?lun={log.pk}">all runs on it</a>, 1 waiting' in page
+    listed = page_of(signed_in.get(f"/runs/?lun={log.pk}"))
+    assert set(re.findall(r'href="/runs/(\d+)/"', listed)) == {str(run.pk)}
