@@ -20,6 +20,7 @@ from fsbench_web.api.health import router as health
 from fsbench_web.api.imports import router as imports
 from fsbench_web.api.runs import router as runs
 from fsbench_web.api.studies import router as studies
+from fsbench_web.api.sweeps import router as sweeps
 from fsbench_web.api.workers import router as workers
 
 
@@ -67,6 +68,7 @@ api.add_router("", studies, tags=["studies"])
 api.add_router("", deltas, tags=["deltas"])
 api.add_router("", imports, tags=["imports"])
 api.add_router("", runs, tags=["runs"])
+api.add_router("", sweeps, tags=["sweeps"])
 api.add_router("", workers, tags=["workers"])
 
 

@@ -105,6 +105,9 @@ class RunSummary(Schema):
     journal: str | None
     worker: str | None
     repeat: int
+    sweep: int | None
+    reference: bool
+    retry_of: int | None
     contended: bool
     preparation: dict[str, Any]
     origin: str

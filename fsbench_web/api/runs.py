@@ -44,7 +44,7 @@ router = Router()
 )
 def list_runs(request: HttpRequest, filters: Query[RunFilters]) -> dict[str, Any]:
     """All runs, or those of one study or in some states."""
-    runs = _runs()
+    runs = listed_runs()
     if filters.study:
         runs = runs.filter(series__study=study_or_404(filters.study))
     if filters.state:
@@ -54,7 +54,7 @@ def list_runs(request: HttpRequest, filters: Query[RunFilters]) -> dict[str, Any
         "total": runs.count(),
         "limit": filters.limit,
         "offset": filters.offset,
-        "runs": [_summary(run) for run in page],
+        "runs": [run_summary(run) for run in page],
     }
 
 
@@ -95,9 +95,9 @@ def order_runs(
             for sentence in sentences
         ]
         raise Refused(422, problems) from None
-    runs = list(_runs().filter(pk__in=[run.pk for run in made]).order_by("id"))
+    runs = list(listed_runs().filter(pk__in=[run.pk for run in made]).order_by("id"))
     return Status(
-        201, {"study": runs[0].series.study.slug, "runs": [_summary(run) for run in runs]}
+        201, {"study": runs[0].series.study.slug, "runs": [run_summary(run) for run in runs]}
     )
 
 
@@ -129,7 +129,7 @@ def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     run = _run_or_404(run_id)
     if run.has_ended and state != RunState.CANCELLED:
         raise Refused(409, [(None, f"Run {run.pk} has ended as {state}; it cannot be cancelled.")])
-    return _summary(run)
+    return run_summary(run)
 
 
 @router.get(
@@ -198,7 +198,8 @@ def _request(order: Order) -> RunRequest:
     )
 
 
-def _runs() -> QuerySet[Run]:
+def listed_runs() -> QuerySet[Run]:
+    """Runs with all that a summary says, in one query."""
     return Run.objects.select_related(
         *("series__study", "series__configuration", "series__workload", "series__lun__worker"),
         *("series__journal_lun", "repeat_rule"),
@@ -206,13 +207,14 @@ def _runs() -> QuerySet[Run]:
 
 
 def _run_or_404(run_id: int) -> Run:
-    run = _runs().filter(pk=run_id).first()
+    run = listed_runs().filter(pk=run_id).first()
     if run is None:
         raise Http404(f"There is no run {run_id}; /api/v1/runs lists them.")
     return run
 
 
-def _summary(run: Run) -> dict[str, Any]:
+def run_summary(run: Run) -> dict[str, Any]:
+    """A run of ``listed_runs`` as ``RunSummary`` says it."""
     series = run.series
     configuration, lun = series.configuration, series.lun
     address = f"/api/v1/runs/{run.pk}"
@@ -231,6 +233,9 @@ def _summary(run: Run) -> dict[str, Any]:
         "journal": series.journal_lun.name if series.journal_lun else None,
         "worker": lun.worker.name if lun else None,
         "repeat": run.repeat,
+        "sweep": run.submission_id,
+        "reference": run.is_reference,
+        "retry_of": run.retry_of_id,
         "contended": run.is_contended,
         "preparation": series.preparation,
         "origin": run.origin,
@@ -256,7 +261,7 @@ def _summary(run: Run) -> dict[str, Any]:
 def _detail(run: Run) -> dict[str, Any]:
     scores = Score.objects.filter(series=run.series).order_by("id")
     return {
-        **_summary(run),
+        **run_summary(run),
         "kernel": run.series.kernel,
         "distribution": run.series.distribution,
         "conditions": run.conditions,

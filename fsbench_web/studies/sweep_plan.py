@@ -119,6 +119,7 @@ class _Reader:
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
         self.left_out: list[tuple[str, str, str]] = []
+        self.combinations = 0
 
     def known_keys(self, data: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
         for key in data:
@@ -183,6 +184,8 @@ class _Reader:
         shared = self.shared(data)
         for index, entry in enumerate(entries):
             yield from self.entry(entry, f"configurations[{index}]", shared)
+            if self.combinations > MAXIMUM_COMBINATIONS:
+                return  # it has been said
 
     def shared(self, data: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
         """Schedulers and journals that hold where an entry names none."""
@@ -211,9 +214,12 @@ class _Reader:
             for key in ("schedulers", "journals")
         )
         count = math.prod(map(len, (filesystems, schedulers, journals, *options.values())))
-        if count > MAXIMUM_COMBINATIONS:
+        self.combinations += count
+        if self.combinations > MAXIMUM_COMBINATIONS:
             self.problems.add(
-                place, f"The entry stands for {count} combinations: shorten its lists."
+                place,
+                f"With {count} combinations here the sweep stands for more than "
+                f"{MAXIMUM_COMBINATIONS}: shorten the lists, or order it in parts.",
             )
         if self.problems.count > before:
             return []

@@ -33,7 +33,9 @@ def test_every_link_of_the_page_leads_somewhere(client: Client, db: None) -> Non
 def test_the_written_documentation_names_every_call() -> None:
     text = API_DOCS.read_text()
     for method, path in CALLS:
-        short = path.removeprefix("/api/v1").replace("{run_id}", "{id}")
+        short = (
+            path.removeprefix("/api/v1").replace("{run_id}", "{id}").replace("{sweep_id}", "{id}")
+        )
         assert f"{method.upper()} {short}" in text
 
 
@@ -84,6 +86,9 @@ def test_other_methods_are_refused_in_json(
         "runs/-1",
         "runs/%D9%A1",
         "runs?study=a%00b",
+        "sweeps/0",
+        f"sweeps/{2**63}",
+        f"sweeps?offset={2**63}",
         "runs?study=" + "x" * 5000,
         "runs?limit=" + "9" * 5000,
         "runs?limit=1e3",

@@ -1,0 +1,164 @@
+"""What the API says and hears of sweeps."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field, StrictInt
+
+from fsbench_web.api.run_schemas import LARGEST_ID, MOST_RUNS, RunSummary
+
+
+class _Strict(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+
+class DocumentIn(_Strict):
+    """A sweep as a document (docs/api.md): an object, or a text that is YAML or JSON."""
+
+    document: dict[str, Any] | str
+
+
+class SweepIn(DocumentIn):
+    confirm: str = Field(
+        "", description="the names of all LUNs that are erased, as the preview's confirm says them"
+    )
+
+
+class PriorityIn(_Strict):
+    priority: StrictInt = Field(description="-10 to 10; runs of a higher one start first")
+
+
+class RetryIn(_Strict):
+    """Which ended runs to order once more. The LUNs are erased again."""
+
+    confirm: str = Field("", description="the names of the sweep's LUNs, as its confirm says them")
+    states: list[Literal["failed", "lost", "cancelled"]] = ["failed", "lost"]
+
+
+class PlannedRunOut(Schema):
+    """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from."""
+
+    position: int
+    repeat: int
+    reference: bool
+    configuration: str
+    filesystem: str
+    options: dict[str, str]
+    scheduler: str
+    journal: str | None
+    workload: str
+    estimated_s: float | None
+    basis: str
+
+
+class LeftOut(Schema):
+    place: str
+    configuration: str
+    reason: str
+
+
+class PreviewOut(Schema):
+    """What an order would do. ``estimated_s`` is null where any part of it is not known.
+
+    ``document`` is the order with its seed: sent in, it makes these runs in this order.
+    """
+
+    runs: list[PlannedRunOut]
+    erasures: int
+    most_runs: int
+    estimated_s: float | None
+    estimated_known_s: float
+    runs_not_known: int
+    time_limit_s: int
+    confirm: str
+    left_out: list[LeftOut]
+    document: dict[str, Any]
+
+
+class Counts(Schema):
+    total: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    cancelled: int
+
+
+class SweepSummary(Schema):
+    """``state`` is waiting, running, paused or ended; ``failed`` counts lost runs too."""
+
+    id: int
+    study: str
+    lun: str | None
+    worker: str | None
+    state: str
+    priority: int
+    paused_at: datetime | None
+    created_by: str | None
+    created_at: datetime
+    runs: Counts
+    links: dict[str, str]
+
+
+class SweepRun(Schema):
+    id: int
+    configuration: str
+    repeat: int
+    reference: bool
+    state: str
+    retry_of: int | None
+
+
+class ReferenceScore(Schema):
+    """The score of one reference run in one test, and its change against the first in percent."""
+
+    run: int
+    at: datetime
+    test: str
+    category: str
+    value: float | None
+    change_percent: float | None
+
+
+class SweepOut(SweepSummary):
+    """``remaining_s`` and ``ends_at`` are null while they are not known, or nothing is left."""
+
+    time_limit_s: int | None
+    share_ended: float
+    remaining_s: float | None
+    ends_at: datetime | None
+    confirm: str
+    document: dict[str, Any]
+    left_out: list[LeftOut]
+    drift: list[ReferenceScore]
+    planned: list[SweepRun]
+
+
+class SweepsOut(Schema):
+    total: int
+    limit: int
+    offset: int
+    sweeps: list[SweepSummary]
+
+
+class SweepOrdered(SweepSummary):
+    """The order that was made; ``planned`` are its runs in turn."""
+
+    planned: list[SweepRun]
+
+
+class CancelledOut(SweepSummary):
+    """``cancelled_now`` never started; ``asked_to_stop`` run until their worker has tidied up."""
+
+    cancelled_now: int
+    asked_to_stop: int
+
+
+class Retried(Schema):
+    runs: list[RunSummary]
+
+
+class SweepFilters(Schema):
+    limit: int = Field(100, ge=1, le=MOST_RUNS)
+    offset: int = Field(0, ge=0, le=LARGEST_ID)

@@ -1,0 +1,85 @@
+"""manage.py submit_sweep FILE: a sweep as a document, as the page and the API take it."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+
+from fsbench_web.figures.numbers import duration
+from fsbench_web.studies import estimates, named, sweep_document
+from fsbench_web.studies.submission import (
+    PlannedRun,
+    RunRequest,
+    SubmissionRefused,
+    confirmation_text,
+    preview,
+    submit,
+)
+from fsbench_web.studies.sweep_document import UnreadableDocument
+
+
+class Command(BaseCommand):
+    help = "Order a sweep from a YAML or JSON document; without --confirm, show what it would do"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument(
+            "--confirm", default="", metavar="LUN", help="names of the LUNs that are erased"
+        )
+        parser.add_argument("--user", default="", help="who orders it; needed with --confirm")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path = options["file"]
+        try:
+            with path.open("rb") as file:
+                order = named.order_of(
+                    sweep_document.read(file.read(sweep_document.MAXIMUM_BYTES + 1))
+                )
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}") from None
+        except UnreadableDocument as error:
+            raise CommandError(f"{path}: {error}") from None
+        try:
+            if not options["confirm"]:
+                self._show(order, preview(order))
+                return
+            user = User.objects.filter(username=options["user"], is_active=True).first()
+            if user is None:
+                raise CommandError(
+                    f'There is no active user "{options["user"]}": say with --user who orders it.'
+                )
+            runs = submit(order, options["confirm"], user)
+        except SubmissionRefused as refused:
+            lines = [
+                f"{place}: {sentence}"
+                for place, sentences in refused.by_part.items()
+                for sentence in sentences
+            ]
+            raise CommandError("\n".join(["Nothing was ordered.", *lines])) from None
+        self.stdout.write(f"Sweep {runs[0].submission_id}: {len(runs)} runs are queued.")
+
+    def _show(self, order: RunRequest, runs: list[PlannedRun]) -> None:
+        found = estimates.of_planned(runs)
+        for number, (run, one) in enumerate(zip(runs, found, strict=True), start=1):
+            mark = " reference" if run.is_reference else ""
+            takes = duration(one.duration_s) if one else "not known"
+            self.stdout.write(
+                f"{number:5}  repeat {run.repeat}  {run.configuration}, {run.workload_title}"
+                f"  {takes}{mark}"
+            )
+        for place, what, why in order.left_out:
+            self.stdout.write(f"left out  {place}: {what}: {why}")
+        total = estimates.total(found)
+        takes = (
+            duration(total.duration_s)
+            if total.duration_s is not None
+            else f"not known ({total.unknown} of {len(runs)} runs)"
+        )
+        self.stdout.write(f"Estimated duration: {takes}. Erasures: {sum(r.erases for r in runs)}.")
+        if order.seed is not None:
+            self.stdout.write(f"Seed: {order.seed}. Write it into the document to keep this order.")
+        self.stdout.write(
+            f'Nothing was ordered. To order it: --confirm "{confirmation_text(order)}" --user NAME'
+        )
