@@ -20,6 +20,7 @@ from fsbench_web.api.health import router as health
 from fsbench_web.api.imports import router as imports
 from fsbench_web.api.runs import router as runs
 from fsbench_web.api.studies import router as studies
+from fsbench_web.api.workers import router as workers
 
 
 class _StrictJSON(JSONRenderer):
@@ -66,6 +67,7 @@ api.add_router("", studies, tags=["studies"])
 api.add_router("", deltas, tags=["deltas"])
 api.add_router("", imports, tags=["imports"])
 api.add_router("", runs, tags=["runs"])
+api.add_router("", workers, tags=["workers"])
 
 
 def _with_head_and_json_405(

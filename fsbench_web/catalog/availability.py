@@ -41,6 +41,13 @@ def worker_problems(worker: Worker) -> Iterator[str]:
             f"The worker {worker.name} has given no sign of life for "
             f"{timesince(worker.seen_at, now)}: start it on its host ({GUIDE}), then order again."
         )
+    if worker.drained_at is not None:
+        by = f" by {worker.drained_by}" if worker.drained_by else ""
+        yield (
+            f"The worker {worker.name} was drained for maintenance{by} "
+            f"{timesince(worker.drained_at, now)} ago and takes no run: resume it on its page "
+            f"(/workers/{worker.name}/), or choose a LUN of another worker."
+        )
     if not worker.capabilities.get("is_usable", True):
         yield str(worker.capabilities.get("reason") or f"The worker {worker.name} cannot run now.")
 

@@ -75,7 +75,11 @@ class Workload(models.Model):
 
 
 class Worker(models.Model):
-    """A worker host as it announced itself. Only ``catalog.announce`` writes this."""
+    """A worker host as it announced itself (``catalog.announce``, which writes the rest of this).
+
+    ``drained_at`` and ``drained_by`` are what a person wants of it, and only
+    ``catalog.maintenance`` writes them.
+    """
 
     name = models.SlugField(unique=True, max_length=100)
     executor = models.CharField(max_length=20)
@@ -86,12 +90,20 @@ class Worker(models.Model):
     hardware = models.ForeignKey(HardwareProfile, null=True, on_delete=models.SET_NULL)
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
+    drained_at = models.DateTimeField(
+        null=True, help_text="Set: it finishes what runs and takes nothing new"
+    )
+    drained_by = models.CharField(max_length=150, blank=True)
 
     class Meta:
         ordering = ["name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_drained(self) -> bool:
+        return self.drained_at is not None
 
     @property
     def queue(self) -> str:

@@ -7,6 +7,17 @@ from fsbench_web.catalog import views
 app_name = "catalog"
 urlpatterns = [
     path("luns/", views.luns, name="luns"),
+    path("workers/", views.workers, name="workers"),
+    path("workers/<slug:name>/", views.worker, name="worker"),
+    path(
+        "workers/<slug:name>/drain/", views.set_drained, {"is_drained": True}, name="drain_worker"
+    ),
+    path(
+        "workers/<slug:name>/resume/",
+        views.set_drained,
+        {"is_drained": False},
+        name="resume_worker",
+    ),
     path("hardware/", views.hardware_list, name="hardware_list"),
     path("hardware/<slug:slug>/", views.hardware, name="hardware"),
 ]

@@ -1,21 +1,71 @@
-"""LUNs with their workers, and hardware profiles."""
+"""LUNs, workers and hardware profiles."""
 
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from fsbench_web.catalog import availability, hardware_use
+from fsbench_web.catalog import availability, hardware_use, maintenance
 from fsbench_web.catalog.models import HardwareProfile, Worker
-from fsbench_web.catalog.worker_states import luns_with_use, worker_states
+from fsbench_web.catalog.worker_states import luns_with_use, worker_state, worker_states
 
 
 @never_cache
 @require_safe
 def luns(request: HttpRequest) -> HttpResponse:
-    """Every worker with what it can do, and its LUNs with their state."""
+    """The LUNs of every worker with their state."""
     return render(request, "catalog/luns.html", {"workers": worker_states(luns_with_use())})
+
+
+@never_cache
+@require_safe
+def workers(request: HttpRequest) -> HttpResponse:
+    """Every worker: whether it lives, what it runs, what waits."""
+    return render(request, "catalog/workers.html", {"workers": worker_states(luns_with_use())})
+
+
+@never_cache
+@require_safe
+def worker(request: HttpRequest, name: str) -> HttpResponse:
+    """One worker: what it can do, its LUNs, what it runs; drained and resumed from here."""
+    state = worker_state(name)
+    if state is None:
+        raise _no_worker(name)
+    leases = state.worker.lease_set.filter(run__isnull=False).select_related(
+        "lun", "run__series__configuration", "run__series__workload"
+    )
+    # A run may hold several LUNs, and so several leases.
+    running = {lease.run_id: lease.run for lease in leases.order_by("run_id")}
+    return render(request, "catalog/worker.html", {"entry": state, "runs": running.values()})
+
+
+@login_required
+@require_POST
+def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpResponse:
+    """Drain the worker for maintenance, or let it take runs again."""
+    found = Worker.objects.filter(name=name).first()
+    if found is None:
+        raise _no_worker(name)
+    changed = maintenance.set_drained(found, is_drained, by=request.user.get_username())
+    if not changed:
+        messages.info(request, f"{name} was {'drained' if is_drained else 'in service'} already.")
+    elif is_drained:
+        messages.success(
+            request, f"{name} is drained: it finishes what it runs and takes nothing new."
+        )
+    else:
+        messages.success(request, f"{name} takes runs again.")
+    return redirect("catalog:worker", name=name)
+
+
+def _no_worker(name: str) -> Http404:
+    return Http404(
+        f'No worker "{name}" has announced itself. The workers page lists all there are; a worker '
+        "appears there when it is started on its host."
+    )
 
 
 @require_safe

@@ -1,8 +1,9 @@
-"""Workers with their LUNs, as pages show them: in a constant number of queries."""
+"""Workers with their LUNs, as pages and the API show them: in a constant number of queries."""
 
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.filesystems import FILESYSTEMS
@@ -36,12 +37,67 @@ class WorkerState:
     def tools(self) -> list[tuple[str, dict[str, object]]]:
         return sorted(self.worker.capabilities.get("tools", {}).items())
 
+    @property
+    def versions(self) -> list[list[str]]:
+        """[[program, version], ...] of the worker itself."""
+        return list(self.worker.capabilities.get("versions", []))
+
+    @property
+    def schedulers(self) -> list[str]:
+        """The I/O schedulers that any of its LUNs takes."""
+        return sorted({name for lun in self.luns if lun.is_listed for name in lun.schedulers})
+
+    @property
+    def silent_for_s(self) -> int:
+        """Seconds since its last sign of life."""
+        return max(0, round((timezone.now() - self.worker.seen_at).total_seconds()))
+
+    @property
+    def state(self) -> str:
+        """In a word: silent, draining (drained, and still running something), drained, not usable
+
+        (it says so itself), busy or idle.
+        """
+        if not self.is_alive:
+            return "silent"
+        if self.worker.is_drained:
+            return "draining" if self.running else "drained"
+        if not self.worker.capabilities.get("is_usable", True):
+            return "not usable"
+        return "busy" if self.running else "idle"
+
+    @property
+    def running(self) -> list[int]:
+        """The runs that hold its LUNs, by number."""
+        return sorted({run for lun in self.luns if (run := self.run_of(lun)) is not None})
+
+    @staticmethod
+    def run_of(lun: Lun) -> int | None:
+        """The run that holds the LUN's lease, by number."""
+        lease = getattr(lun, "lease", None)
+        return None if lease is None else lease.run_id
+
+    @property
+    def waiting(self) -> int:
+        """Queued runs; only where the LUNs are those of ``luns_with_use``."""
+        return sum(getattr(lun, "waiting", 0) for lun in self.luns)
+
 
 def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
     """All workers by name with ``luns`` (all that are listed unless given). Two queries."""
     wanted = Lun.objects.filter(is_listed=True) if luns is None else luns
+    return _states(Worker.objects.order_by("name"), wanted)
+
+
+def worker_state(name: str) -> WorkerState | None:
+    """One worker with all its LUNs and their use, or None. Two queries."""
+    found = _states(Worker.objects.filter(name=name), luns_with_use().filter(worker__name=name))
+    return found[0] if found else None
+
+
+def _states(workers: QuerySet[Worker], luns: QuerySet[Lun]) -> list[WorkerState]:
     by_worker: dict[int, list[Lun]] = {}
-    for lun in wanted.select_related("worker", "lease").order_by("-is_listed", "name"):
+    for lun in luns.select_related("worker", "lease").order_by("-is_listed", "name"):
         by_worker.setdefault(lun.worker_id, []).append(lun)
     return [
         WorkerState(
@@ -50,7 +106,7 @@ def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
             list(availability.worker_problems(worker)),
             by_worker.get(worker.pk, []),
         )
-        for worker in Worker.objects.select_related("hardware").order_by("name")
+        for worker in workers.select_related("hardware")
     ]
 
 

@@ -129,7 +129,12 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     """Take a queued run and the lease of its LUN, or None when either is not to be had."""
     run = (
         Run.objects.select_related("series__lun")
-        .filter(pk=run_id, state=RunState.QUEUED, series__lun__worker=worker)
+        .filter(
+            pk=run_id,
+            state=RunState.QUEUED,
+            series__lun__worker=worker,
+            series__lun__worker__drained_at=None,
+        )
         .first()
     )
     if run is None or run.series.lun is None:
@@ -315,7 +320,9 @@ def resend(worker: Worker, now: datetime | None = None) -> list[int]:
     """
     now = now or timezone.now()
     due = now - timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)
-    sent = []
+    sent: list[int] = []
+    if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
+        return sent
     for lun in worker.luns.filter(Q(lease=None) | Q(lease__run=None)):
         run = (
             Run.objects.filter(series__lun=lun, state=RunState.QUEUED)

@@ -23,6 +23,9 @@ CALLS = {
     ("get", "/api/v1/runs/{run_id}"),
     ("post", "/api/v1/runs/{run_id}/cancel"),
     ("get", "/api/v1/runs/{run_id}/log"),
+    ("get", "/api/v1/workers"),
+    ("post", "/api/v1/workers/{name}/drain"),
+    ("post", "/api/v1/workers/{name}/resume"),
 }
 TABLE = ["test", "category", "unit", "lower_is_better", "rows"]
 ROW = [

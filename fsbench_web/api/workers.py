@@ -1,0 +1,153 @@
+"""Workers: what is announced, and draining one for maintenance."""
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from ninja import Router, Schema
+
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.errors import Error
+from fsbench_web.catalog import maintenance
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.worker_states import (
+    WorkerState,
+    luns_with_use,
+    worker_state,
+    worker_states,
+)
+
+router = Router()
+
+
+class WorkerLun(Schema):
+    """``run`` is the number of the run that uses it; ``problem`` is empty when it can be used."""
+
+    name: str
+    role: str
+    kind: str
+    device: str
+    size_bytes: int | None
+    schedulers: list[str]
+    problem: str
+    run: int | None
+    waiting: int
+
+
+class WorkerOut(Schema):
+    """``state``: silent, draining, drained, not usable, busy or idle.
+
+    ``filesystems`` and ``tools`` are as announced: {name: {"usable", "reason", ...}}.
+    """
+
+    name: str
+    state: str
+    alive: bool
+    problems: list[str]
+    executor: str
+    kernel: str
+    distribution: str
+    versions: dict[str, str]
+    filesystems: dict[str, Any]
+    tools: dict[str, Any]
+    started_at: datetime
+    seen_at: datetime
+    silent_for_s: int
+    drained_at: datetime | None
+    drained_by: str
+    running: list[int]
+    waiting: int
+    luns: list[WorkerLun]
+    links: dict[str, str]
+
+
+class WorkersOut(Schema):
+    workers: list[WorkerOut]
+
+
+@router.get("/workers", response=WorkersOut, summary="All workers", url_name="workers")
+def list_workers(request: HttpRequest) -> dict[str, Any]:
+    """Whether each worker lives, what it has and can do, what it runs and how many runs wait."""
+    return {"workers": [_worker(state) for state in worker_states(luns_with_use())]}
+
+
+@router.post(
+    "/workers/{name}/drain",
+    response={200: WorkerOut, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Drain a worker for maintenance",
+    url_name="drain_worker",
+)
+def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+    """It finishes what it runs and claims nothing new; its queued runs wait. Asking twice is fine:
+
+    `drained_by` and `drained_at` stay those of the first. It can be stopped when its state is
+    `drained` (while something still runs it is `draining`).
+    """
+    return _set_drained(request, name, True)
+
+
+@router.post(
+    "/workers/{name}/resume",
+    response={200: WorkerOut, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Let a drained worker take runs again",
+    url_name="resume_worker",
+)
+def resume_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+    """Its queued runs go on by themselves."""
+    return _set_drained(request, name, False)
+
+
+def _set_drained(request: HttpRequest, name: str, is_drained: bool) -> dict[str, Any]:
+    # What is no slug is no worker; PostgreSQL would refuse to look for NUL.
+    worker = Worker.objects.filter(name=name).first() if name.isprintable() else None
+    if worker is None:
+        raise Http404(f"There is no worker {name[:100]}; /api/v1/workers lists them.")
+    maintenance.set_drained(worker, is_drained, by=user_of(request).get_username())
+    state = worker_state(name)
+    assert state is not None
+    return _worker(state)
+
+
+def _worker(state: WorkerState) -> dict[str, Any]:
+    worker = state.worker
+    return {
+        "name": worker.name,
+        "state": state.state,
+        "alive": state.is_alive,
+        "problems": state.problems,
+        "executor": worker.executor,
+        "kernel": state.kernel,
+        "distribution": state.distribution,
+        "versions": {str(program): str(version) for program, version in state.versions},
+        "filesystems": worker.capabilities.get("filesystems", {}),
+        "tools": worker.capabilities.get("tools", {}),
+        "started_at": worker.started_at,
+        "seen_at": worker.seen_at,
+        "silent_for_s": state.silent_for_s,
+        "drained_at": worker.drained_at,
+        "drained_by": worker.drained_by,
+        "running": state.running,
+        "waiting": state.waiting,
+        "luns": [
+            {
+                "name": lun.name,
+                "role": lun.role,
+                "kind": lun.kind,
+                "device": lun.device,
+                "size_bytes": lun.size_bytes,
+                "schedulers": lun.schedulers,
+                "problem": lun.problem,
+                "run": state.run_of(lun),
+                "waiting": getattr(lun, "waiting", 0),
+            }
+            for lun in state.luns
+            if lun.is_listed
+        ],
+        "links": {
+            "page": f"/workers/{worker.name}/",
+            "drain": f"/api/v1/workers/{worker.name}/drain",
+            "resume": f"/api/v1/workers/{worker.name}/resume",
+        },
+    }

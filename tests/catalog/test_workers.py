@@ -1,0 +1,151 @@
+"""Workers: their pages, and draining one for maintenance."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from fsbench_web.catalog import maintenance
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.worker_states import worker_state
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.submission import SubmissionRefused, preview
+from tests.studies.conftest import NO_BTRFS, complete, start, worker_announcement
+
+pytestmark = pytest.mark.django_db
+
+
+def drain(worker, is_drained=True):
+    return maintenance.set_drained(worker, is_drained, by="ann")
+
+
+def test_a_drained_worker_claims_nothing_until_it_is_resumed(runs, worker):
+    assert drain(worker)
+    assert lifecycle.claim(runs[0].pk, worker) is None
+    assert lifecycle.resend(worker, timezone.now() + timedelta(minutes=5)) == []
+    assert Run.objects.get(pk=runs[0].pk).state == RunState.QUEUED
+    assert drain(worker, False)
+    assert lifecycle.claim(runs[0].pk, worker) is not None
+
+
+def test_a_drained_worker_finishes_what_it_runs(runs, worker):
+    handle = start(runs[0])
+    drain(worker)
+    assert worker_state("lab1").state == "draining"
+    assert not lifecycle.heartbeat(handle, progress=0.5)
+    lifecycle.finish(handle, RunState.DONE, "")
+    assert worker_state("lab1").state == "drained"
+
+
+def test_neither_a_heartbeat_nor_a_restart_of_the_worker_undoes_it(worker):
+    drain(worker)
+    announce(worker_announcement(has_started=True))
+    announced = announce(worker_announcement())
+    assert announced.is_drained
+    assert announced.drained_by == "ann"
+
+
+def test_draining_twice_keeps_who_did_it_first(worker):
+    drain(worker)
+    since = worker.drained_at
+    assert not maintenance.set_drained(worker, True, by="bob")
+    worker.refresh_from_db()
+    assert (worker.drained_at, worker.drained_by) == (since, "ann")
+    assert drain(worker, False)
+    assert not drain(worker, False)
+
+
+def test_an_order_for_a_drained_worker_is_refused_with_the_way_out(order, worker):
+    assert preview(order())
+    drain(worker)
+    with pytest.raises(SubmissionRefused, match=r"drained for maintenance by ann .* resume it"):
+        preview(order())
+
+
+def test_the_form_says_why_its_luns_cannot_be_chosen(client, worker, ann):
+    drain(worker)
+    client.force_login(ann)
+    page = client.get("/runs/new/").content.decode()
+    assert "drained for maintenance by ann" in page
+
+
+def test_every_page_with_workers_shows_that_one_is_drained(client, runs, worker):
+    drain(worker)
+    for address in ("/", "/luns/", "/workers/", "/workers/lab1/", f"/runs/{runs[0].pk}/"):
+        assert "drained" in client.get(address).content.decode(), address
+    assert "New run on it" not in client.get("/luns/").content.decode()
+
+
+def test_the_worker_page_shows_what_it_can_do_and_what_it_runs(client, runs, worker):
+    complete(runs[0])
+    start(runs[1])
+    page = client.get("/workers/lab1/").content.decode()
+    assert NO_BTRFS in page
+    assert "3.489" in page
+    assert f"/runs/{runs[1].pk}/" in page
+    assert "2 runs wait in its queue" in page
+    assert "bfq mq-deadline none" in page
+    assert "host.lab1" in page
+    assert "busy" in page
+
+
+def test_it_is_drained_and_resumed_by_buttons_of_signed_in_users(client, worker, ann):
+    page = reverse("catalog:worker", args=["lab1"])
+    assert "Drain for maintenance" not in client.get(page).content.decode()
+    client.force_login(ann)
+    assert "Drain for maintenance" in client.get(page).content.decode()
+    shown = client.post("/workers/lab1/drain/", follow=True).content.decode()
+    assert "takes nothing new" in shown
+    assert "it can be stopped" in shown
+    worker.refresh_from_db()
+    assert worker.drained_by == "ann"
+    shown = client.post("/workers/lab1/drain/", follow=True).content.decode()
+    assert "drained already" in shown
+    shown = client.post("/workers/lab1/resume/", follow=True).content.decode()
+    assert "takes runs again" in shown
+    worker.refresh_from_db()
+    assert not worker.is_drained
+
+
+@pytest.mark.parametrize("what", ["drain", "resume"])
+def test_nobody_else_may(client, worker, ann, what):
+    address = f"/workers/lab1/{what}/"
+    response = client.post(address)
+    assert response.status_code == 302
+    assert "/account/sign-in/" in response["Location"]
+    client.force_login(ann)
+    assert client.get(address).status_code == 405
+    client.handler.enforce_csrf_checks = True
+    assert client.post(address).status_code == 403
+    worker.refresh_from_db()
+    assert not worker.is_drained
+
+
+def test_a_silent_worker_says_since_when(client, worker):
+    Worker.objects.update(seen_at=timezone.now() - timedelta(days=2))
+    for address in ("/workers/", "/workers/lab1/"):
+        assert "silent for 2\xa0days" in client.get(address).content.decode()
+
+
+def test_unknown_workers_and_none_are_answered_helpfully(client, ann):
+    assert "No worker has announced itself." in client.get("/workers/").content.decode()
+    client.force_login(ann)
+    for response in (client.get("/workers/nosuch/"), client.post("/workers/nosuch/drain/")):
+        assert response.status_code == 404
+        assert "The workers page lists all there are" in response.content.decode()
+
+
+def test_the_pages_need_the_same_queries_for_many_workers(
+    client, worker, django_assert_num_queries
+):
+    for address, queries in (("/workers/", 2), ("/workers/lab1/", 3)):
+        with django_assert_num_queries(queries):
+            client.get(address)
+    for number in range(5):
+        announce(worker_announcement(name=f"more{number}"))
+    for address, queries in (("/workers/", 2), ("/workers/lab1/", 3)):
+        with django_assert_num_queries(queries):
+            client.get(address)
