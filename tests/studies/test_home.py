@@ -31,7 +31,7 @@ def test_it_shows_studies_runs_workers_and_luns_without_a_sign_in(client, runs):
     assert "A paper" in page
     assert "ext4_wb_noop" in page
     assert f"in use by run {runs[1].pk}" in page
-    assert "idle" in page
+    assert "busy" in page
     assert "for journals" in page
 
 
