@@ -218,6 +218,14 @@ def size_bytes(number: int) -> int:
     return int((sys_folder(number) / "size").read_text()) * 512
 
 
+def can_discard(number: int) -> bool:
+    """Whether the device takes discard (TRIM)."""
+    try:
+        return int((queue_folder(number) / "discard_max_bytes").read_text()) > 0
+    except (OSError, ValueError):
+        return False
+
+
 def is_read_only(number: int) -> bool:
     return (sys_folder(number) / "ro").read_text().strip() == "1"
 

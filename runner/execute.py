@@ -20,13 +20,16 @@ from django.db import InterfaceError, OperationalError, transaction
 from fsbench_web import formats
 from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.catalog.workloads import ParameterError
 from fsbench_web.formats.result import ParsedResult, UnreadableFile
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies import ingest, lifecycle, queue
 from fsbench_web.studies.environments import environment_for
 from fsbench_web.studies.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.models import Run, RunState
-from runner import blockdev, checks
+from runner import blockdev, checks, conditions
+from runner.creation import creation_values
+from runner.environment import environment_facts
 from runner.executors.base import Outcome, Target
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
@@ -34,7 +37,7 @@ from runner.locks import LockedElsewhere, device_lock
 from runner.luns import LunEntry
 from runner.plan import OUTPUT_NAME, PlanError, RunPlan, plan_run
 from runner.progress import IozoneProgress
-from runner.record import Recorder, reconnect
+from runner.record import COMMANDS_NAME, Recorder, reconnect
 from runner.scheduler import SchedulerError, scheduler_set
 
 logger = logging.getLogger("fsbench.worker")
@@ -65,12 +68,13 @@ _REFUSALS = (
     PlanError,
     OptionError,
     ParameterError,
+    PreparationError,
     SchedulerError,
 )
 
 
 def work_on(run_id: int, host: Host) -> None:
-    """Run what waits for the LUN of this run, the oldest first, until nothing does.
+    """Run what waits for the LUN of this run, in the queue's order, until nothing does.
 
     The message that brought ``run_id`` is a nudge: it may be late, repeated, or for a run that has
     ended meanwhile.
@@ -80,9 +84,8 @@ def work_on(run_id: int, host: Host) -> None:
     if worker is None or lun_id is None:
         return
     while not host.stopping.is_set():
-        waiting = Run.objects.filter(series__lun_id=lun_id, state=RunState.QUEUED)
-        next_id = waiting.order_by("id").values_list("id", flat=True).first()
-        if next_id is None or not execute(next_id, worker, host):
+        following = queue.next_run(lun_id)
+        if following is None or not execute(following.pk, worker, host):
             return
 
 
@@ -141,12 +144,18 @@ def _erase_and_measure(run: Run, host: Host, recorder: Recorder) -> tuple[RunPla
         raise RunRefused(problem)
     with host.in_use(entry.name):
         device = host.device(entry)
+        number = blockdev.device_number(device)
+        preparation = Preparation.of(run.series.preparation)
+        if preparation.discard and (number is None or not blockdev.can_discard(number)):
+            raise RunRefused(f"{entry.name} takes no discard (TRIM): leave it out of the order.")
         plan = plan_run(
             configuration.filesystem,
             configuration.options,
             workload.tool,
             workload.parameters,
             device=host.named_device(entry, device),
+            size_bytes=None if number is None else blockdev.size_bytes(number),
+            preparation=preparation,
             is_directory=entry.is_directory,
             external_journal=configuration.external_journal,
         )
@@ -157,14 +166,17 @@ def _erase_and_measure(run: Run, host: Host, recorder: Recorder) -> tuple[RunPla
                 _check_directory(entry, configuration.filesystem, configuration.scheduler)
             with _scheduler(entry, device, configuration.scheduler) as scheduler:
                 recorder.on_environment = _environment_writer(run, entry, scheduler, host)
+                is_dropped = _beside(recorder, drop_caches)
                 recorder.log(
                     "The host's page cache was dropped."
-                    if _beside(recorder, drop_caches)
+                    if is_dropped
                     else "The host's page cache could not be dropped (only root can)."
                 )
                 _verified(entry, host, device, recorder)
                 target = Target(run.pk, host.name, entry.name, device)
-                outcome = _run_plan(plan, target, host, recorder)
+                recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                with _watched_device(number, recorder):
+                    outcome = _run_plan(plan, target, host, recorder)
             _wait_until_free(entry, device, recorder)
     return plan, outcome
 
@@ -197,6 +209,19 @@ def _run_plan(plan: RunPlan, target: Target, host: Host, recorder: Recorder) -> 
     )
     recorder.read()
     return outcome
+
+
+@contextlib.contextmanager
+def _watched_device(number: int | None, recorder: Recorder) -> Iterator[None]:
+    """Note the device's statistics before and after."""
+    if number is None:
+        yield
+        return
+    seen = recorder.conditions["device"] = {"before": conditions.device_statistics(number)}
+    try:
+        yield
+    finally:
+        seen["after"] = conditions.device_statistics(number)
 
 
 @contextlib.contextmanager
@@ -255,23 +280,15 @@ def _environment_writer(
         said = recorder.environment
         if said is None:
             return
-        facts = {section: list(rows) for section, rows in said["facts"].items()}
-        facts["Execution"] = [["Executor", host.executor.name]]
-        facts["LUN"] = [
-            ["Name", entry.name],
-            ["Kind", entry.kind],
-            ["I/O scheduler", scheduler or "not known"],
-        ]
-        if recorder.mounted is not None:
-            facts["File system"] = [
-                ["Mounted as", recorder.mounted["filesystem"]],
-                ["Mount options in effect", recorder.mounted["options"]],
-            ]
+        facts = environment_facts(
+            said, host.executor, host.lun_facts(entry), scheduler, recorder.mounted
+        )
         environment = environment_for(
             facts, kernel=said["kernel"], distribution=said["distribution"]
         )
         with transaction.atomic():
             lifecycle.record_environment(recorder.handle, environment)
+            lifecycle.record_conditions(recorder.handle, recorder.conditions)
             ingest.move_to_kernel(
                 Run.objects.get(pk=run.pk), environment.kernel, environment.distribution
             )
@@ -410,6 +427,9 @@ def _store(
         artefact = ingest.store_artefact(run, name, data)
         if parsed is not None and name == OUTPUT_NAME:
             ingest.store_result(run, artefact, parsed)
+        if parsed is not None and name == COMMANDS_NAME:
+            ingest.store_values(run, artefact, creation_values(recorder.commands))
+    lifecycle.record_conditions(handle, recorder.conditions)
     lifecycle.finish(handle, state, reason)
     if state == RunState.DONE:
         ingest.rescore(run.series)

@@ -98,7 +98,17 @@ class Host:
             identity=_identity(entry, number),
             schedulers=read_schedulers(number)[1] if number is not None else [],
             problem=problem,
+            can_discard=number is not None and blockdev.can_discard(number),
         )
+
+    def lun_facts(self, entry: LunEntry) -> list[list[str]]:
+        """How a person recognises the LUN of a run: what the list says, what the device says."""
+        number = blockdev.device_number(self.device(entry))
+        size = _size_bytes(entry, number)
+        facts = [["Name", entry.name], ["Kind", entry.kind], *_identity(entry, number)]
+        if size is not None and not entry.is_directory:
+            facts.append(["Size", f"{size} bytes"])
+        return facts
 
     def entry(self, name: str) -> LunEntry:
         """The LUN as the host's file lists it now. Raises LunUnusable."""

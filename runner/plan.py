@@ -10,11 +10,19 @@ from dataclasses import asdict, dataclass
 from fsbench_web.catalog.commands import BENCHMARK_FILE, run_commands
 from fsbench_web.catalog.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.filesystems import validated_options
+from fsbench_web.catalog.preparation import PLAIN, PRECONDITION_FROM_BYTES, Preparation
 from fsbench_web.catalog.workloads import MOUNT_POINT, TESTS, matrix_of
 
 # mkfs writes all inode tables (nothing is left to do in the background), which takes hours on a
-# large slow disk; umount may have gigabytes to write back.
-TIME_LIMITS_S = {"mkfs": 4 * 3600.0, "mount": 600.0, "unmount": 3600.0}
+# large slow disk; umount may have gigabytes to write back. Writing a whole LUN takes days at most.
+TIME_LIMITS_S = {
+    "discard": 4 * 3600.0,
+    "precondition": 7 * 24 * 3600.0,
+    "fill": 7 * 24 * 3600.0,
+    "mkfs": 4 * 3600.0,
+    "mount": 600.0,
+    "unmount": 3600.0,
+}
 OUTPUT_NAME = "iozone.txt"
 
 
@@ -24,12 +32,16 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class Step:
-    """One command with its time limit; ``save_output_as`` names the raw output kept of it."""
+    """One command with its time limit; ``save_output_as`` names the raw output kept of it.
+
+    ``total_bytes`` is how much it writes, where it tells its progress in bytes alone.
+    """
 
     phase: str
     argv: list[str]
     timeout_s: float
     save_output_as: str = ""
+    total_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,12 +80,14 @@ def plan_run(
     parameters: Mapping[str, object],
     *,
     device: str,
+    size_bytes: int | None = None,
+    preparation: Preparation = PLAIN,
     is_directory: bool = False,
     external_journal: bool = False,
 ) -> RunPlan:
     """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
 
-    Raises OptionError, ParameterError or PlanError with what is wrong.
+    Raises OptionError, ParameterError, PreparationError or PlanError with what is wrong.
     """
     if external_journal:
         raise PlanError(
@@ -86,7 +100,16 @@ def plan_run(
     options = validated_options(filesystem, options)
     matrix = matrix_of(tool, parameters)
     mount_point = device.rstrip("/") if is_directory else MOUNT_POINT
-    commands = run_commands(filesystem, options, matrix, device, mount_point, not is_directory)
+    commands = run_commands(
+        filesystem,
+        options,
+        matrix,
+        device,
+        mount_point,
+        not is_directory,
+        preparation=preparation,
+        size_bytes=size_bytes,
+    )
     spec = filesystem_named(filesystem)
     return RunPlan(
         steps=[
@@ -95,6 +118,7 @@ def plan_run(
                 list(command.argv),
                 TIME_LIMITS_S.get(command.phase, float(matrix.time_limit_s)),
                 OUTPUT_NAME if command.phase == "benchmark" else "",
+                _bytes_written(command.phase, size_bytes),
             )
             for command in commands
         ],
@@ -108,3 +132,9 @@ def plan_run(
         cells=list(matrix.cells()),
         tests=list(TESTS),
     )
+
+
+def _bytes_written(phase: str, size_bytes: int | None) -> int | None:
+    if phase != "precondition" or size_bytes is None:
+        return None
+    return size_bytes - PRECONDITION_FROM_BYTES

@@ -6,6 +6,7 @@ progress and heartbeat are written. A database that is away for a while does not
 one that is away for longer than the lease lives does, because somebody else may take the LUN then.
 """
 
+import json
 import logging
 import queue
 import time
@@ -32,6 +33,7 @@ HEARTBEAT_EVERY_S = 1.0
 BATCH_LINES = 1000
 # Of a tool that prints without end the log keeps this much; the raw output keeps all.
 KEPT_TEXT_CHARACTERS = 16 * 1024 * 1024
+COMMANDS_NAME = "commands.jsonl"
 
 
 def reconnect() -> None:
@@ -48,19 +50,25 @@ class Recorder:
     progress: IozoneProgress
     is_worker_stopping: Callable[[], bool]
     commands: list[dict[str, Any]] = field(default_factory=list)
+    # The same with what each printed, one JSON object a line: the artefact of the commands.
+    command_lines: list[str] = field(default_factory=list)
     outputs: dict[str, list[str]] = field(default_factory=dict)
     finished_outputs: set[str] = field(default_factory=set)
     printed: list[str] = field(default_factory=list)
+    # What held for this run alone (runner.conditions).
+    conditions: dict[str, Any] = field(default_factory=dict)
     environment: Message | None = None
     mounted: Message | None = None
     reason: str = ""
     is_ok: bool | None = None
     stop_reason: str = ""
     phase: str = "preparing"
+    phase_share: float = 0.0
     on_environment: Callable[["Recorder"], None] | None = None
     _inbox: "queue.SimpleQueue[Message]" = field(default_factory=queue.SimpleQueue)
     _lines: list[tuple[datetime, str, str]] = field(default_factory=list)
     _printed_characters: int = 0
+    _phase_began: float = field(default_factory=time.monotonic)
     _benchmark_began: float | None = None
     _commands_written: int = 0
     _environment_written: bool = False
@@ -102,13 +110,18 @@ class Recorder:
 
     def _on_phase(self, message: Message) -> None:
         self.phase = str(message["phase"])[:60]
+        self.phase_share, self._phase_began = 0.0, time.monotonic()
         if self.phase == "benchmark":
             self._benchmark_began = time.monotonic()
 
+    def _on_progress(self, message: Message) -> None:
+        self.phase_share = min(max(float(message["share"]), 0.0), 1.0)
+
     def _on_command(self, message: Message) -> None:
-        self.commands.append(
-            {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
-        )
+        command = {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
+        self.commands.append(command)
+        printed = {key: str(message.get(key, "")) for key in ("stdout", "stderr")}
+        self.command_lines.append(json.dumps(command | printed))
 
     def _on_output(self, message: Message) -> None:
         name = str(message["name"])
@@ -174,7 +187,14 @@ class Recorder:
 
     def _heartbeat(self, now: float) -> bool:
         if self._benchmark_began is None or self.phase != "benchmark":
-            return lifecycle.heartbeat(self.handle, phase=self.phase)
+            share = self.phase_share
+            elapsed_s = now - self._phase_began
+            return lifecycle.heartbeat(
+                self.handle,
+                phase=self.phase,
+                progress=share,
+                remaining_s=elapsed_s * (1 - share) / share if share else None,
+            )
         return lifecycle.heartbeat(
             self.handle,
             phase=self.phase,
@@ -190,4 +210,6 @@ class Recorder:
         }
         if not found and self.printed:
             found["incomplete output.txt"] = "\n".join(self.printed) + "\n"
+        if self.command_lines:
+            found[COMMANDS_NAME] = "\n".join(self.command_lines) + "\n"
         return {name: text.encode() for name, text in found.items()}

@@ -1,5 +1,7 @@
 """What a worker host says of itself, and the only writer of Worker and Lun rows.
 
+(But whether a worker is drained, which a person decides: ``catalog.maintenance``.)
+
 A worker announces itself when it starts and with every heartbeat. The rows let people choose a
 LUN; the permission to erase it stays with the host's own file (runner.luns).
 """
@@ -28,6 +30,8 @@ class LunAnnouncement:
     identity: list[list[str]] = field(default_factory=list)
     schedulers: list[str] = field(default_factory=list)
     problem: str = ""
+    controller: str = ""
+    can_discard: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class WorkerAnnouncement:
                               "reason": "", "package": "iozone3"}},
          "kernel": "6.1.0-18-amd64", "distribution": "Debian GNU/Linux 12 (bookworm)",
          "executor_reason": "why this executor was chosen",
+         "versions": [["fsbench", "0.1.0"], ["Docker", "20.10.24"], ...],
          "is_usable": true, "reason": "why no run can start, when it is not usable"}
 
     A reason says what is wrong and what to do. ``hardware`` is [[label, value], ...].
@@ -82,7 +87,9 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
                 "device": lun.device,
                 "identity": lun.identity,
                 "size_bytes": lun.size_bytes,
+                "controller": lun.controller,
                 "schedulers": lun.schedulers,
+                "can_discard": lun.can_discard,
                 "problem": lun.problem,
                 "is_listed": True,
                 "announced_at": now,

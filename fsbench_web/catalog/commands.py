@@ -7,15 +7,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fsbench_web.catalog.filesystems import mkfs_command, mount_command
+from fsbench_web.catalog.preparation import (
+    MIB,
+    NOT_FOR_DIRECTORIES,
+    PLAIN,
+    PRECONDITION_FROM_BYTES,
+    Preparation,
+    PreparationError,
+)
 from fsbench_web.catalog.workloads import IozoneMatrix
 
 # The tool writes this file and nothing else: in a directory LUN other files stay untouched.
 BENCHMARK_FILE = "fsbench.iozone"
+# The folder of the files that fill the file system, and the program that writes them: the agent
+# itself (runner/agent/agent.py --fill), because how much fits is known only there.
+FILL_FOLDER = "fsbench.fill"
+AGENT_PROGRAM = "fsbench-agent"
 
 
 @dataclass(frozen=True)
 class PlannedCommand:
-    """One command as an argument list. ``phase``: mkfs, mount, benchmark or unmount."""
+    """One command as an argument list.
+
+    ``phase``: discard, precondition, mkfs, mount, fill, benchmark or unmount.
+    """
 
     phase: str
     argv: tuple[str, ...]
@@ -28,22 +43,67 @@ def run_commands(
     device: str,
     mount_point: str,
     makes_filesystem: bool,
+    *,
+    preparation: Preparation = PLAIN,
+    size_bytes: int | None = None,
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
 
     A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
-    ``mount_point`` is the directory, and the benchmark alone is run. Raises OptionError
-    (catalog.filesystems) for a file system or option that is not allowed.
+    ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
+    size, which preconditioning needs. Raises OptionError (catalog.filesystems) for a file system or
+    option that is not allowed, and PreparationError for a preparation that cannot be made there.
     """
     benchmark = PlannedCommand(
         "benchmark", tuple(matrix.command(f"{mount_point.rstrip('/')}/{BENCHMARK_FILE}"))
     )
     if not makes_filesystem:
+        if preparation != PLAIN:
+            raise PreparationError(NOT_FOR_DIRECTORIES)
         return [benchmark]
     mount = mount_command(filesystem, options, device, mount_point)
     return [
+        *_device_commands(preparation, device, size_bytes),
         PlannedCommand("mkfs", tuple(mkfs_command(filesystem, options, device))),
         PlannedCommand("mount", tuple(mount)),
+        *_fill_commands(preparation, mount_point),
         benchmark,
         PlannedCommand("unmount", ("umount", mount_point)),
+    ]
+
+
+def _device_commands(
+    preparation: Preparation, device: str, size_bytes: int | None
+) -> list[PlannedCommand]:
+    """What is done to the device before mkfs: blkdiscard(8), then dd(1) past the page cache.
+
+    The data are random, so that an array which compresses or finds doubles has to store them.
+    """
+    found = []
+    if preparation.discard:
+        found.append(PlannedCommand("discard", ("blkdiscard", device)))
+    if preparation.precondition:
+        if size_bytes is None:
+            raise PreparationError("The LUN's size is not known: it cannot be written once.")
+        count = size_bytes - PRECONDITION_FROM_BYTES
+        found.append(
+            PlannedCommand(
+                "precondition",
+                (
+                    *("dd", "if=/dev/urandom", f"of={device}", "bs=1M"),
+                    *(f"count={count}", f"seek={PRECONDITION_FROM_BYTES // MIB}"),
+                    *("iflag=fullblock,count_bytes", "oflag=direct", "conv=notrunc,fsync"),
+                    "status=progress",
+                ),
+            )
+        )
+    return found
+
+
+def _fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCommand]:
+    if not preparation.fill_percent:
+        return []
+    folder = f"{mount_point.rstrip('/')}/{FILL_FOLDER}"
+    return [
+        PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
     ]

@@ -136,7 +136,11 @@ class Lun(models.Model):
         default=list, help_text="How a person recognises it: [[label, value], ...]"
     )
     size_bytes = models.BigIntegerField(null=True)
+    controller = models.CharField(
+        max_length=200, blank=True, help_text="One run at a time on all LUNs of it; empty: unknown"
+    )
     schedulers = models.JSONField(default=list)
+    can_discard = models.BooleanField(default=False, help_text="Takes discard (TRIM)")
     problem = models.TextField(blank=True, help_text="Why it cannot be used now; empty: usable")
     is_listed = models.BooleanField(default=True, help_text="Still in the host's file")
     announced_at = models.DateTimeField()

@@ -16,7 +16,7 @@ def stored_workload(preset_slug: str, matrix: IozoneMatrix) -> Workload:
     """
     parameters = asdict(matrix)
     preset = PRESETS[preset_slug]
-    if matrix == preset.matrix():
+    if _is_unchanged(preset_slug, matrix):
         workload, _ = Workload.objects.get_or_create(
             slug=preset.slug,
             defaults={
@@ -29,9 +29,8 @@ def stored_workload(preset_slug: str, matrix: IozoneMatrix) -> Workload:
         # A later release may change a preset; rows that were run keep what they were.
         if workload.parameters == parameters:
             return workload
-    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
     workload, _ = Workload.objects.get_or_create(
-        slug=f"iozone-{digest[:12]}",
+        slug=_digest_slug(matrix),
         defaults={
             "title": matrix_title(matrix),
             "tool": "iozone",
@@ -40,6 +39,27 @@ def stored_workload(preset_slug: str, matrix: IozoneMatrix) -> Workload:
         },
     )
     return workload
+
+
+def known_workload(preset_slug: str, matrix: IozoneMatrix) -> Workload | None:
+    """The row of these parameters if anything was run with them; makes none."""
+    rows = Workload.objects.filter(slug__in=[preset_slug, _digest_slug(matrix)])
+    return next((row for row in rows if row.parameters == asdict(matrix)), None)
+
+
+def workload_title(preset_slug: str, matrix: IozoneMatrix) -> str:
+    """What the workload with these parameters is called."""
+    unchanged = _is_unchanged(preset_slug, matrix)
+    return PRESETS[preset_slug].title if unchanged else matrix_title(matrix)
+
+
+def _is_unchanged(preset_slug: str, matrix: IozoneMatrix) -> bool:
+    return matrix == PRESETS[preset_slug].matrix()
+
+
+def _digest_slug(matrix: IozoneMatrix) -> str:
+    text = json.dumps(asdict(matrix), sort_keys=True)
+    return f"iozone-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def matrix_title(matrix: IozoneMatrix) -> str:

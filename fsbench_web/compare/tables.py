@@ -17,6 +17,7 @@ NOT_COMPARABLE = "not_comparable"
 MIXED_WORKLOADS = "mixed_workloads"
 MIXED_HARDWARE = "mixed_hardware"
 MIXED_SYSTEMS = "mixed_systems"
+MIXED_PREPARATIONS = "mixed_preparations"
 
 TableKey = tuple[str, str, str]
 """(test, category, unit): values of different units are never ranked together."""
@@ -185,6 +186,7 @@ def _mixed(rows: Iterable[ScoreRow]) -> tuple[str, ...]:
         (MIXED_WORKLOADS, lambda row: row.workload),
         (MIXED_HARDWARE, lambda row: row.hardware),
         (MIXED_SYSTEMS, lambda row: (row.kernel, row.distribution)),
+        (MIXED_PREPARATIONS, lambda row: row.preparation),
     ]
     return tuple(flag for flag, of in asked if len({of(row) for row in kept}) > 1)
 
@@ -217,6 +219,8 @@ def _row(
         workload=row.workload_title,
         kernel=row.kernel or None,
         distribution=row.distribution or None,
+        half_width=row.half_width,
+        preparation=row.preparation or None,
         origin=row.origin,
         run_ids=row.run_ids,
     )

@@ -19,6 +19,10 @@ FLAGS: dict[str, tuple[str, str]] = {
         "partial",
         "The score is made of fewer cells than the workload's full matrix has.",
     ),
+    "contended": (
+        "contended",
+        "Another run was active on the same host or controller during one of the repeats.",
+    ),
     "mixed_workloads": (
         "mixed workloads",
         "The rows of this table come from different workloads; their scores are of different "
@@ -32,6 +36,11 @@ FLAGS: dict[str, tuple[str, str]] = {
     "mixed_systems": (
         "mixed systems",
         "The rows of this table come from different kernels or distributions.",
+    ),
+    "mixed_preparations": (
+        "mixed preparations",
+        "The LUNs of these rows were prepared differently before the runs: discarded, written "
+        "once, or filled with files.",
     ),
     "not_comparable": (
         "not ranked",

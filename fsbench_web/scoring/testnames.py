@@ -10,17 +10,23 @@ IOZONE_TESTS = (
     *("backward_read", "record_rewrite", "stride_read"),
     *("fwrite", "refwrite", "fread", "refread"),
 )
-_ORDER = {test: place for place, test in enumerate(IOZONE_TESTS)}
+CREATION_TESTS = ("mkfs", "mount")
+"""How long making and mounting a file system takes, in seconds."""
+
+_LABELS = {"mkfs": "File system creation", "mount": "Mounting"}
+_ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}
 
 
 def label(test: str) -> str:
     """What people read: ``random_write`` is "Random write"."""
+    if test in _LABELS:
+        return _LABELS[test]
     text = test.replace("_", " ")
     return text[:1].upper() + text[1:]
 
 
 def place(test: str) -> tuple[int, str]:
-    """Sort key: IOzone's order, then all others by name."""
+    """Sort key: IOzone's order, mkfs and mount, then all others by name."""
     return (_ORDER.get(test, len(_ORDER)), test)
 
 

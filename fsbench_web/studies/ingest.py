@@ -6,6 +6,7 @@ parser can read old output again.
 
 import gzip
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable
 
 from django.db import transaction
@@ -13,8 +14,10 @@ from django.db import transaction
 from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring.categories import MEAN, expected_cells
+from fsbench_web.scoring.confidence import interval
 from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.scoring.units import overall_unit
+from fsbench_web.studies.contention import CONTENDED
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
@@ -86,8 +89,10 @@ def move_to_kernel(run: Run, kernel: str, distribution: str) -> Series:
         workload=old.workload,
         hardware=old.hardware,
         lun=old.lun,
+        journal_lun=old.journal_lun,
         kernel=kernel[:200],
         distribution=distribution[:200],
+        preparation=old.preparation,
     )
     if new.pk == old.pk:
         return old
@@ -118,6 +123,7 @@ def rescore(series: Series) -> list[Score]:
             raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
         repeats.setdefault(test, {}).setdefault(run_id, {})[(record_kb, file_kb)] = value
     expected = _expected_cells(series)
+    contended = series.runs.filter(state=RunState.DONE, is_contended=True).exists()
     series.scores.filter(origin=COMPUTED).delete()
     printed = set(series.scores.values_list("test", "category"))
     return Score.objects.bulk_create(
@@ -128,12 +134,14 @@ def rescore(series: Series) -> list[Score]:
             value=score.value,
             unit=overall_unit(units[test]) if category == "overall" else units[test],
             repeats=score.repeats,
+            half_width=half_widths.get(category),
             cells=score.cells,
             cells_expected=expected.get(category),
-            flags=list(score.flags),
+            flags=[*score.flags, *([CONTENDED] if contended else [])],
             origin=COMPUTED,
         )
         for test, runs in repeats.items()
+        for half_widths in [_half_widths(test, list(runs.values()))]
         for category, score in _scores(test, list(runs.values())).items()
         if (test, category) not in printed
     )
@@ -160,6 +168,21 @@ def _scores(
         return score_repeats(matrix)
     score = score_mean(single)
     return {} if score is None else {MEAN: score}
+
+
+def _half_widths(
+    test: str, repeats: list[dict[tuple[int | None, int | None], float]]
+) -> dict[str, float]:
+    """The half-width of the 95% interval of each category's score, each repeat scored by itself."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for repeat in repeats:
+        for category, score in _scores(test, [repeat]).items():
+            values[category].append(score.value)
+    return {
+        category: found.half_width
+        for category, scores in values.items()
+        if (found := interval(scores)) is not None
+    }
 
 
 def _expected_cells(series: Series) -> dict[str, int]:

@@ -1,15 +1,13 @@
 """The only writer of run state.
 
 A run goes ``queued -> leased -> preparing -> running -> collecting -> done | failed | cancelled |
-lost``. A worker claims a queued run by conditional update and gets a lease of its LUN; everything
-it writes afterwards carries the lease's token, so that a worker which lost its lease (too long
-without a heartbeat) can write nothing more. Messages only nudge: losing or repeating one is
-harmless.
+lost``. A worker claims a queued run by conditional update and gets leases of its LUNs; everything
+it writes afterwards carries their tokens, so that a worker which lost them (too long without a
+heartbeat) can write nothing more. Messages only nudge: losing or repeating one is harmless.
 """
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,51 +15,50 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
+from fsbench_web.scoring.confidence import Continue, Stop
+from fsbench_web.studies import contention, leases, queue, repeats
+from fsbench_web.studies.leases import LeaseHandle as LeaseHandle
+from fsbench_web.studies.leases import LeaseLost as LeaseLost
+from fsbench_web.studies.leases import lease_duration as lease_duration
 from fsbench_web.studies.models import (
     END_STATES,
     Lease,
     LogLine,
+    RepeatRule,
     Run,
     RunState,
     Series,
     StateChange,
     Submission,
 )
+from fsbench_web.studies.series import next_repeat
 
 logger = logging.getLogger("fsbench.lifecycle")
 
 _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
 
 
-class LeaseLost(Exception):
-    """The lease went to another run or expired: stop at once and write nothing."""
-
-
-@dataclass(frozen=True)
-class LeaseHandle:
-    """What a worker shows with every write."""
-
-    run_id: int
-    lun_id: int
-    token: int
-
-
-def lease_duration() -> timedelta:
-    """How long a lease lives without a heartbeat."""
-    return timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
-
-
 @transaction.atomic
 def create_queued(
-    series: Series, repeat: int, *, by: User | None, submission: Submission | None
+    series: Series,
+    repeat: int,
+    *,
+    by: User | None,
+    submission: Submission | None,
+    is_reference: bool = False,
+    retry_of: Run | None = None,
+    repeat_rule: RepeatRule | None = None,
+    why: str = "",
 ) -> Run:
-    """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``."""
+    """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``.
+
+    ``why`` replaces the reason in its history.
+    """
     run = Run.objects.create(
         series=series,
         repeat=repeat,
@@ -69,12 +66,17 @@ def create_queued(
         state=RunState.QUEUED,
         created_by=by,
         submission=submission,
+        is_reference=is_reference,
+        retry_of=retry_of,
+        repeat_rule=repeat_rule,
     )
+    ordered = ("Ordered again" if retry_of else "Ordered") + (f" by {by}" if by else "")
+    again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
     StateChange.objects.create(
         run=run,
         at=run.created_at,
         state=RunState.QUEUED,
-        reason=f"Ordered by {by}." if by else "Ordered.",
+        reason=why or f"{ordered}{again}.",
     )
     return run
 
@@ -126,56 +128,43 @@ def nudge_after_commit(runs: Iterable[Run]) -> None:
 
 @transaction.atomic
 def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
-    """Take a queued run and the lease of its LUN, or None when either is not to be had."""
+    """Take a run that waits and all leases it needs, or None when one is not to be had."""
+    # The order first, then the leases, then the run: a pause that was answered holds from then on.
+    # Not its key: whoever ends a run of the order writes its next repeat, which refers to that.
+    order = Submission.objects.select_for_update(no_key=True).filter(
+        pk__in=Run.objects.filter(pk=run_id).values("submission_id")
+    )
+    if any(submission.paused_at for submission in order):
+        return None
     run = (
-        Run.objects.select_related("series__lun")
-        .filter(
-            pk=run_id,
-            state=RunState.QUEUED,
-            series__lun__worker=worker,
-            series__lun__worker__drained_at=None,
-        )
+        queue.waiting()
+        .select_related("series__lun", "series__journal_lun")
+        .filter(pk=run_id, series__lun__worker=worker, series__lun__worker__drained_at=None)
         .first()
     )
     if run is None or run.series.lun is None:
         return None
-    lun, now = run.series.lun, timezone.now()
-    Lease.objects.get_or_create(lun=lun)
-    taken = Lease.objects.filter(lun=lun, run=None).update(
-        run=run, worker=worker, token=F("token") + 1, expires_at=now + lease_duration()
-    )
-    if taken != 1:
+    now = timezone.now()
+    handle = leases.take(run, worker, now)
+    if handle is None:
         return None
     claimed = Run.objects.filter(pk=run_id, state=RunState.QUEUED).update(
         state=RunState.LEASED, started_at=now, phase="leased", progress=0
     )
     if claimed != 1:
-        # Cancelled between the two statements; the rollback gives the lease back.
+        # Cancelled between the two statements; the rollback gives the leases back.
         transaction.set_rollback(True)
         return None
     StateChange.objects.create(
         run_id=run_id, at=now, state=RunState.LEASED, reason=f"Claimed by {worker}."
     )
-    token = Lease.objects.get(lun=lun).token
-    return LeaseHandle(run_id=run_id, lun_id=lun.pk, token=token)
-
-
-def _hold(handle: LeaseHandle) -> Run:
-    """Lock the lease for the running transaction and return its run. Raises LeaseLost."""
-    lease = (
-        Lease.objects.select_for_update()
-        .filter(lun_id=handle.lun_id, run_id=handle.run_id, token=handle.token)
-        .first()
-    )
-    if lease is None:
-        raise LeaseLost(f"run {handle.run_id} no longer holds its LUN")
-    return Run.objects.get(pk=handle.run_id)
+    return handle
 
 
 @transaction.atomic
 def advance(handle: LeaseHandle, state: RunState, reason: str = "") -> None:
     """Move an active run forward. Raises LeaseLost, or ValueError for a step backwards."""
-    run = _hold(handle)
+    run = leases.hold(handle)
     if _ORDER.index(state) <= _ORDER.index(RunState(run.state)):
         raise ValueError(f"run {run.pk} cannot go from {run.state} to {state}")
     Run.objects.filter(pk=run.pk).update(
@@ -196,8 +185,8 @@ def heartbeat(
 
     Raises LeaseLost when the lease went to another run.
     """
-    run = _hold(handle)
-    Lease.objects.filter(lun_id=handle.lun_id).update(expires_at=timezone.now() + lease_duration())
+    run = leases.hold(handle)
+    leases.prolong(handle, timezone.now())
     changes: dict[str, Any] = {}
     if phase is not None:
         changes["phase"] = phase
@@ -211,7 +200,7 @@ def heartbeat(
 @transaction.atomic
 def append_log(handle: LeaseHandle, lines: Iterable[tuple[datetime, str, str]]) -> None:
     """Add (time, stream, text) lines to the run's log. Raises LeaseLost."""
-    run = _hold(handle)
+    run = leases.hold(handle)
     LogLine.objects.bulk_create(
         LogLine(run=run, at=at, stream=stream, text=_storable(text)) for at, stream, text in lines
     )
@@ -225,14 +214,21 @@ def _storable(text: str) -> str:
 @transaction.atomic
 def record_environment(handle: LeaseHandle, environment: Environment) -> None:
     """Note what the run runs on. Raises LeaseLost."""
-    run = _hold(handle)
+    run = leases.hold(handle)
     Run.objects.filter(pk=run.pk).update(environment=environment)
+
+
+@transaction.atomic
+def record_conditions(handle: LeaseHandle, conditions: dict[str, Any]) -> None:
+    """Note what held for this run alone (runner.conditions). Raises LeaseLost."""
+    run = leases.hold(handle)
+    Run.objects.filter(pk=run.pk).update(conditions=conditions)
 
 
 @transaction.atomic
 def record_commands(handle: LeaseHandle, commands: list[dict[str, Any]]) -> None:
     """Note the commands as run: [{phase, argv, exit_code, duration_s}]. Raises LeaseLost."""
-    run = _hold(handle)
+    run = leases.hold(handle)
     Run.objects.filter(pk=run.pk).update(commands=commands)
 
 
@@ -242,7 +238,7 @@ def finish(handle: LeaseHandle, state: RunState, reason: str) -> None:
 
     Raises LeaseLost, in which case that transaction must not commit.
     """
-    _end(_hold(handle), state, reason)
+    _end(leases.hold(handle), state, reason)
 
 
 def _end(run: Run, state: RunState, reason: str) -> None:
@@ -252,9 +248,57 @@ def _end(run: Run, state: RunState, reason: str) -> None:
     changes: dict[str, Any] = {"state": state, "reason": reason, "ended_at": now}
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
+    if run.started_at is not None:
+        others = contention.others_meanwhile(run, now)
+        changes |= {
+            "is_contended": bool(others),
+            "conditions": run.conditions | {"others": others},
+        }
     Run.objects.filter(pk=run.pk).update(**changes)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
-    Lease.objects.filter(run=run).update(run=None, worker=None, expires_at=None)
+    _repeat_again(run, now)
+    if run.state != RunState.QUEUED:
+        _wake_others(run)
+    leases.free(run)
+
+
+def _repeat_again(run: Run, now: datetime) -> None:
+    """Write the next repeat, or why there is none, in the transaction that ends this one.
+
+    The rule's row is locked: of two runs that end at the same moment the later one sees both.
+    """
+    if run.repeat_rule_id is None:
+        return
+    rule = RepeatRule.objects.select_for_update().get(pk=run.repeat_rule_id)
+    if rule.stopped_at is not None:
+        return
+    verdict = repeats.verdict(rule, run)
+    if isinstance(verdict, Stop):
+        rule.stopped_at, rule.stop_reason = now, verdict.reason[:300]
+        rule.save(update_fields=["stopped_at", "stop_reason"])
+    elif isinstance(verdict, Continue):
+        following = create_queued(
+            run.series,
+            next_repeat(run.series),
+            by=run.created_by,
+            submission=run.submission,
+            repeat_rule=rule,
+            why=f"Repeated after run {run.pk}: {verdict.reason}.",
+        )
+        nudge_after_commit([following])
+
+
+def _wake_others(run: Run) -> None:
+    """Once this is committed: nudge the runs of other LUNs that waited for what this one shared."""
+    series = Series.objects.select_related("lun__worker", "journal_lun").get(pk=run.series_id)
+    if series.lun is not None and leases.is_shared(series):
+        transaction.on_commit(partial(_nudge_startable, series.lun.worker, series.lun.pk))
+
+
+def _nudge_startable(worker: Worker, but_lun_id: int) -> None:
+    for waiting in queue.startable(worker):
+        if waiting.series.lun_id != but_lun_id:
+            nudge(waiting)
 
 
 @transaction.atomic
@@ -277,11 +321,7 @@ def cancel(run_id: int, by: str) -> RunState:
 def reap_lost(now: datetime | None = None) -> list[int]:
     """End as lost every active run whose lease ran out, and free its LUN. Returns their ids."""
     lost = []
-    leases = Lease.objects.select_for_update().filter(expires_at__lt=now or timezone.now())
-    for lease in leases.order_by("pk"):
-        if lease.run_id is None:
-            continue
-        run = Run.objects.get(pk=lease.run_id)
+    for run in leases.runs_of(Lease.objects.filter(expires_at__lt=now or timezone.now())):
         _end(
             run,
             RunState.LOST,
@@ -299,11 +339,7 @@ def recover(worker: Worker) -> list[int]:
     after its executor has removed the containers and mounts that were left over.
     """
     lost = []
-    # The lease before the run, as everywhere: two orders of locks would wait for each other.
-    leases = Lease.objects.select_for_update().filter(worker=worker).exclude(run=None)
-    for lease in leases.order_by("pk"):
-        assert lease.run_id is not None
-        run = Run.objects.get(pk=lease.run_id)
+    for run in leases.runs_of(Lease.objects.filter(worker=worker)):
         _end(
             run,
             RunState.LOST,
@@ -314,23 +350,15 @@ def recover(worker: Worker) -> list[int]:
 
 
 def resend(worker: Worker, now: datetime | None = None) -> list[int]:
-    """Nudge again the oldest queued run of each free LUN of this worker. Returns their ids.
+    """Nudge again the next run of each LUN of this worker that can take one. Returns their ids.
 
-    A message may have been lost, or have come while the LUN was in use.
+    A message may have been lost, or have come while what the run needs was in use.
     """
     now = now or timezone.now()
     due = now - timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)
     sent: list[int] = []
-    if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
-        return sent
-    for lun in worker.luns.filter(Q(lease=None) | Q(lease__run=None)):
-        run = (
-            Run.objects.filter(series__lun=lun, state=RunState.QUEUED)
-            .select_related("series__lun__worker")
-            .order_by("id")
-            .first()
-        )
-        if run is not None and (run.sent_at is None or run.sent_at < due):
+    for run in queue.startable(worker):
+        if run.sent_at is None or run.sent_at < due:
             nudge(run, now)
             sent.append(run.pk)
     return sent

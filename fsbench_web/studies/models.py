@@ -48,7 +48,7 @@ class Study(models.Model):
 class Series(models.Model):
     """The repeats of one configuration under the same circumstances in one study.
 
-    Runs are repeats of each other only when workload, hardware, LUN and kernel are the same too.
+    Runs are repeats of each other only when workload, hardware, LUNs and kernel are the same too.
     ``key`` is a digest of all of them, because a unique constraint ignores rows with nulls.
     """
 
@@ -58,8 +58,18 @@ class Series(models.Model):
     workload = models.ForeignKey(Workload, null=True, on_delete=models.PROTECT)
     hardware = models.ForeignKey(HardwareProfile, null=True, on_delete=models.PROTECT)
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL)
+    journal_lun = models.ForeignKey(
+        Lun,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="journal_series",
+        help_text="Where the journal is kept; null: on the LUN itself",
+    )
     kernel = models.CharField(max_length=200, blank=True)
     distribution = models.CharField(max_length=200, blank=True)
+    preparation = models.JSONField(
+        default=dict, help_text="catalog.preparation; empty: a new file system and nothing more"
+    )
 
     class Meta:
         verbose_name_plural = "series"
@@ -87,16 +97,57 @@ END_STATES = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST]
 
 
 class Submission(models.Model):
-    """The runs that one order made. ``token`` is the form's, so that sending it twice makes one."""
+    """An order: the sweep that some runs belong to, as it was planned and as it is steered.
+
+    ``token`` is the form's, so that sending it twice makes one. ``document`` is the order as data
+    (studies.sweep_document); an order that is written down from it is the same order.
+    """
 
     token = models.CharField(max_length=64, unique=True)
+    study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="orders")
+    lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
+    document = models.JSONField(default=dict)
+    left_out = models.JSONField(
+        default=list, help_text="Combinations that cannot be: [[place, configuration, why], ...]"
+    )
+    priority = models.SmallIntegerField(default=0, help_text="-10 to 10; higher is run first")
+    time_limit_s = models.PositiveIntegerField(
+        null=True, help_text="Of one whole run, in seconds; null: none but those of its steps"
+    )
+    paused_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(priority__gte=-10) & Q(priority__lte=10),
+                name="submission_priority_is_in_bounds",
+            )
+        ]
+
     def __str__(self) -> str:
         return f"submission {self.pk}"
+
+
+class RepeatRule(models.Model):
+    """How often one configuration of an order is repeated: until its scores are sure enough.
+
+    ``studies.lifecycle`` writes the next run when one ends (scoring.confidence decides), and the
+    reason when it stops. Orders with a fixed number of repeats have no rule.
+    """
+
+    half_width_percent = models.FloatField(help_text="Of the mean, 95% Student-t")
+    least = models.PositiveIntegerField()
+    most = models.PositiveIntegerField()
+    stopped_at = models.DateTimeField(null=True)
+    stop_reason = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return f"until ± {self.half_width_percent:g}%, {self.least} to {self.most} repeats"
 
 
 class Run(models.Model):
@@ -111,6 +162,16 @@ class Run(models.Model):
         Submission, null=True, on_delete=models.SET_NULL, related_name="runs"
     )
     repeat = models.PositiveIntegerField(help_text="1 for the first")
+    repeat_rule = models.ForeignKey(
+        RepeatRule, null=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    is_reference = models.BooleanField(
+        default=False, help_text="Inserted into a sweep to show whether the machine drifts"
+    )
+    # One to one: whoever presses "retry" twice, or at the same time as somebody else, makes one.
+    retry_of = models.OneToOneField(
+        "self", null=True, on_delete=models.SET_NULL, related_name="retried_as"
+    )
     origin = models.CharField(max_length=10, choices=Origin)
     state = models.CharField(max_length=12, choices=RunState, default=RunState.QUEUED)
     reason = models.TextField(blank=True, help_text="Why the run ended as it did")
@@ -121,6 +182,12 @@ class Run(models.Model):
     commands = models.JSONField(
         default=list,
         help_text="As run, in order: [{phase, argv, exit_code, duration_s}, ...]",
+    )
+    conditions = models.JSONField(
+        default=dict, help_text="What held for this run alone: load, memory; see runner.conditions"
+    )
+    is_contended = models.BooleanField(
+        default=False, help_text="Another run was active on the same host or controller meanwhile"
     )
     cancel_requested_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
@@ -166,17 +233,40 @@ class Run(models.Model):
 
 
 class Lease(models.Model):
-    """The right of one run to use one LUN. A missing or expired row means the LUN is free.
+    """The right of one run to use one LUN, or one controller of a host.
 
-    ``token`` grows with every lease of the LUN (a fencing token): whatever a worker writes for a
-    run carries it, and a write with an older token is refused (studies.lifecycle).
+    A run holds one for its data LUN, one for its journal LUN if it has one, and one for each
+    controller that these are on where the host's file names it. A row without a run, or none, means
+    that the LUN or controller is free. ``token`` grows with every lease of the row (a fencing
+    token): whatever a worker writes for a run carries the tokens of all its leases, and a write
+    with an older one is refused (studies.lifecycle).
     """
 
-    lun = models.OneToOneField(Lun, on_delete=models.CASCADE, related_name="lease")
-    run = models.OneToOneField(Run, null=True, on_delete=models.CASCADE, related_name="lease")
+    lun = models.OneToOneField(Lun, null=True, on_delete=models.CASCADE, related_name="lease")
+    host = models.ForeignKey(
+        Worker,
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="controller_leases",
+        help_text="Whose controller it is; null in the lease of a LUN",
+    )
+    controller = models.CharField(max_length=200, blank=True)
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="leases")
     worker = models.ForeignKey(Worker, null=True, on_delete=models.CASCADE)
     token = models.PositiveBigIntegerField(default=0)
     expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["host", "controller"], name="lease_unique_of_controller"
+            ),
+            models.CheckConstraint(
+                condition=Q(lun__isnull=False, host=None, controller="")
+                | (Q(lun=None, host__isnull=False) & ~Q(controller="")),
+                name="lease_of_lun_or_controller",
+            ),
+        ]
 
 
 class StateChange(models.Model):
@@ -254,6 +344,10 @@ class Score(models.Model):
     value = models.FloatField()
     unit = models.CharField(max_length=20)
     repeats = models.PositiveIntegerField(null=True)
+    half_width = models.FloatField(
+        null=True,
+        help_text="Of the 95% interval of the repeats' own scores, in unit; null below two repeats",
+    )
     cells = models.PositiveIntegerField(null=True, help_text="Cells the score is made of")
     cells_expected = models.PositiveIntegerField(
         null=True, help_text="Cells of the category's region in the full matrix of the workload"

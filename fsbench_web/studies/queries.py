@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fsbench_web.catalog import preparation
 from fsbench_web.studies.models import Run, RunState, Score, Study
 
 PARTIAL = "partial"
@@ -16,7 +17,9 @@ class ScoreRow:
     """One score with all that says what it is a score of.
 
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
-    is what a paper printed beside it, as text (see Score). ``run_ids`` are the finished runs of
+    is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
+    its repeats, in unit. ``preparation`` says in words what was done to the LUN before each run
+    beyond a new file system. ``run_ids`` are the finished runs of
     the series, oldest first; a published score has none.
     """
 
@@ -43,6 +46,8 @@ class ScoreRow:
     cells_expected: int | None
     origin: str
     published: Mapping[str, Any] | None = None
+    half_width: float | None = None
+    preparation: str = ""
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
 
@@ -70,6 +75,7 @@ _COLUMNS = {
     "cells_expected": "cells_expected",
     "origin": "origin",
     "published": "published",
+    "half_width": "half_width",
 }
 _LUN = ("series__lun__name", "series__lun__worker__name")
 
@@ -100,7 +106,9 @@ def scores_for(
     runs = _finished_runs(study_slugs)
     return [
         _row(values, runs)
-        for values in wanted.order_by("id").values(*_COLUMNS.values(), *_LUN, "flags")
+        for values in wanted.order_by("id").values(
+            *_COLUMNS.values(), *_LUN, "series__preparation", "flags"
+        )
     ]
 
 
@@ -123,6 +131,7 @@ def _row(values: Mapping[str, Any], runs: Mapping[int, tuple[int, ...]]) -> Scor
     return ScoreRow(
         **{name: values[column] for name, column in _COLUMNS.items()},
         lun=f"{lun} on {worker}" if lun else None,
+        preparation=preparation.in_words(values["series__preparation"]),
         flags=tuple(flags),
         run_ids=runs.get(values["series_id"], ()),
     )

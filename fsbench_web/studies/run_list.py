@@ -82,13 +82,6 @@ def runs_before(luns: Iterable[Lun]) -> dict[int, int]:
     return {row["series__lun"]: row["count"] for row in rows}
 
 
-def count_before(run: Run) -> int:
-    """How many runs of the same LUN come before a queued one."""
-    return Run.objects.filter(
-        series__lun=run.series.lun_id, state__in=UNFINISHED_STATES, pk__lt=run.pk
-    ).count()
-
-
 def filesystems() -> list[str]:
     """The file systems that any run was made with."""
     column = "series__configuration__filesystem"

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from django.db.models import Max
 
@@ -16,11 +18,16 @@ def series_for(
     workload: Workload | None = None,
     hardware: HardwareProfile | None = None,
     lun: Lun | None = None,
+    journal_lun: Lun | None = None,
     kernel: str = "",
     distribution: str = "",
+    preparation: Mapping[str, Any] | None = None,
 ) -> Series:
-    """Get or create the series of these circumstances. Safe when two transactions do it at once."""
-    identity = [
+    """Get or create the series of these circumstances. Safe when two transactions do it at once.
+
+    ``preparation`` is what ``catalog.preparation`` stores: empty for a plain new file system.
+    """
+    identity: list[Any] = [
         study.pk,
         configuration.pk,
         workload.pk if workload else None,
@@ -29,6 +36,12 @@ def series_for(
         kernel,
         distribution,
     ]
+    if preparation:
+        # Not in the key of a plain run: what was measured before there was a choice stays joined.
+        identity.append(dict(sorted(preparation.items())))
+    if journal_lun is not None:
+        # Behind the rest, so that the keys of series without one stay what they are.
+        identity.append(["journal", journal_lun.pk])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     series, _ = Series.objects.get_or_create(
         key=key,
@@ -38,8 +51,10 @@ def series_for(
             "workload": workload,
             "hardware": hardware,
             "lun": lun,
+            "journal_lun": journal_lun,
             "kernel": kernel,
             "distribution": distribution,
+            "preparation": dict(preparation or {}),
         },
     )
     return series

@@ -4,12 +4,13 @@ Stdlib only and one file: it is copied into the container image, and run as it i
 executor. Input is one JSON object (runner.plan), from the file named as the only argument or, with
 none, from the first line of standard input; then the end of standard input means that the worker
 is gone, and counts as a cancellation. ``agent.py --probe`` reads a list of tool names instead and
-prints one ``environment`` message.
+prints one ``environment`` message; ``agent.py --fill PERCENT FOLDER`` fills a file system, and is
+what a plan calls ``fsbench-agent --fill``.
 
-Messages: ``phase`` {phase}, ``log`` {stream, text}, ``command`` {phase, argv, exit_code,
-duration_s}, ``output`` {name, part, is_last, text}, ``environment`` {kernel, distribution, tools,
-filesystems, facts}, ``mounted`` {filesystem, options, free_bytes}, ``error`` {reason} and, always
-last, ``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
+Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
+exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text}, ``environment``
+{kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
+``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled.
 """
 
 import contextlib
@@ -35,6 +36,14 @@ LOG_LINES_PER_STEP = 20_000
 GRACE_S = 1.0
 # The words of ENOSPC in the C locale. IOzone prints them and exits with 74; other tools exit 0.
 NO_SPACE = "No space left on device"
+# Of what a command printed, its message keeps this much; of the benchmark all goes to an output.
+PRINTED_CHARACTERS = 64 * 1024
+# A plan's name for this file, wherever it is.
+OWN_PROGRAM = "fsbench-agent"
+FILL_FILE_BYTES = 64 * 1024 * 1024
+FILL_CHUNK_BYTES = 1024 * 1024
+# dd(1) says "N bytes (...) copied", --fill "N of M bytes".
+BYTES_DONE = re.compile(rb"(\d+)(?: of (\d+))? bytes")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -97,8 +106,17 @@ def _die_with_agent() -> None:
 class Step:
     """One command: its own session, a time limit, its output streamed and kept."""
 
-    def __init__(self, argv: list[str], timeout_s: float, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        argv: list[str],
+        timeout_s: float,
+        quiet: bool = False,
+        total_bytes: "int | None" = None,
+    ) -> None:
         self.argv = argv
+        self.is_own = argv[0] == OWN_PROGRAM
+        self.total_bytes = total_bytes
+        self._told_progress = 0.0
         self.timeout_s = timeout_s
         self.quiet = quiet
         self.kept: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
@@ -111,12 +129,26 @@ class Step:
     def text(self, stream: str) -> str:
         return self.kept[stream].decode("utf-8", "replace")
 
+    def printed(self, stream: str) -> str:
+        """What it printed as a terminal would show it in the end, cut to a bounded length."""
+        lines = self.text(stream).split("\n")
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+        if len(text) <= PRINTED_CHARACTERS:
+            return text
+        return text[:PRINTED_CHARACTERS] + "\n[cut here]\n"
+
+    @property
+    def tells_progress(self) -> bool:
+        return self.is_own or self.total_bytes is not None
+
     def run(self, is_cleanup: bool = False) -> None:
         """Run to the end. ``stopped_by`` says timeout, cancel or output when it was ended early."""
         started = time.monotonic()
         try:
             process = subprocess.Popen(
-                self.argv,
+                [sys.executable, "-I", os.path.abspath(__file__), *self.argv[1:]]  # noqa: PTH100
+                if self.is_own
+                else self.argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -175,11 +207,26 @@ class Step:
     def _keep(self, stream: str, data: bytes) -> None:
         self.kept[stream] += data
         self._log(stream, data)
+        if stream == "stderr" and self.tells_progress:
+            self._tell_progress()
+
+    def _tell_progress(self) -> None:
+        found = BYTES_DONE.findall(bytes(self.kept["stderr"][-200:]))
+        now = time.monotonic()
+        if not found or now - self._told_progress < 1.0:
+            return
+        self._told_progress = now
+        done, total = int(found[-1][0]), int(found[-1][1] or self.total_bytes or 0)
+        if total > 0:
+            say("progress", share=min(done / total, 1.0))
 
     def _log(self, stream: str, data: bytes, is_end: bool = False) -> None:
         if self.quiet:
             return
         *lines, rest = (self._unlogged[stream] + data).split(b"\n")
+        if self.tells_progress:
+            # A line that writes over itself again and again is logged as it ends.
+            *lines, rest = (line.rstrip(b"\r").rpartition(b"\r")[2] for line in (*lines, rest))
         if is_end and rest:
             lines, rest = [*lines, rest], b""
         self._unlogged[stream] = rest
@@ -209,7 +256,11 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
         if must_stop():
             raise Cancelled
         say("phase", phase=planned["phase"])
-    step = Step(list(planned["argv"]), float(planned["timeout_s"]))
+    step = Step(
+        list(planned["argv"]),
+        float(planned["timeout_s"]),
+        total_bytes=planned.get("total_bytes"),
+    )
     log("$ " + " ".join(step.argv))
     try:
         step.run(is_cleanup)
@@ -219,7 +270,9 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
             phase=planned["phase"],
             argv=step.argv,
             exit_code=step.exit_code,
-            duration_s=round(step.duration_s, 3),
+            duration_s=round(step.duration_s, 6),
+            stdout="" if planned.get("save_output_as") else step.printed("stdout"),
+            stderr="" if planned.get("save_output_as") else step.printed("stderr"),
         )
         if planned.get("save_output_as"):
             send_output(planned["save_output_as"], step.text("stdout"))
@@ -283,13 +336,14 @@ def check_mounted(plan: dict[str, Any]) -> None:
     )
 
 
-def check_space(folder: str, needed_bytes: int) -> None:
+def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None:
     room = os.statvfs(folder)
     free = room.f_bavail * room.f_frsize
     if free < needed_bytes:
         raise StepFailed(
             f"The LUN is too small: its file system has {free / 2**20:.0f} MiB free, and the "
-            f"workload needs {needed_bytes / 2**20:.0f} MiB. Choose a larger LUN or smaller files."
+            f"workload needs {needed_bytes / 2**20:.0f} MiB. Choose a larger LUN or smaller files"
+            f"{', or fill it less' if is_filled else ''}."
         )
 
 
@@ -329,7 +383,8 @@ def run(plan: dict[str, Any]) -> int:
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         for planned in plan["steps"]:
             if planned["phase"] == "benchmark":
-                check_space(plan["mount_point"], plan["space_needed_bytes"])
+                is_filled = any(step["phase"] == "fill" for step in plan["steps"])
+                check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
             run_step(planned)
             if planned["phase"] == "mount":
                 check_mounted(plan)
@@ -405,6 +460,45 @@ def tool_version(tool: str) -> dict[str, str]:
     return {"path": path, "version": match[0] if match else ""}
 
 
+def fill(percent: int, folder: str) -> int:
+    """Write files of random data until ``percent`` of the file system are in use.
+
+    Each file is written through to the device and leaves the page cache again. Returns the exit
+    status.
+    """
+    try:
+        os.mkdir(folder, 0o700)  # noqa: PTH102 (plain os is what a container has)
+        room = os.statvfs(folder)
+        total = room.f_blocks * room.f_frsize
+        wanted = total * percent // 100 - (room.f_blocks - room.f_bfree) * room.f_frsize
+        done = files = 0
+        while done < wanted:
+            size = min(FILL_FILE_BYTES, wanted - done)
+            _write_random(f"{folder}/{files:08d}", size)
+            done, files = done + size, files + 1
+            sys.stderr.write(f"\r{done} of {wanted} bytes")
+            sys.stderr.flush()
+        room = os.statvfs(folder)
+    except OSError as error:
+        sys.stderr.write(f"\nThe file system cannot be filled: {error.strerror}\n")
+        return 1
+    used = 100.0 * (room.f_blocks - room.f_bfree) / max(room.f_blocks, 1)
+    print(f"\n{files} files with {done} bytes written; {used:.1f}% of the file system in use")
+    return 0
+
+
+def _write_random(path: str, size: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        left = size
+        while left:
+            left -= os.write(descriptor, os.urandom(min(left, FILL_CHUNK_BYTES)))
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
+
+
 def _first_line(stream: BinaryIO) -> bytes:
     """Read byte by byte, so that nothing behind the line is swallowed by a buffer."""
     line = bytearray()
@@ -415,6 +509,8 @@ def _first_line(stream: BinaryIO) -> bytes:
 
 def main(arguments: list[str]) -> int:
     global LISTENER
+    if arguments[:1] == ["--fill"]:
+        return fill(int(arguments[1]), arguments[2])
     LISTENER = Listener()
     if arguments[:1] == ["--probe"]:
         say("environment", **environment(arguments[1:]))

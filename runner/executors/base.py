@@ -80,6 +80,9 @@ class Executor(Protocol):
     def lun_problem(self, kind: str) -> str:
         """Why LUNs of this kind cannot be used by this executor, or nothing."""
 
+    def facts(self) -> list[list[str]]:
+        """What else says where a run was carried out: [[label, value], ...]. Never raises."""
+
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:

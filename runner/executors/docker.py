@@ -107,6 +107,16 @@ class DockerExecutor:
             )
         return ""
 
+    def facts(self) -> list[list[str]]:
+        """The image by name, by its own digest, and by the registry's where it came from one."""
+        facts = [["Image", self.image]]
+        try:
+            attributes = self.client.images.get(self.image).attrs
+        except _ERRORS:
+            return facts
+        facts.append(["Image digest", str(attributes.get("Id") or "not known")])
+        return facts + [["Digest in the registry", d] for d in attributes.get("RepoDigests") or []]
+
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:

@@ -45,6 +45,9 @@ class FakeExecutor:
     def lun_problem(self, kind: str) -> str:
         return ""
 
+    def facts(self) -> list[list[str]]:
+        return []
+
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
@@ -97,7 +100,15 @@ def succeed(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Ou
                 on_message(message("log", stream="stdout", text=line))
             on_message(message("output", name=step.save_output_as, part=0, is_last=True, text=text))
         on_message(
-            message("command", phase=step.phase, argv=step.argv, exit_code=0, duration_s=0.0)
+            message(
+                "command",
+                phase=step.phase,
+                argv=step.argv,
+                exit_code=0,
+                duration_s=float(len(step.phase)),
+                stdout=f"{step.phase} by a fake\n",
+                stderr="",
+            )
         )
     on_message(message("done", ok=True))
     return Outcome(0)

@@ -89,6 +89,9 @@ class LocalExecutor:
             return "The worker does not run as root, and can use directory LUNs only."
         return ""
 
+    def facts(self) -> list[list[str]]:
+        return []
+
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:

@@ -53,10 +53,9 @@ def test_a_good_run_is_measured_and_scored(
     assert [command["phase"] for command in run.commands] == [
         *("mkfs", "mount", "benchmark", "unmount")
     ]
-    assert run.measurements.count() == 24
+    assert run.measurements.exclude(unit="s").count() == 24
     assert run.series.scores.filter(test="write", category="maximum").get().value == 1136
-    artefact = run.artefacts.get()
-    assert artefact.name == "iozone.txt"
+    artefact = run.artefacts.get(name="iozone.txt")
     assert b"iozone test complete" in ingest.artefact_bytes(artefact)
     assert run.log_lines.filter(stream="stdout", text__contains="reclen").exists()
 
@@ -414,7 +413,7 @@ def test_a_result_that_cannot_be_stored_fails_the_run_whole(
     carry_out(run, host)
     assert run.state == RunState.FAILED
     assert "cannot be stored: write was measured in KB/s and in ops/s." in run.reason
-    assert run.artefacts.count() == 1
+    assert {kept.name for kept in run.artefacts.all()} == {"iozone.txt", "commands.jsonl"}
     assert_not_measured(run)
 
 

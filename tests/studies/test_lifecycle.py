@@ -67,9 +67,11 @@ class TestClaim:
         run = fresh(runs[0])
         assert run.state == RunState.LEASED
         assert run.started_at is not None
-        assert run.lease.token == handle.token
-        assert run.lease.worker == worker
-        assert run.lease.expires_at > timezone.now()
+        lease = run.leases.get()
+        assert lease.token == handle.token
+        assert lease.worker == worker
+        assert lease.expires_at is not None
+        assert lease.expires_at > timezone.now()
         assert run.changes.last().reason == "Claimed by lab1."  # type: ignore[union-attr]
 
     def test_a_run_is_claimed_once(self, runs: list[Run], worker: Worker) -> None:

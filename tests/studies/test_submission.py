@@ -77,7 +77,8 @@ def test_it_nudges_the_worker_only_once_the_runs_are_committed(
     with django_capture_on_commit_callbacks(execute=True):
         made = submit(order(), "disk1", ann)
         assert sent == []
-    assert sent == [run.pk for run in made]
+    # One is enough: who comes for it goes on with the others.
+    assert sent == [made[0].pk]
 
 
 def test_it_refuses_a_wrong_confirmation(order):
@@ -223,10 +224,10 @@ def test_it_refuses_repeats_outside_1_to_20(order, repeats):
 def test_it_refuses_more_runs_than_one_order_may_have(order):
     many = tuple(
         ConfigurationRequest("ext4", {"journal_size_mb": str(size)}, "none")
-        for size in range(4, 34)
+        for size in range(4, 105)
     )
     (problem,) = problems(order(configurations=many, repeats=20))
-    assert "600 runs" in problem
+    assert "2020 runs" in problem
 
 
 def test_it_refuses_a_published_study(order):

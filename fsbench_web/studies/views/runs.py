@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.catalog import availability
-from fsbench_web.studies import lifecycle, run_details, run_list
+from fsbench_web.studies import lifecycle, queue, run_details, run_list
 from fsbench_web.studies.models import Run, RunState, Study
 
 PAGE_SIZE = 50
@@ -72,7 +72,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "parameters": run_details.named_parameters(shown),
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
         "again": run_details.order_again(shown),
-        "waits_for": run_list.count_before(shown) if is_queued else 0,
+        "waits_for": queue.before(shown) if is_queued else 0,
         "worker_problems": list(availability.lun_problems(lun)) if lun and is_queued else [],
         "time_zone": timezone.get_current_timezone_name(),
     }

@@ -1,0 +1,87 @@
+"""What is done to a LUN before each run, beyond a new file system. Pure: no Django.
+
+Runs with different preparation are never repeats of each other (studies.series).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+MAXIMUM_FILL_PERCENT = 90
+MIB = 1024 * 1024
+# A LUN is written from here on: what stands before keeps the label by which fsbench knows its own
+# LUNs, should the run be killed before mkfs.
+PRECONDITION_FROM_BYTES = MIB
+NOT_FOR_DIRECTORIES = (
+    "A directory LUN has the file system it has: it is neither discarded, nor written as a whole, "
+    "nor filled. Leave the preparation out, or choose a LUN on which file systems are made."
+)
+
+
+class PreparationError(ValueError):
+    """A preparation that cannot be; the text says what is allowed."""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """``discard``: tell the device that nothing on it is needed (TRIM), before mkfs.
+
+    ``precondition``: write the whole LUN once, one block after the other, with random data, before
+    mkfs. ``fill_percent``: fill so much of the new file system with files before the benchmark.
+    """
+
+    discard: bool = False
+    precondition: bool = False
+    fill_percent: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("discard", "precondition"):
+            if not isinstance(getattr(self, name), bool):
+                raise PreparationError(f"The preparation's {name} must be true or false.")
+        fill = self.fill_percent
+        if isinstance(fill, bool) or not isinstance(fill, int):
+            raise PreparationError(f"The fill level must be a whole number, not {fill!r}.")
+        if not 0 <= fill <= MAXIMUM_FILL_PERCENT:
+            raise PreparationError(
+                f"The fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent, not {fill}."
+            )
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Preparation":
+        """Of stored values; what is left out is not done. Raises PreparationError."""
+        unknown = sorted(set(stored) - {field.name for field in fields(cls)})
+        if unknown:
+            raise PreparationError(f"There is no preparation {', '.join(unknown)}.")
+        return cls(**stored)
+
+    def stored(self) -> dict[str, bool | int]:
+        """Only what is done, so that a plain new file system is an empty dict for ever."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
+
+    def words(self) -> list[str]:
+        """What is done, for people, in order."""
+        return [
+            text
+            for text, wanted in (
+                ("discarded", self.discard),
+                ("written once", self.precondition),
+                (f"filled to {self.fill_percent}%", self.fill_percent),
+            )
+            if wanted
+        ]
+
+    def space_bytes(self, size_bytes: int) -> int:
+        """How much of a LUN of this size the files take that fill it."""
+        return size_bytes * self.fill_percent // 100
+
+
+PLAIN = Preparation()
+"""A new file system, mounted, and nothing more."""
+
+
+def in_words(stored: Mapping[str, Any]) -> str:
+    """A stored preparation for people, also one that this version does not know; "" for plain."""
+    try:
+        return ", ".join(Preparation.of(stored).words())
+    except PreparationError:
+        return ", ".join(f"{name} {value}" for name, value in sorted(stored.items()))

@@ -1,0 +1,182 @@
+"""Steering an order that is under way: pause, resume, cancel, retry, priority.
+
+What changes a run's state is done by ``lifecycle``. Every function locks the order's row first, as
+``lifecycle.claim`` does: what is answered here holds from the answer on.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from fsbench_web.catalog import availability
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies import lifecycle, queue
+from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
+from fsbench_web.studies.series import next_repeat
+
+LEAST_PRIORITY, MOST_PRIORITY = -10, 10
+RETRIED_STATES = (RunState.FAILED, RunState.LOST)
+RETRIABLE_STATES = (*RETRIED_STATES, RunState.CANCELLED)
+
+
+class ControlRefused(Exception):
+    """Nothing was changed. ``problems`` are sentences that say what to do."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__(" ".join(problems))
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """How many runs were cancelled before they started, and how many were asked to stop."""
+
+    at_once: int
+    asked: int
+
+
+def _locked(order_id: int) -> Submission:
+    """The order, locked until the transaction ends. Raises Submission.DoesNotExist."""
+    return Submission.objects.select_for_update(no_key=True).get(pk=order_id)
+
+
+@transaction.atomic
+def pause(order_id: int) -> bool:
+    """No further run of the order starts; what runs goes on. False: it was paused already."""
+    order = _locked(order_id)
+    if order.paused_at is not None:
+        return False
+    Submission.objects.filter(pk=order_id).update(paused_at=timezone.now())
+    return True
+
+
+@transaction.atomic
+def resume(order_id: int) -> bool:
+    """Let its runs start again. False: it was not paused."""
+    order = _locked(order_id)
+    if order.paused_at is None:
+        return False
+    Submission.objects.filter(pk=order_id).update(paused_at=None)
+    _nudge_luns_of(order)
+    return True
+
+
+@transaction.atomic
+def set_priority(order_id: int, priority: int) -> None:
+    """Let the order's runs come before those of a lower priority. Raises ControlRefused."""
+    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
+        raise ControlRefused(
+            [
+                f"A priority is a whole number from {LEAST_PRIORITY} to {MOST_PRIORITY}, not "
+                f"{priority}: choose one of them; runs of a higher one start first."
+            ]
+        )
+    order = _locked(order_id)
+    Submission.objects.filter(pk=order_id).update(priority=priority)
+    _nudge_luns_of(order)
+
+
+@transaction.atomic
+def cancel(order_id: int, by: str) -> Cancelled:
+    """Cancel all that waits at once, and ask the workers to stop what runs."""
+    order = _locked(order_id)
+    unfinished = order.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).order_by("id")
+    at_once = asked = last_id = 0
+    # Asked again until nothing is new: a run that ends meanwhile may write its next repeat.
+    while found := list(unfinished.filter(pk__gt=last_id).values_list("id", flat=True)):
+        for run_id in found:
+            state = lifecycle.cancel(run_id, by)
+            at_once += state == RunState.CANCELLED
+            asked += state in ACTIVE_STATES
+        last_id = found[-1]
+    return Cancelled(at_once, asked)
+
+
+def retriable(order: Submission, states: Collection[str] = RETRIABLE_STATES) -> list[Run]:
+    """The runs that ended in one of these states and were not ordered again since, in turn."""
+    wanted = set(states) & set(RETRIABLE_STATES)
+    runs = order.runs.filter(state__in=wanted, origin=Run.Origin.MEASURED, retried_as=None)
+    return list(runs.select_related("series__lun__worker", "submission").order_by("id"))
+
+
+@transaction.atomic
+def retry(
+    order_id: int,
+    confirmation: str,
+    by: User | None,
+    states: Collection[str] = RETRIED_STATES,
+) -> list[Run]:
+    """Order once more the runs that ended in ``states``; returns the new ones, queued.
+
+    Each is a further repeat of its series and remembers the run it replaces. A run is ordered
+    again once, however often and by however many people this is called. The LUNs will be erased
+    again: ``confirmation`` is the name of the order's LUN. Raises ControlRefused.
+    """
+    runs = retriable(_locked(order_id), states)
+    return _again(runs, confirmation, by) if runs else []
+
+
+@transaction.atomic
+def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
+    """Order one run once more; None if that was done already, or it did not end badly.
+
+    Raises Run.DoesNotExist and ControlRefused.
+    """
+    order_id = Run.objects.values_list("submission_id", flat=True).get(pk=run_id)
+    if order_id is not None:
+        _locked(order_id)
+    else:
+        Run.objects.select_for_update().get(pk=run_id)
+    run = Run.objects.select_related("series__lun__worker", "submission").get(pk=run_id)
+    if run.state not in RETRIABLE_STATES or run.origin != Run.Origin.MEASURED:
+        return None
+    if Run.objects.filter(retry_of=run).exists():
+        return None
+    return _again([run], confirmation, by)[0]
+
+
+def _again(runs: list[Run], confirmation: str, by: User | None) -> list[Run]:
+    luns = {run.series.lun.pk: run.series.lun for run in runs if run.series.lun is not None}
+    problems = [sentence for lun in luns.values() for sentence in _problems(lun, confirmation)]
+    if any(run.series.lun is None for run in runs):
+        problems.append("The LUN of these runs is not known any more: order them anew.")
+    if problems:
+        raise ControlRefused(list(dict.fromkeys(problems)))
+    repeats: dict[int, int] = {}
+    made = []
+    for series_id in sorted({run.series_id for run in runs}):  # one order of locks for everybody
+        repeats[series_id] = next_repeat(Series.objects.get(pk=series_id))
+    for run in runs:
+        made.append(
+            lifecycle.create_queued(
+                run.series,
+                repeats[run.series_id],
+                by=by,
+                submission=run.submission,
+                is_reference=run.is_reference,
+                retry_of=run,
+            )
+        )
+        repeats[run.series_id] += 1
+    lifecycle.nudge_after_commit({run.series.lun_id: run for run in reversed(made)}.values())
+    return made
+
+
+def _problems(lun: Lun, confirmation: str) -> list[str]:
+    problems = list(availability.lun_problems(lun))
+    if confirmation != lun.name:
+        problems.append(
+            f'The confirmation does not match: type the name of the LUN, "{lun.name}", exactly as '
+            "it is written. It will be erased again."
+        )
+    return problems
+
+
+def _nudge_luns_of(order: Submission) -> None:
+    """Tell the workers of the order's LUNs what is next there now."""
+    luns = order.runs.filter(state=RunState.QUEUED).values_list("series__lun", flat=True)
+    following = [queue.next_run(lun) for lun in set(luns) if lun is not None]
+    lifecycle.nudge_after_commit(run for run in following if run is not None)

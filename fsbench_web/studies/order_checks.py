@@ -1,0 +1,369 @@
+"""What is wrong with an order, all at once; or the runs that it makes. No HTTP here.
+
+Everything that can be known before a disk is touched is checked here. What is checked is what the
+worker announced; before it erases anything the worker checks again on its own (runner.checks).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from django.utils.text import slugify
+
+from fsbench_web.catalog import availability
+from fsbench_web.catalog.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.filesystems import OptionError, validated_options
+from fsbench_web.catalog.labels import configuration_label
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.option_conflicts import option_conflicts
+from fsbench_web.catalog.stored_workloads import workload_title
+from fsbench_web.catalog.workloads import (
+    MOUNT_POINT,
+    PRESETS,
+    IozoneMatrix,
+    ParameterError,
+    matrix_of,
+)
+from fsbench_web.figures.numbers import duration, size
+from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.orders import (
+    ConfigurationRequest,
+    Problems,
+    RunRequest,
+    WorkloadRequest,
+)
+from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot, sequence
+
+MAXIMUM_REPEATS = 20
+MAXIMUM_RUNS = 2000
+LEAST_TIME_LIMIT_S, MOST_TIME_LIMIT_S = 60, 60 * 24 * 3600
+# What a run may take beside its benchmark, where its order sets no limit: mkfs on a large slow
+# disk, writing back, waiting for the device.
+AROUND_BENCHMARK_S = 6 * 3600
+TITLE_LENGTH = Study._meta.get_field("title").max_length or 200
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run as it will be: ``repeat`` counts from 1 within this order.
+
+    ``workload`` is (preset, parameters).
+    """
+
+    repeat: int
+    filesystem: str
+    options: Mapping[str, str]
+    scheduler: str
+    configuration: str
+    commands: tuple[PlannedCommand, ...]
+    lun: Lun
+    workload: tuple[str, IozoneMatrix]
+    is_reference: bool = False
+
+    @property
+    def workload_title(self) -> str:
+        """What the workload is called once it is stored."""
+        return workload_title(*self.workload)
+
+    @property
+    def erases(self) -> bool:
+        return any(command.phase == "mkfs" for command in self.commands)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an order comes to: its runs in turn, and the study (None: a new one)."""
+
+    lun: Lun
+    runs: list[PlannedRun]
+    study: Study | None
+    time_limit_s: int
+
+
+def checked(request: RunRequest, problems: Problems) -> Plan | None:
+    """The plan, or None with at least one problem noted. A plan may come with problems too."""
+    lun = _checked_lun(request, problems)
+    workloads = [
+        (wanted.name, matrix)
+        for wanted in request.workloads
+        if (matrix := _checked_workload(wanted, lun, problems)) is not None
+    ]
+    _check_workloads_differ(request.workloads, problems)
+    configurations = _checked_configurations(request, lun, problems)
+    reference = _checked_reference(request, lun, problems)
+    study = _checked_study(request, problems)
+    _check_steering(request, problems)
+    if not 1 <= request.repeats <= MAXIMUM_REPEATS:
+        if "repeats" not in problems.by_part:
+            problems.add(
+                "repeats",
+                f"Each configuration can be run 1 to {MAXIMUM_REPEATS} times, not "
+                f"{request.repeats}: choose a number between them.",
+            )
+        return None
+    if lun is None or not workloads or not configurations or problems.by_part:
+        return None
+    things = [(wanted, workload) for workload in workloads for wanted in configurations]
+    slots = sequence(
+        len(things),
+        request.repeats,
+        order=request.order,
+        seed=request.seed or 0,
+        reference_every=request.reference.every if request.reference else 0,
+    )
+    runs = [
+        _planned(
+            slot, *((reference, workloads[0]) if slot.index is None else things[slot.index]), lun
+        )
+        for slot in slots
+    ]
+    limit_s = request.time_limit_s or default_time_limit_s([matrix for _, matrix in workloads])
+    return Plan(lun=lun, runs=runs, study=study, time_limit_s=limit_s)
+
+
+def default_time_limit_s(matrices: list[IozoneMatrix]) -> int:
+    """How long a whole run may take where the order does not say, in seconds."""
+    return max(matrix.time_limit_s for matrix in matrices) + AROUND_BENCHMARK_S
+
+
+def _planned(
+    slot: Slot,
+    wanted: ConfigurationRequest | None,
+    workload: tuple[str, IozoneMatrix],
+    lun: Lun,
+) -> PlannedRun:
+    assert wanted is not None  # a slot of a reference is there only with a reference
+    makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
+    options = {key: str(value) for key, value in wanted.options.items()}
+    return PlannedRun(
+        repeat=slot.repeat,
+        filesystem=wanted.filesystem,
+        options=options,
+        scheduler=wanted.scheduler,
+        configuration=configuration_label(wanted.filesystem, options, wanted.scheduler),
+        commands=tuple(
+            run_commands(
+                wanted.filesystem,
+                options,
+                workload[1],
+                lun.device,
+                MOUNT_POINT if makes_filesystem else lun.device,
+                makes_filesystem,
+            )
+        ),
+        lun=lun,
+        workload=workload,
+        is_reference=slot.is_reference,
+    )
+
+
+def _check_workloads_differ(workloads: tuple[WorkloadRequest, ...], problems: Problems) -> None:
+    seen: list[WorkloadRequest] = []
+    for wanted in workloads:
+        if wanted in seen:
+            problems.add(
+                wanted.place,
+                f"The workload {wanted.name} is in the order twice: remove one of them, or change "
+                "its parameters. To run it more often, raise the repeats.",
+            )
+        seen.append(wanted)
+
+
+def _check_steering(request: RunRequest, problems: Problems) -> None:
+    """Order, seed, priority and time limit."""
+    if request.order not in ORDERS:
+        problems.add("order", f'"{request.order}" is no order: choose one of {", ".join(ORDERS)}.')
+    elif (
+        request.order == RANDOM
+        and "seed" not in problems.by_part
+        and (request.seed is None or not 0 <= request.seed <= MAXIMUM_SEED)
+    ):
+        problems.add(
+            "seed",
+            f"A random order needs a seed, a whole number from 0 to {MAXIMUM_SEED}, so that it can "
+            "be made again.",
+        )
+    if not LEAST_PRIORITY <= request.priority <= MOST_PRIORITY:
+        problems.add(
+            "priority",
+            f"A priority is a whole number from {LEAST_PRIORITY} to {MOST_PRIORITY}, not "
+            f"{request.priority}; runs of a higher one start first.",
+        )
+    limit_s = request.time_limit_s
+    if limit_s is not None and not LEAST_TIME_LIMIT_S <= limit_s <= MOST_TIME_LIMIT_S:
+        problems.add(
+            "time_limit_s",
+            f"The time limit of a run is {duration(LEAST_TIME_LIMIT_S)} to "
+            f"{duration(MOST_TIME_LIMIT_S)}, not {limit_s} s.",
+        )
+
+
+def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
+    if request.lun_id is None:
+        if "lun" not in problems.by_part:
+            problems.add("lun", "Choose the LUN to run on.")
+        return None
+    lun = (
+        Lun.objects.select_related("worker__hardware")
+        .filter(pk=request.lun_id, worker__isnull=False)
+        .first()
+    )
+    if lun is None:
+        problems.add(
+            "lun",
+            f"No worker has announced a LUN with the number {request.lun_id}: choose one of the "
+            "list on the LUNs page.",
+        )
+        return None
+    for sentence in availability.lun_problems(lun):
+        problems.add("lun", sentence)
+    return lun
+
+
+def _checked_workload(
+    wanted: WorkloadRequest, lun: Lun | None, problems: Problems
+) -> IozoneMatrix | None:
+    preset = PRESETS.get(wanted.name)
+    if preset is None:
+        problems.add(
+            wanted.place,
+            f'There is no workload "{wanted.name}": choose one of {", ".join(PRESETS)}.',
+        )
+        return None
+    try:
+        matrix = matrix_of("iozone", {**preset.parameters, **wanted.parameters})
+    except ParameterError as error:
+        problems.add(wanted.place, str(error))
+        return None
+    if lun is None:
+        return matrix
+    missing = availability.missing_tool(lun.worker, "iozone")
+    if missing:
+        problems.add(wanted.place, missing)
+    if lun.size_bytes is not None and matrix.space_needed_bytes() > lun.size_bytes:
+        problems.add(
+            wanted.place,
+            f"The largest file of the workload needs {size(matrix.space_needed_bytes())}"
+            f" with what the file system adds, and {lun.name} has "
+            f"{size(lun.size_bytes)}: make the largest file smaller, or choose a "
+            "larger LUN.",
+        )
+    return matrix
+
+
+def _checked_configurations(
+    request: RunRequest, lun: Lun | None, problems: Problems
+) -> list[ConfigurationRequest]:
+    if not request.configurations:
+        if "configurations" not in problems.by_part:
+            problems.add("configurations", "Choose at least one file system.")
+        return []
+    if request.run_count > MAXIMUM_RUNS:
+        problems.add(
+            "configurations",
+            f"The order would make {request.run_count} runs, and {MAXIMUM_RUNS} is the most one "
+            "may have: order them in parts, into the same study.",
+        )
+        return []
+    checked: list[ConfigurationRequest] = []
+    seen: set[str] = set()
+    for wanted in request.configurations:
+        clean = _checked_configuration(wanted, lun, problems)
+        if clean is None:
+            continue
+        options = {key: str(value) for key, value in clean.options.items()}
+        label = configuration_label(clean.filesystem, options, clean.scheduler)
+        if label in seen:
+            problems.add(
+                clean.place(),
+                f"{label} is in the order twice: remove one of them, or change its options. To "
+                "run it more often, raise the repeats.",
+            )
+            continue
+        seen.add(label)
+        checked.append(clean)
+    return checked
+
+
+def _checked_reference(
+    request: RunRequest, lun: Lun | None, problems: Problems
+) -> ConfigurationRequest | None:
+    if request.reference is None:
+        return None
+    every, wanted = request.reference.every, request.reference.configuration
+    if not 1 <= every <= MAXIMUM_RUNS:
+        problems.add(
+            "reference.every",
+            f"The reference is run after every so many runs, 1 to {MAXIMUM_RUNS}, not {every}.",
+        )
+    places = {"": "reference.configuration", **wanted.places}
+    return _checked_configuration(replace(wanted, places=places), lun, problems)
+
+
+def _checked_configuration(
+    wanted: ConfigurationRequest, lun: Lun | None, problems: Problems
+) -> ConfigurationRequest | None:
+    """The configuration with its options in their canonical form; None if they cannot be read."""
+    try:
+        options = validated_options(wanted.filesystem, wanted.options)
+    except OptionError as error:
+        problems.add(wanted.place(), str(error))
+        return None
+    clean = replace(wanted, options=options)
+    if clean.journal:
+        problems.add(clean.place("journal"), "The journal cannot be kept on another LUN yet.")
+    for sentence in option_conflicts(clean.filesystem, options, lun):
+        problems.add(clean.place(), sentence)
+    if lun is not None:
+        for sentence in availability.filesystem_problems(lun, clean.filesystem):
+            problems.add(clean.place("filesystem"), sentence)
+        sentence = availability.scheduler_problem(lun, clean.scheduler)
+        if sentence:
+            problems.add(clean.place("scheduler"), sentence)
+    return clean
+
+
+def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
+    """The existing study; None where a new one is to be made (or a problem was noted)."""
+    title = request.new_study.strip()
+    if request.study and title:
+        problems.add("study", "Choose a study or give the title of a new one, not both.")
+        return None
+    if request.study:
+        study = Study.objects.filter(slug=request.study).first()
+        if study is None:
+            problems.add(
+                "study",
+                f'There is no study "{request.study}": choose one of the list, or give the title '
+                "of a new one.",
+            )
+        elif study.is_published:
+            problems.add(
+                "study",
+                f'"{study.title}" is a published study and takes no further runs: give the title '
+                "of a new one; the two can be compared.",
+            )
+        return study
+    slug = study_slug(title)
+    if not title:
+        problems.add("study", "Choose the study that the runs belong to, or name a new one.")
+    elif len(title) > TITLE_LENGTH:
+        problems.add("study", f"The study's title is longer than {TITLE_LENGTH} characters.")
+    elif not slug:
+        problems.add("study", "The study's title needs a letter or a digit for its address.")
+    elif Study.objects.filter(slug=slug).exists():
+        problems.add("study", study_exists(slug))
+    return None
+
+
+def study_slug(title: str) -> str:
+    """The address of a new study of this title; "" where it has no letter or digit."""
+    return slugify(title)[:100].strip("-")
+
+
+def study_exists(slug: str) -> str:
+    """What to say where this address is taken."""
+    return (
+        f'A study with the address "{slug}" exists already: choose it from the list, or give '
+        "another title."
+    )

@@ -1,0 +1,125 @@
+"""What somebody wants to be run, unchecked; and the answer when it cannot be. No database."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
+
+
+@dataclass(frozen=True)
+class ConfigurationRequest:
+    """One file system with options of ``catalog.filesystems`` and one scheduler of the LUN.
+
+    ``journal`` names the LUN of the same worker that keeps the journal; "": the LUN itself.
+    ``places`` says where in a document it stands: under "" as a whole, under "scheduler" that part
+    of it. Problems are told there; without a place, under the part of the form.
+    """
+
+    filesystem: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    scheduler: str = ""
+    journal: str = ""
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def place(self, part: str = "") -> str:
+        """Where problems of this part are told."""
+        usual = {"scheduler": "schedulers", "journal": "journals"}.get(part, "configurations")
+        return self.places.get(part) or self.places.get("") or usual
+
+
+@dataclass(frozen=True)
+class WorkloadRequest:
+    """A preset of ``catalog.workloads`` and what replaces its parameters."""
+
+    name: str
+    parameters: Mapping[str, int | bool] = field(default_factory=dict)
+    place: str = field(default="workload", compare=False)
+
+
+@dataclass(frozen=True)
+class ReferenceRequest:
+    """A configuration that is run first, after every ``every`` runs, and last.
+
+    It is run with the order's first workload, and may be one that is planned as well.
+    """
+
+    configuration: ConfigurationRequest
+    every: int
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What somebody wants to be run, unchecked.
+
+    Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
+    ``parameters`` replace those of the preset named ``workload``; each configuration is run with
+    it, and with ``more_workloads``. ``repeats`` is how often. ``order`` is one of
+    ``sequence.ORDERS``; a random one needs a ``seed``. ``time_limit_s`` holds for each whole run.
+    ``document`` is the order as somebody wrote it, ``left_out`` what cannot be and was left out of
+    it: (place, configuration, why).
+    """
+
+    lun_id: int | None
+    configurations: tuple[ConfigurationRequest, ...]
+    workload: str
+    parameters: Mapping[str, int | bool] = field(default_factory=dict)
+    repeats: int = 2
+    study: str = ""
+    new_study: str = ""
+    more_workloads: tuple[WorkloadRequest, ...] = ()
+    order: str = AS_WRITTEN
+    seed: int | None = None
+    reference: ReferenceRequest | None = None
+    priority: int = 0
+    time_limit_s: int | None = None
+    left_out: tuple[tuple[str, str, str], ...] = ()
+    document: Mapping[str, object] | None = field(default=None, compare=False)
+    # What the reader of a form or of JSON could not even turn into a value: {part: [sentence]}.
+    unreadable: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def workloads(self) -> tuple[WorkloadRequest, ...]:
+        """All workloads, the first one first."""
+        return (WorkloadRequest(self.workload, self.parameters), *self.more_workloads)
+
+    @property
+    def run_count(self) -> int:
+        """How many runs the order makes, references included."""
+        planned = len(self.configurations) * len(self.workloads) * self.repeats
+        return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
+
+
+class SubmissionRefused(Exception):
+    """Nothing was written. ``by_part`` holds every problem under the part of the order it is in:
+
+    lun, configurations, schedulers, workload, repeats, study, order, seed, reference, priority,
+    time_limit_s, confirmation; or the place in a document, ``configurations[2].options.atime``.
+    """
+
+    def __init__(self, by_part: Mapping[str, list[str]]) -> None:
+        self.by_part = dict(by_part)
+        super().__init__(" ".join(self.problems))
+
+    @property
+    def problems(self) -> list[str]:
+        """Every problem as a sentence that says what to do."""
+        return [problem for problems in self.by_part.values() for problem in problems]
+
+
+class Problems:
+    """Collects sentences by part, each once."""
+
+    def __init__(self, by_part: Mapping[str, list[str]]) -> None:
+        self.by_part: dict[str, list[str]] = {}
+        for part, sentences in by_part.items():
+            for sentence in sentences:
+                self.add(part, sentence)
+
+    def add(self, part: str, sentence: str) -> None:
+        sentences = self.by_part.setdefault(part, [])
+        if sentence not in sentences:
+            sentences.append(sentence)
+
+    def refuse_if_any(self) -> None:
+        if self.by_part:
+            raise SubmissionRefused(self.by_part)

@@ -1,0 +1,88 @@
+"""How the repeats of a configuration stand against their rule: read here, written by lifecycle."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from fsbench_web.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
+from fsbench_web.scoring.scores import score_repeats
+from fsbench_web.studies.models import END_STATES, Measurement, RepeatRule, Run, RunState
+
+OVERALL = "overall"
+
+
+def target_of(rule: RepeatRule) -> RepeatTarget:
+    return RepeatTarget(rule.half_width_percent, rule.least, rule.most)
+
+
+def overall_scores(series_id: int) -> dict[str, list[float]]:
+    """The overall score of each finished repeat of a series, by test; the oldest first.
+
+    Only tests with a matrix have one: those of the benchmark, and not the times of mkfs and mount.
+    Each repeat is scored by itself, so that the values are independent. One query.
+    """
+    cells: dict[str, dict[int, dict[tuple[int, int], float]]] = defaultdict(dict)
+    for test, run_id, record_kb, file_kb, value in (
+        Measurement.objects.filter(
+            run__series=series_id,
+            run__state=RunState.DONE,
+            record_size_kb__isnull=False,
+            file_size_kb__isnull=False,
+        )
+        .order_by("run_id", "id")
+        .values_list("test", "run_id", "record_size_kb", "file_size_kb", "value")
+    ):
+        # The filter leaves out what has no sizes, which the types do not know.
+        cells[test].setdefault(run_id, {})[(record_kb or 0, file_kb or 0)] = value
+    return {
+        test: [
+            score.value
+            for repeat in runs.values()
+            if (score := score_repeats([repeat]).get(OVERALL)) is not None
+        ]
+        for test, runs in cells.items()
+    }
+
+
+def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
+    """What is to follow the run that ended just now; None while others of its rule are unfinished.
+
+    The interval is that of all finished repeats of the series, as the score is; least and most
+    count the runs of this order.
+    """
+    states = list(rule.runs.values_list("state", flat=True))
+    if any(state not in END_STATES for state in states):
+        return None
+    if RunState.CANCELLED in states:
+        return Stop("stopped: a repeat was cancelled")
+    return repeats_verdict(
+        overall_scores(ended.series_id),
+        target_of(rule),
+        done=states.count(RunState.DONE),
+        ended=len(states),
+    )
+
+
+def in_words(rule: RepeatRule) -> str:
+    """How the rule stands, for pages and the API."""
+    if rule.stop_reason:
+        return rule.stop_reason
+    return (
+        f"until the 95% half-width is at most {rule.half_width_percent:g}% of the mean, "
+        f"{rule.least} to {rule.most} repeats"
+    )
+
+
+def rules_of(series_ids: Iterable[int]) -> dict[int, list[RepeatRule]]:
+    """The rules behind the runs of each series, the oldest first. One query."""
+    found: dict[int, list[RepeatRule]] = defaultdict(list)
+    rows = (
+        RepeatRule.objects.filter(runs__series__in=list(series_ids))
+        .values_list("runs__series_id", "id")
+        .distinct()
+        .order_by("id")
+    )
+    pairs = list(rows)
+    rules = RepeatRule.objects.in_bulk([rule_id for _, rule_id in pairs])
+    for series_id, rule_id in pairs:
+        found[series_id].append(rules[rule_id])
+    return found
