@@ -185,20 +185,22 @@ class Lab:
         with psycopg.connect(self.postgres.url, autocommit=True) as holder:
             holder.execute("SELECT pg_advisory_lock(%s)", [_GATE])
             holder.execute("INSERT INTO gate VALUES (%s)", [state.value])
-            try:
-                yield
-            finally:
-                if not holder.broken:
-                    holder.execute("DELETE FROM gate")
-                    holder.execute("SELECT pg_advisory_unlock(%s)", [_GATE])
+            yield
+            if self.postgres.process.poll() is None:
+                holder.execute("DELETE FROM gate")
+                holder.execute("SELECT pg_advisory_unlock(%s)", [_GATE])
 
-    def restart_postgres(self, pause_s: float = 0.0) -> None:
-        """`pg_ctl restart -m immediate`, with a pause in between."""
+    def stop_postgres(self) -> None:
+        """As `pg_ctl stop -m immediate`."""
         self.postgres.stop_immediately()
         connection.close()
-        time.sleep(pause_s)
+
+    def start_postgres(self) -> None:
+        """Start it again; no gate is closed then."""
         self.postgres.start()
         self.postgres.wait_until_ready()
+        with psycopg.connect(self.postgres.url, autocommit=True) as fresh:
+            fresh.execute("DELETE FROM gate")
 
     def web(self) -> tuple[Service, str]:
         """uvicorn on the lab's database, and its address."""

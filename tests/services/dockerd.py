@@ -5,7 +5,9 @@ the host may already run.
 """
 
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +36,16 @@ class Dockerd(Service):
 
     def wait_until_ready(self) -> None:
         self.wait_until(self._is_ready, timeout_s=60)
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Its containerd goes with it, a moment later: a dockerd that is started in that moment
+
+        would take the dying one for alive, and wait for it in vain.
+        """
+        pid = (self.folder / "exec" / "containerd" / "containerd.pid").read_text().strip()
+        super().kill(number)
+        while (Path("/proc") / pid).exists():
+            time.sleep(0.05)
 
     def stop(self, timeout_s: float = 30) -> None:
         if self.process.poll() is None:
