@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.catalog.filesystems import OWN_LABEL
+from fsbench_web.catalog.marks import OWN_LABEL, OWN_LOG_UUID
 from runner import blockdev, sparse
 from runner.blockdev import ToolError
 from runner.luns import LunEntry, LunFileError, read_luns
@@ -161,7 +161,7 @@ def _exclusive(real: str) -> tuple[bool, str]:
 
 def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
     found = blockdev.signatures(real)
-    foreign = [one for one in found if one.label != OWN_LABEL]
+    foreign = [one for one in found if not _is_own(one)]
     parts = sorted(blockdev.kernel_name(one) for one in blockdev.partitions(number))
     if not foreign and not parts:
         return _unsigned(entry, found)
@@ -175,6 +175,13 @@ def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
         f"It holds data that fsbench did not write ({', '.join(what)}). If it may be lost, "
         f"write overwrite = true for “{entry.name}” in the list of LUNs, or wipe it with wipefs."
     )
+
+
+def _is_own(signature: blockdev.Signature) -> bool:
+    """Whether fsbench made it: see catalog.marks."""
+    if signature.type == "xfs_external_log":
+        return signature.uuid == OWN_LOG_UUID
+    return signature.label == OWN_LABEL
 
 
 def _unsigned(entry: LunEntry, found: list[blockdev.Signature]) -> tuple[bool, str]:

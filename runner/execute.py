@@ -2,12 +2,9 @@
 
 import contextlib
 import logging
-import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from pathlib import Path
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -21,25 +18,21 @@ from fsbench_web.studies import ingest, lifecycle, queue
 from fsbench_web.studies.environments import environment_for
 from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
-from runner import blockdev, checks, conditions
+from runner import blockdev, conditions, places
 from runner.environment import environment_facts
 from runner.executors.base import Message, Outcome, Target
 from runner.finish import end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
-from runner.locks import LockedElsewhere, device_lock
-from runner.luns import LunEntry
+from runner.locks import LockedElsewhere
+from runner.places import Place, RunRefused
 from runner.plan import PlanError, RunPlan, plan_run
 from runner.progress import IozoneProgress
 from runner.record import Recorder
-from runner.scheduler import SchedulerError, scheduler_set
+from runner.scheduler import SchedulerError
 from runner.spool import Spool
 
 logger = logging.getLogger("fsbench.worker")
-
-# A file system that is being unmounted, or udev looking at a device, is over after this time.
-SETTLE_S = 10.0
-_PASSING = {"mounts", "openers", "exclusive"}
 
 
 _Result = TypeVar("_Result")
@@ -47,10 +40,6 @@ _Result = TypeVar("_Result")
 
 class Stopped(Exception):
     """The run is to end before anything was erased."""
-
-
-class RunRefused(Exception):
-    """The run cannot be carried out; nothing was erased. The text says why and what to do."""
 
 
 _REFUSALS = (
@@ -92,9 +81,11 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     if handle is None:
         return False
     run = Run.objects.select_related(
-        "series__lun", "series__configuration", "series__workload"
+        *("series__lun", "series__journal_lun", "series__configuration", "series__workload"),
+        "submission",
     ).get(pk=run_id)
-    recorder = Recorder(handle, IozoneProgress([]), host.stopping.is_set)
+    limit_s = run.submission.time_limit_s if run.submission else None
+    recorder = Recorder(handle, IozoneProgress([]), host.stopping.is_set, time_limit_s=limit_s)
     spool = Spool(host.spool_folder, handle)
     logger.info("run %s begins on %s", run_id, run.series.lun)
     try:
@@ -135,53 +126,64 @@ def _erase_and_measure(
     run: Run, host: Host, recorder: Recorder, spool: Spool
 ) -> tuple[RunPlan, Outcome]:
     """Check everything, then run the plan. Raises one of _REFUSALS before anything is erased."""
-    lun, configuration, workload = run.series.lun, run.series.configuration, run.series.workload
-    if lun is None or workload is None or not configuration.is_known:
+    series, configuration = run.series, run.series.configuration
+    if series.lun is None or series.workload is None or not configuration.is_known:
         raise RunRefused("Its LUN, workload or options are not known any more.")
-    entry = host.entry(lun.name)
-    if entry.role != "data":
-        raise RunRefused(f"{entry.name} is set aside for external journals.")
-    problem = host.executor.lun_problem(entry.kind) or host.capabilities.refusal(
-        configuration.filesystem, not entry.is_directory, workload.tool
+    if configuration.external_journal and series.journal_lun is None:
+        raise RunRefused("The LUN of its journal is not known any more: order it again.")
+    entries = [places.entry_of(host, series.lun.name, "data")]
+    if series.journal_lun is not None:
+        entries.append(places.entry_of(host, series.journal_lun.name, "journal"))
+    problem = host.capabilities.refusal(
+        configuration.filesystem, not entries[0].is_directory, series.workload.tool
     )
     if problem:
         raise RunRefused(problem)
-    with host.in_use(entry.name):
-        device = host.device(entry)
-        number = blockdev.device_number(device)
-        preparation = Preparation.of(run.series.preparation)
+    with places.in_use(host, entries) as (data, *journals):
+        preparation = Preparation.of(series.preparation)
+        number = data.number
         if preparation.discard and (number is None or not blockdev.can_discard(number)):
-            raise RunRefused(f"{entry.name} takes no discard (TRIM): leave it out of the order.")
+            raise RunRefused(f"{data.name} takes no discard (TRIM): leave it out of the order.")
         plan = plan_run(
             configuration.filesystem,
             configuration.options,
-            workload.tool,
-            workload.parameters,
-            device=host.named_device(entry, device),
-            size_bytes=None if number is None else blockdev.size_bytes(number),
+            series.workload.tool,
+            series.workload.parameters,
+            device=data.named_device,
+            size_bytes=data.size_bytes,
             preparation=preparation,
-            is_directory=entry.is_directory,
-            external_journal=configuration.external_journal,
+            is_directory=data.entry.is_directory,
+            journal=journals[0].as_journal if journals else None,
         )
         recorder.progress = IozoneProgress(plan.cells)
-        with device_lock(Path(device)), _pinned(entry, device):
-            _verified(entry, host, device, recorder)
-            if entry.is_directory:
-                _check_directory(entry, configuration.filesystem, configuration.scheduler)
-            with _scheduler(entry, device, configuration.scheduler) as scheduler:
-                recorder.on_environment = _environment_writer(run, entry, scheduler, host)
+        with places.locked([data, *journals]):
+            places.verify(host, [data, *journals], recorder)
+            if data.entry.is_directory:
+                places.check_directory(
+                    data.entry, configuration.filesystem, configuration.scheduler
+                )
+            with places.scheduler_of([data, *journals], configuration.scheduler) as scheduler:
+                recorder.on_environment = _environment_writer(
+                    run, [data, *journals], scheduler, host
+                )
                 is_dropped = _beside(recorder, drop_caches)
                 recorder.log(
                     "The host's page cache was dropped."
                     if is_dropped
                     else "The host's page cache could not be dropped (only root can)."
                 )
-                _verified(entry, host, device, recorder)
-                target = Target(run.pk, host.name, entry.name, device)
+                places.verify(host, [data, *journals], recorder)
+                target = Target(
+                    run.pk,
+                    host.name,
+                    data.name,
+                    data.device,
+                    *(text for journal in journals for text in (journal.name, journal.device)),
+                )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 with _watched_device(number, recorder):
                     outcome = _run_plan(plan, target, host, recorder, spool)
-            _wait_until_free(entry, device, recorder)
+            places.wait_until_free([data, *journals], recorder)
     return plan, outcome
 
 
@@ -234,55 +236,8 @@ def _watched_device(number: int | None, recorder: Recorder) -> Iterator[None]:
         seen["after"] = conditions.device_statistics(number)
 
 
-@contextlib.contextmanager
-def _pinned(entry: LunEntry, device: str) -> Iterator[None]:
-    """Keep the device open: its name and number cannot go to another disk meanwhile."""
-    if entry.is_directory:
-        yield
-        return
-    descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _scheduler(entry: LunEntry, device: str, wanted: str) -> contextlib.AbstractContextManager[str]:
-    number = blockdev.device_number(device)
-    if entry.is_directory or number is None:
-        return contextlib.nullcontext("")
-    return scheduler_set(number, wanted)
-
-
-def _verified(entry: LunEntry, host: Host, device: str, recorder: Recorder) -> None:
-    """All checks of the LUN, here and now. Raises RunRefused or Stopped."""
-    deadline = time.monotonic() + SETTLE_S
-    while True:
-        failed = [
-            check for check in checks.verify(entry, host.config.lun_file, device) if not check.ok
-        ]
-        if not failed:
-            return
-        is_passing = all(check.name in _PASSING for check in failed)
-        if not is_passing or time.monotonic() > deadline or recorder.should_stop():
-            raise RunRefused(f"{entry.name} was not erased. {checks.problem(failed)}")
-        time.sleep(0.5)
-
-
-def _check_directory(entry: LunEntry, filesystem: str, scheduler: str) -> None:
-    """A folder is on the file system it is on: its numbers must not go to another one's account."""
-    found = checks.directory_filesystem(entry.path)
-    if found != filesystem:
-        raise RunRefused(
-            f"{entry.path} is on {found or 'an unknown file system'}, not on {filesystem}: choose "
-            f"{found or 'another LUN'}, or a LUN on which {filesystem} can be made."
-        )
-    if scheduler:
-        raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
-
-
 def _environment_writer(
-    run: Run, entry: LunEntry, scheduler: str, host: Host
+    run: Run, luns: Sequence[Place], scheduler: str, host: Host
 ) -> Callable[[Recorder], None]:
     """What writes the environment, once the agent has told it, and files the run under it."""
 
@@ -290,9 +245,10 @@ def _environment_writer(
         said = recorder.environment
         if said is None:
             return
-        facts = environment_facts(
-            said, host.executor, host.lun_facts(entry), scheduler, recorder.mounted
-        )
+        data, *journals = (host.lun_facts(lun.entry) for lun in luns)
+        facts = environment_facts(said, host.executor, data, scheduler, recorder.mounted)
+        for journal in journals:
+            facts["Journal LUN"] = journal
         environment = environment_for(
             facts, kernel=said["kernel"], distribution=said["distribution"]
         )
@@ -304,11 +260,3 @@ def _environment_writer(
             )
 
     return write
-
-
-def _wait_until_free(entry: LunEntry, device: str, recorder: Recorder) -> None:
-    """A file system is gone only when its last block is written back."""
-    if entry.is_directory:
-        return
-    if not blockdev.wait_until_free(device, blockdev.FREE_AGAIN_S, recorder.should_stop):
-        recorder.log(f"{device} is still in use {blockdev.FREE_AGAIN_S:.0f} s after the run.")

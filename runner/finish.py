@@ -62,6 +62,12 @@ def why_not(outcome: Outcome, recorder: Recorder) -> tuple[RunState, str]:
             RunState.FAILED,
             f"The worker was stopped during {recorder.phase}. {NOT_MEASURED}",
         )
+    if recorder.stop_reason == "time":
+        return (
+            RunState.FAILED,
+            f"The run took longer than its order allows, {recorder.time_limit_s:.0f} s, and "
+            f"was stopped during {recorder.phase}. {NOT_MEASURED}",
+        )
     if recorder.stop_reason == "database":
         return RunState.FAILED, f"The database was away for too long. {NOT_MEASURED}"
     reasons = " ".join(reason for reason in (recorder.reason, outcome.reason) if reason)

@@ -120,6 +120,7 @@ class Host:
             device=self.named_device(entry, device) if device else str(entry.path),
             size_bytes=_size_bytes(entry, number),
             identity=_identity(entry, number),
+            controller=entry.controller,
             schedulers=read_schedulers(number)[1] if number is not None else [],
             problem=problem,
             can_discard=number is not None and blockdev.can_discard(number),

@@ -101,6 +101,8 @@ def _entry(file: Path, number: int, item: dict[str, Any]) -> LunEntry:
         raise refuse("name must be 1 to 60 lower-case letters, digits and hyphens.")
     if texts["kind"] not in KINDS:
         raise refuse(f"kind must be one of {', '.join(KINDS)}.")
+    if len(texts["controller"]) > 200:
+        raise refuse("controller must be 200 characters or fewer.")
     role = texts["role"] or "data"
     if role not in ROLES:
         raise refuse(f"role must be one of {', '.join(ROLES)}.")

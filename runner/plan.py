@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from fsbench_web.catalog.commands import BENCHMARK_FILE, run_commands
 from fsbench_web.catalog.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.filesystems import validated_options
+from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.preparation import PLAIN, PRECONDITION_FROM_BYTES, Preparation
 from fsbench_web.catalog.workloads import MOUNT_POINT, TESTS, matrix_of
 
@@ -19,6 +20,7 @@ TIME_LIMITS_S = {
     "discard": 4 * 3600.0,
     "precondition": 7 * 24 * 3600.0,
     "fill": 7 * 24 * 3600.0,
+    "journal": 4 * 3600.0,
     "mkfs": 4 * 3600.0,
     "mount": 600.0,
     "unmount": 3600.0,
@@ -49,13 +51,15 @@ class RunPlan:
     """Everything the agent needs, and nothing else: it is sent as JSON.
 
     ``mount_point`` is the folder the benchmark writes into; ``unmount`` is the command that undoes
-    the mount, empty when nothing is mounted (directory LUNs). ``cells`` are (record KB, file KB)
-    in the order they are run.
+    the mount, empty when nothing is mounted (directory LUNs). ``journal_device`` is empty where the
+    journal is kept on ``device`` itself. ``cells`` are (record KB, file KB) in the order they are
+    run.
     """
 
     steps: list[Step]
     filesystem: str
     device: str
+    journal_device: str
     mount_point: str
     unmount: list[str]
     benchmark_file: str
@@ -83,16 +87,12 @@ def plan_run(
     size_bytes: int | None = None,
     preparation: Preparation = PLAIN,
     is_directory: bool = False,
-    external_journal: bool = False,
+    journal: JournalLun | None = None,
 ) -> RunPlan:
     """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
 
     Raises OptionError, ParameterError, PreparationError or PlanError with what is wrong.
     """
-    if external_journal:
-        raise PlanError(
-            "fsbench cannot put the journal on another LUN yet: choose the internal journal."
-        )
     if is_directory and options:
         raise PlanError(
             "A directory LUN has the file system it has: no mkfs or mount option can be set there."
@@ -109,6 +109,7 @@ def plan_run(
         not is_directory,
         preparation=preparation,
         size_bytes=size_bytes,
+        journal=journal,
     )
     spec = filesystem_named(filesystem)
     return RunPlan(
@@ -122,8 +123,9 @@ def plan_run(
             )
             for command in commands
         ],
-        filesystem=spec.mount_type or spec.slug,
+        filesystem=spec.kernel_name,
         device=device,
+        journal_device=journal.device if journal else "",
         mount_point=mount_point,
         unmount=[] if is_directory else ["umount", mount_point],
         benchmark_file=f"{mount_point}/{BENCHMARK_FILE}",

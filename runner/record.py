@@ -44,11 +44,15 @@ def reconnect() -> None:
 
 @dataclass
 class Recorder:
-    """What is known of one run so far. ``stop_reason``: cancelled, worker or database."""
+    """What is known of one run so far. ``stop_reason``: cancelled, worker, database or time.
+
+    ``time_limit_s`` is that of the whole run, None where only its steps have limits.
+    """
 
     handle: LeaseHandle
     progress: IozoneProgress
     is_worker_stopping: Callable[[], bool]
+    time_limit_s: float | None = None
     commands: list[dict[str, Any]] = field(default_factory=list)
     # The same with what each printed, one JSON object a line: the artefact of the commands.
     command_lines: list[str] = field(default_factory=list)
@@ -76,6 +80,7 @@ class Recorder:
     _flushed: float = 0.0
     _heard: float = 0.0
     _succeeded: float = field(default_factory=time.monotonic)
+    _began: float = field(default_factory=time.monotonic)
 
     def go_on_running(self, commands_written: int) -> None:
         """Another worker began to write this run: what it runs on, and some of its commands."""
@@ -152,6 +157,8 @@ class Recorder:
         if not self.stop_reason and self.is_worker_stopping():
             self.stop_reason = "worker"
         now = time.monotonic()
+        if not self.stop_reason and self.time_limit_s is not None:
+            self.stop_reason = "time" if now - self._began > self.time_limit_s else ""
         if now - self._flushed < FLUSH_EVERY_S:
             return bool(self.stop_reason)
         self._flushed = now

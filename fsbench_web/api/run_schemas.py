@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
 
 from fsbench_web.api import text
+from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.workloads import PRESETS
 from fsbench_web.studies.models import RunState
 
@@ -29,6 +30,26 @@ class ConfigurationIn(_Strict):
     scheduler: str = Field("", description="one of the LUN's schedulers", examples=["none"])
 
 
+class PreparationIn(_Strict):
+    """What is done before each run, beyond a new file system; not on a directory LUN."""
+
+    discard: StrictBool = Field(False, description="discard (TRIM) the LUN before mkfs")
+    precondition: StrictBool = Field(
+        False, description="write the whole LUN once with random data before mkfs"
+    )
+    fill_percent: StrictInt = Field(
+        0, ge=0, le=MAXIMUM_FILL_PERCENT, description="fill so much of the new file system"
+    )
+
+
+class UntilIn(_Strict):
+    """Repeat until the 95% Student-t half-width of the overall score is small in every test."""
+
+    half_width_percent: StrictInt | StrictFloat = Field(description="of the mean", examples=[5])
+    least: StrictInt = Field(3, description="finished repeats at least")
+    most: StrictInt = Field(10, description="repeats at most, failed ones among them")
+
+
 class Order(_Strict):
     """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
 
@@ -43,6 +64,8 @@ class Order(_Strict):
         {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
     )
     repeats: StrictInt = Field(2, description="how often each configuration is run")
+    until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
+    preparation: PreparationIn | None = None
     confirm: str = Field("", description="the LUN's name once more: all data on it will be lost")
 
     @model_validator(mode="before")
@@ -72,6 +95,8 @@ class RunSummary(Schema):
     lun: str | None
     worker: str | None
     repeat: int
+    contended: bool
+    preparation: dict[str, Any]
     origin: str
     state: str
     reason: str
@@ -86,13 +111,18 @@ class RunSummary(Schema):
 
 
 class ScoreOut(Schema):
-    """A score of all finished repeats of this run's configuration under its circumstances."""
+    """A score of all finished repeats of this run's configuration under its circumstances.
+
+    ``half_width`` is of the 95% interval of the repeats' own scores, in the score's unit; null
+    below two repeats.
+    """
 
     test: str
     category: str
     value: float
     unit: str
     repeats: int | None
+    half_width: float | None
     cells: int | None
     cells_expected: int | None
     flags: list[str]
@@ -104,8 +134,24 @@ class StateChangeOut(Schema):
     reason: str
 
 
+class RepeatRuleOut(Schema):
+    """``stop_reason`` says why no further repeat follows; empty while one may."""
+
+    half_width_percent: float
+    least: int
+    most: int
+    stop_reason: str
+
+
 class RunOut(RunSummary):
-    """``commands`` as run; ``scores`` are empty until the run is done."""
+    """``commands`` as run; ``scores`` are empty until the run is done.
+
+    ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in
+    ``others`` the runs that were active meanwhile.
+    """
+
+    conditions: dict[str, Any]
+    repeat_rule: RepeatRuleOut | None
 
     kernel: str
     distribution: str

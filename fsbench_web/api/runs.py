@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.text import slugify
 from ninja import Header, Query, Router, Status
 
 from fsbench_web.api.auth import WRITER, user_of
@@ -22,9 +21,11 @@ from fsbench_web.api.run_schemas import (
     ScoreOut,
 )
 from fsbench_web.api.studies import study_or_404
-from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.preparation import PLAIN, Preparation
+from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies import lifecycle
-from fsbench_web.studies.models import LogLine, Run, RunState, Score, Study
+from fsbench_web.studies.models import LogLine, Run, RunState, Score
+from fsbench_web.studies.named import existing_study, lun_named
 from fsbench_web.studies.submission import (
     ConfigurationRequest,
     RunRequest,
@@ -167,8 +168,9 @@ _FIELDS = {"confirmation": "confirm", "schedulers": "configurations"}
 
 
 def _request(order: Order) -> RunRequest:
-    lun_id, problem = _lun(order.lun, order.worker)
-    slug = _existing_study(order.study)
+    lun_id, problem = lun_named(order.lun, order.worker)
+    slug = existing_study(order.study)
+    until = order.until
     return RunRequest(
         lun_id=lun_id,
         configurations=tuple(
@@ -178,40 +180,20 @@ def _request(order: Order) -> RunRequest:
         workload=order.workload,
         parameters=order.parameters,
         repeats=order.repeats,
+        until=RepeatTarget(float(until.half_width_percent), until.least, until.most)
+        if until
+        else None,
+        preparation=Preparation(**order.preparation.model_dump()) if order.preparation else PLAIN,
         study=slug,
         new_study="" if slug else order.study,
         unreadable={"lun": [problem]} if problem else {},
     )
 
 
-def _existing_study(text: str) -> str:
-    """The slug of the study that is meant, or "" where one is to be made: as with imports."""
-    wanted = [text, slugify(text)]
-    found = set(Study.objects.filter(slug__in=wanted).values_list("slug", flat=True))
-    return next((slug for slug in wanted if slug in found), "")
-
-
-def _lun(name: str, worker: str) -> tuple[int | None, str]:
-    """The LUN's number, or a sentence that says why it is not clear which one is meant."""
-    luns = Lun.objects.select_related("worker").filter(name=name)
-    if worker:
-        luns = luns.filter(worker__name=worker)
-    found = list(luns.order_by("-is_listed", "worker__name"))
-    listed = [lun for lun in found if lun.is_listed]
-    if len(listed) > 1:
-        workers = ", ".join(lun.worker.name for lun in listed)
-        return None, f"{len(listed)} workers have a LUN {name}: add worker, one of {workers}."
-    if found:
-        return found[0].pk, ""
-    known = Lun.objects.filter(is_listed=True).values_list("name", flat=True).distinct()
-    names = ", ".join(known.order_by("name")[:20]) or "none yet: a worker announces them"
-    of = f" on the worker {worker}" if worker else ""
-    return None, f'There is no LUN "{name}"{of}; there is {names}.'
-
-
 def _runs() -> QuerySet[Run]:
     return Run.objects.select_related(
-        "series__study", "series__configuration", "series__workload", "series__lun__worker"
+        *("series__study", "series__configuration", "series__workload", "series__lun__worker"),
+        "repeat_rule",
     )
 
 
@@ -240,6 +222,8 @@ def _summary(run: Run) -> dict[str, Any]:
         "lun": lun.name if lun else None,
         "worker": lun.worker.name if lun else None,
         "repeat": run.repeat,
+        "contended": run.is_contended,
+        "preparation": series.preparation,
         "origin": run.origin,
         "state": run.state,
         "reason": run.reason,
@@ -266,6 +250,8 @@ def _detail(run: Run) -> dict[str, Any]:
         **_summary(run),
         "kernel": run.series.kernel,
         "distribution": run.series.distribution,
+        "conditions": run.conditions,
+        "repeat_rule": run.repeat_rule,
         "commands": run.commands,
         "changes": [
             {"at": change.at, "state": change.state, "reason": change.reason}

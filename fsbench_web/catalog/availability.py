@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError, external_journal
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.figures.numbers import size
 
@@ -55,6 +55,15 @@ def worker_problems(worker: Worker) -> Iterator[str]:
 def lun_problems(lun: Lun) -> Iterator[str]:
     """Why this LUN cannot take a run now, its worker's reasons included."""
     yield from worker_problems(lun.worker)
+    yield from _listing_problems(lun)
+    if lun.role != Lun.Role.DATA:
+        yield (
+            f"{lun.name} is set aside for external journals: choose a LUN with the role data, or "
+            f"change its role in the LUN file of the worker {lun.worker.name}."
+        )
+
+
+def _listing_problems(lun: Lun) -> Iterator[str]:
     if not lun.is_listed:
         yield (
             f"{lun.name} is no longer in the LUN file of the worker {lun.worker.name}: choose "
@@ -62,10 +71,35 @@ def lun_problems(lun: Lun) -> Iterator[str]:
         )
     elif lun.problem:
         yield f"{lun.name} cannot be used now: {lun.problem}"
-    if lun.role != Lun.Role.DATA:
+
+
+def journal_luns(worker: Worker) -> list[Lun]:
+    """The LUNs of this worker that may keep a journal, by name."""
+    return list(worker.luns.filter(role=Lun.Role.JOURNAL, is_listed=True).order_by("name"))
+
+
+def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
+    """Why a file system (of ``FILESYSTEMS``) on ``lun`` cannot keep its journal on ``journal``."""
+    try:
+        external = external_journal(slug)
+    except OptionError as error:
+        yield str(error)
+        return
+    if lun.kind == Lun.Kind.DIRECTORY:
         yield (
-            f"{lun.name} is set aside for external journals: choose a LUN with the role data, or "
-            f"change its role in the LUN file of the worker {lun.worker.name}."
+            f"{lun.name} is a directory on a file system that has its journal already: choose a "
+            "LUN that is a device or a sparse file, or leave the journal out."
+        )
+    if journal.role != Lun.Role.JOURNAL:
+        yield (
+            f"{journal.name} is a LUN for data: choose one that the LUN file of the worker "
+            f'{lun.worker.name} lists with role = "journal" ({GUIDE}).'
+        )
+    yield from _listing_problems(journal)
+    if journal.size_bytes is not None and journal.size_bytes < external.minimum_bytes:
+        yield (
+            f"A journal of {FILESYSTEMS[slug].name} needs {size(external.minimum_bytes)} or more, "
+            f"and {journal.name} has {size(journal.size_bytes)}: choose a larger LUN for it."
         )
 
 
@@ -74,7 +108,7 @@ def filesystem_problems(lun: Lun, slug: str) -> Iterator[str]:
     spec, worker = FILESYSTEMS[slug], lun.worker
     if lun.kind == Lun.Kind.DIRECTORY:
         found = directory_filesystem(lun)
-        if found != slug:
+        if found != spec.kernel_name:
             yield (
                 f"{lun.name} is a directory on {found or 'a file system that is not known'}, and "
                 f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."

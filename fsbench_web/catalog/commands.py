@@ -6,7 +6,13 @@ Every part comes from the closed lists of ``catalog.filesystems`` and ``catalog.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fsbench_web.catalog.filesystems import mkfs_command, mount_command
+from fsbench_web.catalog.filesystems import (
+    OptionError,
+    journal_command,
+    mkfs_command,
+    mount_command,
+)
+from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.preparation import (
     MIB,
     NOT_FOR_DIRECTORIES,
@@ -29,7 +35,7 @@ AGENT_PROGRAM = "fsbench-agent"
 class PlannedCommand:
     """One command as an argument list.
 
-    ``phase``: discard, precondition, mkfs, mount, fill, benchmark or unmount.
+    ``phase``: discard, precondition, journal, mkfs, mount, fill, benchmark or unmount.
     """
 
     phase: str
@@ -46,8 +52,11 @@ def run_commands(
     *,
     preparation: Preparation = PLAIN,
     size_bytes: int | None = None,
+    journal: JournalLun | None = None,
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
+
+    A ``journal`` is erased with it.
 
     A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
     ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
@@ -60,16 +69,32 @@ def run_commands(
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)
+        if journal is not None:
+            raise OptionError(
+                "A directory LUN has the file system it has: its journal stays where it is."
+            )
         return [benchmark]
-    mount = mount_command(filesystem, options, device, mount_point)
+    # mkfs would discard what preconditioning has just written.
+    mkfs = mkfs_command(filesystem, options, device, journal, keeps_blocks=preparation.precondition)
+    mount = mount_command(filesystem, options, device, mount_point, journal)
     return [
         *_device_commands(preparation, device, size_bytes),
-        PlannedCommand("mkfs", tuple(mkfs_command(filesystem, options, device))),
+        *_journal_commands(filesystem, options, journal),
+        PlannedCommand("mkfs", tuple(mkfs)),
         PlannedCommand("mount", tuple(mount)),
         *_fill_commands(preparation, mount_point),
         benchmark,
         PlannedCommand("unmount", ("umount", mount_point)),
     ]
+
+
+def _journal_commands(
+    filesystem: str, options: Mapping[str, object], journal: JournalLun | None
+) -> list[PlannedCommand]:
+    if journal is None:
+        return []
+    argv = journal_command(filesystem, options, journal)
+    return [PlannedCommand("journal", tuple(argv))] if argv else []
 
 
 def _device_commands(

@@ -8,9 +8,6 @@ from typing import Any
 from fsbench_web.catalog import filesystems, labels
 from fsbench_web.catalog.models import FilesystemConfiguration
 
-# mke2fs(8) -J device=, mkfs.xfs(8) -l logdev=. ext2 has no journal, Btrfs no log of this kind.
-EXTERNAL_JOURNAL_FILESYSTEMS = ("ext3", "ext4", "xfs")
-
 
 def configuration_for(
     filesystem: str,
@@ -31,11 +28,8 @@ def configuration_for(
             f'"{scheduler}" is not an I/O scheduler fsbench knows: '
             f"{', '.join(filesystems.SCHEDULER_LABELS)}."
         )
-    if external_journal and filesystem not in EXTERNAL_JOURNAL_FILESYSTEMS:
-        raise filesystems.OptionError(
-            f"{filesystems.filesystem(filesystem).name} cannot keep its journal on another "
-            f"device; {', '.join(EXTERNAL_JOURNAL_FILESYSTEMS)} can."
-        )
+    if external_journal:
+        filesystems.external_journal(filesystem)
     scheduler = labels.canonical_scheduler(scheduler)
     return _get_or_create(
         {

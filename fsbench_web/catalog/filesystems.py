@@ -2,84 +2,50 @@
 
 Options are keys and values from closed lists. A command line is always built from them here, as a
 list of arguments; no text of a user ever becomes part of one. Sources: mke2fs(8), ext4(5),
-mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5).
+mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f2fs(8),
+mkfs.nilfs2(8), mount(8).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-MIB = 1024 * 1024
-# Every file system made here carries this label, so that the worker knows its own work from a
-# stranger's data before it erases a LUN (runner.luns).
-OWN_LABEL = "fsbench"
-
-
-class OptionError(ValueError):
-    """An option or value outside the allow-list; the text tells the user what is allowed."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One allowed value: what it adds to the command, and to the configuration's label."""
-
-    value: str
-    arguments: tuple[str, ...]
-    label: str
-    help: str = ""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One tuning dimension. ``stage`` is mkfs or mount.
-
-    Either ``choices`` lists all values, or ``minimum`` and ``maximum`` bound a whole number which
-    replaces ``{}`` in ``template`` and ``label_template``. An option that is not given is left to
-    the tool's default.
-    """
-
-    key: str
-    stage: str
-    name: str
-    choices: tuple[Choice, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    template: str = ""
-    label_template: str = ""
-    help: str = ""
-
-    def choice(self, value: object) -> Choice:
-        """The allowed choice for ``value``. Raises OptionError with what is allowed."""
-        if self.choices:
-            for choice in self.choices:
-                if choice.value == value:
-                    return choice
-            allowed = ", ".join(choice.value for choice in self.choices)
-            raise OptionError(f'{self.name}: "{value}" is not one of {allowed}.')
-        bounds = f"{self.name}: a whole number from {self.minimum} to {self.maximum} is allowed"
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise OptionError(f'{bounds}, not "{value}".')
-        text = str(value)
-        # Digits of other scripts are numbers to int(), and would reach a command line.
-        if not (text.isascii() and text.isdigit() and len(text) <= 12):
-            raise OptionError(f'{bounds}, not "{text[:40]}".')
-        number = int(text)
-        assert self.minimum is not None
-        assert self.maximum is not None
-        if not self.minimum <= number <= self.maximum:
-            raise OptionError(f"{bounds}, not {number}.")
-        return Choice(
-            value=str(number),
-            arguments=(self.template.format(number),),
-            label=self.label_template.format(number),
-        )
+from fsbench_web.catalog.journals import (
+    EXT_JOURNAL,
+    JFS_JOURNAL,
+    MIB,
+    REISER_JOURNAL,
+    XFS_LOG,
+    ExternalJournal,
+    JournalLun,
+)
+from fsbench_web.catalog.marks import OWN_LABEL as OWN_LABEL
+from fsbench_web.catalog.options import (
+    AGCOUNT,
+    ATIME,
+    BARRIER,
+    BTRFS_COMPRESSION,
+    BTRFS_COPY_ON_WRITE,
+    BTRFS_NODE_SIZE,
+    DIR_INDEX,
+    EXT_BLOCK_SIZE,
+    EXT_JOURNAL_SIZE,
+    INODE_SIZE,
+    JOURNAL_MODE,
+    LOGBUFS,
+    NILFS_ORDER,
+    REISER_TAILS,
+    Option,
+)
+from fsbench_web.catalog.options import OptionError as OptionError
 
 
 @dataclass(frozen=True)
 class Filesystem:
     """A file system that a worker may make on a LUN.
 
-    ``mkfs`` is the fixed part of the command; ``mkfs_joined`` names the flag whose arguments are
-    joined with commas (``-E``, ``-O``). ``minimum_bytes`` is the smallest LUN its tools accept.
+    ``mkfs`` is the fixed part of the command. ``minimum_bytes`` is the smallest LUN its tools
+    accept. ``journal`` is None where the journal cannot be kept on another device.
+    ``without_discard`` keeps mkfs from discarding the device, which most do where they can.
     """
 
     slug: str
@@ -90,7 +56,13 @@ class Filesystem:
     options: tuple[Option, ...] = ()
     mount_type: str = ""
     notes: str = ""
-    aliases: tuple[str, ...] = field(default=())
+    journal: ExternalJournal | None = None
+    without_discard: tuple[str, ...] = ()
+
+    @property
+    def kernel_name(self) -> str:
+        """What the kernel calls it: in /proc/filesystems, in mountinfo, for mount -t."""
+        return self.mount_type or self.slug
 
     def option(self, key: str) -> Option:
         """The option named ``key``. Raises OptionError with the keys there are."""
@@ -101,67 +73,6 @@ class Filesystem:
         raise OptionError(f'{self.name} has no option "{key}"; it has {allowed}.')
 
 
-def _mount(value: str, label: str, help: str = "") -> Choice:
-    return Choice(value, (value,), label, help)
-
-
-ATIME = Option(
-    "atime",
-    "mount",
-    "Access times",
-    (
-        _mount("noatime", "noatime", "never written"),
-        _mount("nodiratime", "nodiratime", "not written for directories"),
-        _mount("strictatime", "strictatime", "written at every read, as kernels before 2.6.30 did"),
-    ),
-    help="Default: relatime, at most one write a day",
-)
-JOURNAL_MODE = Option(
-    "journal_mode",
-    "mount",
-    "Journal mode",
-    (
-        Choice("ordered", ("data=ordered",), "ordered", "data before its metadata; the default"),
-        Choice("writeback", ("data=writeback",), "wb", "only metadata is journalled"),
-        Choice("journal", ("data=journal",), "journal", "data too goes through the journal"),
-    ),
-)
-BARRIER = Option(
-    "barrier",
-    "mount",
-    "Write barriers",
-    (Choice("off", ("barrier=0",), "nobarrier", "unsafe without a protected write cache"),),
-)
-EXT_BLOCK_SIZE = Option(
-    "block_size",
-    "mkfs",
-    "Block size",
-    tuple(Choice(size, ("-b", size), f"b{size}") for size in ("1024", "2048", "4096")),
-)
-DIR_INDEX = Option(
-    "dir_index",
-    "mkfs",
-    "Directory index",
-    (
-        Choice("on", ("-O", "dir_index"), "dirindex"),
-        Choice("off", ("-O", "^dir_index"), "nodirindex"),
-    ),
-)
-EXT_JOURNAL_SIZE = Option(
-    "journal_size_mb",
-    "mkfs",
-    "Journal size (MB)",
-    minimum=4,
-    maximum=1024,
-    template="-Jsize={}",
-    label_template="j{}m",
-)
-INODE_SIZE = Option(
-    "inode_size",
-    "mkfs",
-    "Inode size (bytes)",
-    tuple(Choice(size, ("-I", size), f"i{size}") for size in ("128", "256", "512")),
-)
 # -F: the LUN is a whole device, not a partition. Lazy initialisation would write in the
 # background while the benchmark runs, so everything is written by mkfs (mke2fs(8), -E).
 _EXT_BASE = ("-q", "-F", "-L", OWN_LABEL, "-E", "lazy_itable_init=0")
@@ -169,6 +80,7 @@ _EXT_JOURNAL_BASE = (
     *("-q", "-F", "-L", OWN_LABEL),
     *("-E", "lazy_itable_init=0,lazy_journal_init=0"),
 )
+_EXT_OPTIONS = (EXT_BLOCK_SIZE, INODE_SIZE, DIR_INDEX)
 
 FILESYSTEMS: dict[str, Filesystem] = {
     filesystem.slug: filesystem
@@ -179,8 +91,9 @@ FILESYSTEMS: dict[str, Filesystem] = {
             ("mkfs.ext2", *_EXT_BASE),
             "e2fsprogs",
             4 * MIB,
-            (EXT_BLOCK_SIZE, INODE_SIZE, DIR_INDEX, ATIME),
+            (*_EXT_OPTIONS, ATIME),
             notes="No journal: the high-water mark of the paper",
+            without_discard=("-E", "nodiscard"),
         ),
         Filesystem(
             "ext3",
@@ -188,7 +101,9 @@ FILESYSTEMS: dict[str, Filesystem] = {
             ("mkfs.ext3", *_EXT_JOURNAL_BASE),
             "e2fsprogs",
             16 * MIB,
-            (EXT_BLOCK_SIZE, INODE_SIZE, DIR_INDEX, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            journal=EXT_JOURNAL,
+            without_discard=("-E", "nodiscard"),
         ),
         Filesystem(
             "ext4",
@@ -196,7 +111,9 @@ FILESYSTEMS: dict[str, Filesystem] = {
             ("mkfs.ext4", *_EXT_JOURNAL_BASE),
             "e2fsprogs",
             16 * MIB,
-            (EXT_BLOCK_SIZE, INODE_SIZE, DIR_INDEX, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            journal=EXT_JOURNAL,
+            without_discard=("-E", "nodiscard"),
         ),
         Filesystem(
             "xfs",
@@ -204,28 +121,9 @@ FILESYSTEMS: dict[str, Filesystem] = {
             ("mkfs.xfs", "-q", "-f", "-L", OWN_LABEL),
             "xfsprogs",
             300 * MIB,
-            (
-                Option(
-                    "agcount",
-                    "mkfs",
-                    "Allocation groups",
-                    minimum=2,
-                    maximum=512,
-                    template="-dagcount={}",
-                    label_template="ag{}",
-                    help="Each group must be 16 MB or more",
-                ),
-                Option(
-                    "logbufs",
-                    "mount",
-                    "Log buffers",
-                    minimum=2,
-                    maximum=8,
-                    template="logbufs={}",
-                    label_template="lb{}",
-                ),
-                ATIME,
-            ),
+            (AGCOUNT, LOGBUFS, ATIME),
+            journal=XFS_LOG,
+            without_discard=("-K",),
         ),
         Filesystem(
             "btrfs",
@@ -233,35 +131,52 @@ FILESYSTEMS: dict[str, Filesystem] = {
             ("mkfs.btrfs", "-q", "-f", "-L", OWN_LABEL),
             "btrfs-progs",
             128 * MIB,
-            (
-                Option(
-                    "node_size",
-                    "mkfs",
-                    "Node size",
-                    tuple(Choice(s, ("-n", s), f"n{s}") for s in ("4096", "16384", "65536")),
-                ),
-                Option(
-                    "compression",
-                    "mount",
-                    "Compression",
-                    (
-                        Choice("lzo", ("compress=lzo",), "lzo"),
-                        Choice("zlib", ("compress=zlib",), "zlib"),
-                        Choice("zstd", ("compress=zstd",), "zstd"),
-                    ),
-                    help="Benchmark data that compresses well measures the CPU, not the disk",
-                ),
-                Option(
-                    "copy_on_write",
-                    "mount",
-                    "Copy on write",
-                    (Choice("off", ("nodatacow",), "nocow", "no checksums of data either"),),
-                ),
-                ATIME,
-            ),
+            (BTRFS_NODE_SIZE, BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
+            without_discard=("-K",),
+        ),
+        Filesystem(
+            "jfs",
+            "JFS",
+            ("mkfs.jfs", "-q", "-L", OWN_LABEL),
+            "jfsutils",
+            16 * MIB,
+            (ATIME,),
+            journal=JFS_JOURNAL,
+        ),
+        Filesystem(
+            "reiser3",
+            "ReiserFS",
+            # Twice -f: no question, also for a whole device.
+            ("mkfs.reiserfs", "-q", "-f", "-f", "-l", OWN_LABEL),
+            "reiserfsprogs",
+            40 * MIB,
+            (REISER_TAILS, JOURNAL_MODE, ATIME),
+            mount_type="reiserfs",
+            notes="Version 3; Linux removed it in 6.13",
+            journal=REISER_JOURNAL,
+        ),
+        Filesystem(
+            "f2fs",
+            "F2FS",
+            ("mkfs.f2fs", "-q", "-f", "-l", OWN_LABEL),
+            "f2fs-tools",
+            64 * MIB,
+            (ATIME,),
+            without_discard=("-t", "0"),
+        ),
+        Filesystem(
+            "nilfs2",
+            "NILFS2",
+            ("mkfs.nilfs2", "-q", "-f", "-L", OWN_LABEL),
+            "nilfs-tools",
+            136 * MIB,
+            (NILFS_ORDER, ATIME),
+            without_discard=("-K",),
         ),
     )
 }
+# mke2fs(8) -J device=, mkfs.xfs(8) -l logdev=, jfs_mkfs(8) -J device=, mkreiserfs(8) -j.
+EXTERNAL_JOURNAL_FILESYSTEMS = tuple(slug for slug, spec in FILESYSTEMS.items() if spec.journal)
 
 # What sysfs calls them now, and the short label of the paper's ancestor where there is one
 # (noop -> none, deadline -> mq-deadline, cfq -> bfq; anticipatory has no successor).
@@ -303,8 +218,37 @@ def validated_options(slug: str, options: Mapping[str, object]) -> dict[str, str
     }
 
 
-def mkfs_command(slug: str, options: Mapping[str, object], device: str) -> list[str]:
-    """The arguments that make the file system on ``device`` and erase what was there."""
+def external_journal(slug: str) -> ExternalJournal:
+    """How ``slug`` keeps its journal on another device. Raises OptionError where it cannot."""
+    spec = filesystem(slug)
+    if spec.journal is None:
+        raise OptionError(
+            f"{spec.name} cannot keep its journal on another device; "
+            f"{', '.join(EXTERNAL_JOURNAL_FILESYSTEMS)} can."
+        )
+    return spec.journal
+
+
+def journal_command(slug: str, options: Mapping[str, object], journal: JournalLun) -> list[str]:
+    """The arguments that make the journal on its device and erase what was there.
+
+    Empty where ``mkfs_command`` does that itself. Raises OptionError where no journal can be kept
+    on another device.
+    """
+    return external_journal(slug).make_command(journal, validated_options(slug, options))
+
+
+def mkfs_command(
+    slug: str,
+    options: Mapping[str, object],
+    device: str,
+    journal: JournalLun | None = None,
+    keeps_blocks: bool = False,
+) -> list[str]:
+    """The arguments that make the file system on ``device`` and erase what was there.
+
+    With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
+    """
     spec = filesystem(slug)
     arguments = [
         argument
@@ -312,11 +256,27 @@ def mkfs_command(slug: str, options: Mapping[str, object], device: str) -> list[
         if option.stage == "mkfs" and option.key in options
         for argument in option.choice(options[option.key]).arguments
     ]
+    if journal is not None:
+        arguments += external_journal(slug).mkfs_arguments(journal, options)
+    if keeps_blocks:
+        return [*_joined([*spec.mkfs, *arguments], spec.without_discard), device]
     return [*spec.mkfs, *arguments, device]
 
 
+def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:
+    """Both together; of mke2fs(8) the last -E alone counts, so that its values are joined."""
+    if more[:1] != ("-E",) or "-E" not in argv:
+        return [*argv, *more]
+    place = argv.index("-E") + 1
+    return [*argv[:place], f"{argv[place]},{more[1]}", *argv[place + 1 :]]
+
+
 def mount_command(
-    slug: str, options: Mapping[str, object], device: str, mount_point: str
+    slug: str,
+    options: Mapping[str, object],
+    device: str,
+    mount_point: str,
+    journal: JournalLun | None = None,
 ) -> list[str]:
     """The arguments that mount ``device``."""
     spec = filesystem(slug)
@@ -326,5 +286,7 @@ def mount_command(
         if option.stage == "mount" and option.key in options
         for argument in option.choice(options[option.key]).arguments
     ]
+    if journal is not None:
+        words += external_journal(slug).mount_words(journal)
     flags = ["-o", ",".join(words)] if words else []
-    return ["mount", "-t", spec.mount_type or spec.slug, *flags, device, mount_point]
+    return ["mount", "-t", spec.kernel_name, *flags, device, mount_point]

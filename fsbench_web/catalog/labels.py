@@ -12,6 +12,8 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, SCHEDULER_LABELS, Optio
 
 _FIRST = ("journal_mode", "atime")
 EXTERNAL_JOURNAL_LABEL = "xj"
+# The paper writes ext3_wb_noatime_dl_xj, and jfs_xj_noop.
+_JOURNAL_BEFORE_SCHEDULER = {"jfs"}
 # The elevators that got a new name with the multi-queue block layer. cfq and anticipatory have
 # no equal today and stay what they are.
 _RENAMED_SCHEDULERS = {"noop": "none", "deadline": "mq-deadline"}
@@ -35,11 +37,11 @@ def configuration_label(
         option.key for option in spec.options if option.key in options and option.key not in _FIRST
     ]
     parts = [filesystem, *(spec.option(key).choice(options[key]).label for key in keys)]
-    if scheduler:
-        parts.append(SCHEDULER_LABELS.get(scheduler, scheduler))
+    ends = [SCHEDULER_LABELS.get(scheduler, scheduler)] if scheduler else []
     if external_journal:
-        parts.append(EXTERNAL_JOURNAL_LABEL)
-    return "_".join(parts)
+        place = 0 if filesystem in _JOURNAL_BEFORE_SCHEDULER else len(ends)
+        ends.insert(place, EXTERNAL_JOURNAL_LABEL)
+    return "_".join([*parts, *ends])
 
 
 @dataclass
@@ -58,7 +60,8 @@ def parse_label(label: str) -> LabelParts | None:
     The parts may come in any order: the paper itself writes both ``jfs_xj_dl`` and
     ``ext3_wb_noatime_dl_xj``.
     """
-    filesystem, *words = label.split("_")
+    # Two options of mount, and one value of ours: noatime-nodiratime.
+    filesystem, *words = label.replace("noatime_nodiratime", "noatime-nodiratime").split("_")
     spec = FILESYSTEMS.get(filesystem)
     if spec is None:
         return None

@@ -10,7 +10,9 @@ from fsbench_web.figures.numbers import size
 XFS_SMALLEST_GROUP_BYTES = 16 * 1024 * 1024
 
 
-def option_conflicts(slug: str, options: Mapping[str, str], lun: Lun | None) -> Iterator[str]:
+def option_conflicts(
+    slug: str, options: Mapping[str, str], lun: Lun | None, journal: Lun | None = None
+) -> Iterator[str]:
     """Options that are allowed one by one, and that mkfs or mount would refuse or ignore.
 
     ``options`` have passed ``validated_options``. What depends on a LUN is left out without one.
@@ -24,6 +26,11 @@ def option_conflicts(slug: str, options: Mapping[str, str], lun: Lun | None) -> 
     if "compression" in options and options.get("copy_on_write") == "off":
         # btrfs(5): nodatacow implies nodatasum, and disables compression.
         yield "Btrfs does not compress without copy on write: set only one of the two."
+    if journal is not None and "journal_size_mb" in options:
+        yield (
+            f"The journal on {journal.name} has the size of that LUN: leave out the journal size "
+            f"of {FILESYSTEMS[slug].name}, or keep the journal on the LUN itself."
+        )
     if lun is None or lun.size_bytes is None:
         return
     lun_size = size(lun.size_bytes)

@@ -12,7 +12,7 @@ _CIRCUMSTANCES: tuple[Callable[[ScoreRow], str | None], ...] = (
     lambda row: row.lun,
     lambda row: row.kernel,
     lambda row: row.workload,
-    lambda row: row.preparation or "not-prepared",
+    lambda row: row.preparation.replace(",", "") or "not-prepared",
     lambda row: row.distribution,
 )
 

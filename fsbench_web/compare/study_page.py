@@ -12,11 +12,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from fsbench_web.catalog import preparation
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
 from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.scoring import categories, testnames
+from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
 
 
@@ -276,8 +278,17 @@ _stated = lru_cache(maxsize=64)(bars.stated)
 _read_write = lru_cache(maxsize=64)(stacked.read_write)
 
 
-def _series(found: Study) -> list[Series]:
-    return list(
+@dataclass(frozen=True)
+class ShownSeries:
+    """A series, how its LUN was prepared, and how its rules of repetition stand."""
+
+    series: Series
+    preparation: str
+    repeats: list[str]
+
+
+def _series(found: Study) -> list[ShownSeries]:
+    rows = list(
         found.series.select_related("configuration", "workload", "hardware", "lun__worker")
         .annotate(
             done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
@@ -288,3 +299,12 @@ def _series(found: Study) -> list[Series]:
         )
         .order_by("configuration__filesystem", "configuration__label", "id")
     )
+    rules = repeats.rules_of(row.pk for row in rows)
+    return [
+        ShownSeries(
+            row,
+            preparation.in_words(row.preparation),
+            [repeats.in_words(rule) for rule in rules.get(row.pk, ())],
+        )
+        for row in rows
+    ]

@@ -4,7 +4,7 @@ What changes a run's state is done by ``lifecycle``. Every function locks the or
 ``lifecycle.claim`` does: what is answered here holds from the answer on.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -12,7 +12,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from fsbench_web.catalog import availability
-from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import lifecycle, queue
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
 from fsbench_web.studies.series import next_repeat
@@ -20,6 +19,10 @@ from fsbench_web.studies.series import next_repeat
 LEAST_PRIORITY, MOST_PRIORITY = -10, 10
 RETRIED_STATES = (RunState.FAILED, RunState.LOST)
 RETRIABLE_STATES = (*RETRIED_STATES, RunState.CANCELLED)
+_RELATED = (
+    *("series__lun__worker", "series__journal_lun__worker", "series__configuration"),
+    *("submission", "repeat_rule"),
+)
 
 
 class ControlRefused(Exception):
@@ -99,7 +102,7 @@ def retriable(order: Submission, states: Collection[str] = RETRIABLE_STATES) -> 
     """The runs that ended in one of these states and were not ordered again since, in turn."""
     wanted = set(states) & set(RETRIABLE_STATES)
     runs = order.runs.filter(state__in=wanted, origin=Run.Origin.MEASURED, retried_as=None)
-    return list(runs.select_related("series__lun__worker", "submission").order_by("id"))
+    return list(runs.select_related(*_RELATED).order_by("id"))
 
 
 @transaction.atomic
@@ -113,7 +116,7 @@ def retry(
 
     Each is a further repeat of its series and remembers the run it replaces. A run is ordered
     again once, however often and by however many people this is called. The LUNs will be erased
-    again: ``confirmation`` is the name of the order's LUN. Raises ControlRefused.
+    again: ``confirmation`` is what ``confirmation_text`` says. Raises ControlRefused.
     """
     runs = retriable(_locked(order_id), states)
     return _again(runs, confirmation, by) if runs else []
@@ -130,7 +133,7 @@ def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
         _locked(order_id)
     else:
         Run.objects.select_for_update().get(pk=run_id)
-    run = Run.objects.select_related("series__lun__worker", "submission").get(pk=run_id)
+    run = Run.objects.select_related(*_RELATED).get(pk=run_id)
     if run.state not in RETRIABLE_STATES or run.origin != Run.Origin.MEASURED:
         return None
     if Run.objects.filter(retry_of=run).exists():
@@ -138,11 +141,21 @@ def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
     return _again([run], confirmation, by)[0]
 
 
+def confirmation_text(runs: Iterable[Run]) -> str:
+    """What has to be typed to order these runs again: all LUNs that are erased, data LUNs first."""
+    series = [run.series for run in runs]
+    luns = [*(one.lun for one in series), *(one.journal_lun for one in series)]
+    return " ".join(dict.fromkeys(lun.name for lun in luns if lun is not None))
+
+
 def _again(runs: list[Run], confirmation: str, by: User | None) -> list[Run]:
-    luns = {run.series.lun.pk: run.series.lun for run in runs if run.series.lun is not None}
-    problems = [sentence for lun in luns.values() for sentence in _problems(lun, confirmation)]
-    if any(run.series.lun is None for run in runs):
-        problems.append("The LUN of these runs is not known any more: order them anew.")
+    problems = [sentence for run in runs for sentence in _problems(run)]
+    wanted = confirmation_text(runs)
+    if confirmation != wanted:
+        problems.append(
+            f'The confirmation does not match: type "{wanted}" exactly as it is written. What is '
+            "on it will be erased again."
+        )
     if problems:
         raise ControlRefused(list(dict.fromkeys(problems)))
     repeats: dict[int, int] = {}
@@ -158,6 +171,7 @@ def _again(runs: list[Run], confirmation: str, by: User | None) -> list[Run]:
                 submission=run.submission,
                 is_reference=run.is_reference,
                 retry_of=run,
+                repeat_rule=run.repeat_rule,
             )
         )
         repeats[run.series_id] += 1
@@ -165,14 +179,16 @@ def _again(runs: list[Run], confirmation: str, by: User | None) -> list[Run]:
     return made
 
 
-def _problems(lun: Lun, confirmation: str) -> list[str]:
-    problems = list(availability.lun_problems(lun))
-    if confirmation != lun.name:
-        problems.append(
-            f'The confirmation does not match: type the name of the LUN, "{lun.name}", exactly as '
-            "it is written. It will be erased again."
-        )
-    return problems
+def _problems(run: Run) -> Iterator[str]:
+    """Why this run cannot be ordered again as it was."""
+    lun, journal = run.series.lun, run.series.journal_lun
+    if lun is None or (run.series.configuration.external_journal and journal is None):
+        yield f"The LUN of run {run.pk} is not known any more: order its configuration anew."
+        return
+    yield from availability.lun_problems(lun)
+    if journal is not None:
+        slug = run.series.configuration.filesystem
+        yield from availability.journal_problems(lun, journal, slug)
 
 
 def _nudge_luns_of(order: Submission) -> None:

@@ -7,9 +7,14 @@ confirmed. Field names::
     fs=ext4.1&fs=ext4.2&fs=xfs.1    ext4.2.journal_mode=writeback
     workload=iozone-small           iozone-small.maximum_file_kb=4096
     repeats=2                       study=raid-test   or   new_study=RAID test
+    repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
+    discard=yes                     precondition=yes    fill_percent=50
+    order=random                    seed=42             priority=5      time_limit_s=7200
+    reference=ext4.2                reference_every=10
 
 ``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
-configurations of the order.
+configurations of the order, each run with every chosen workload. The reference is run with the
+first of the schedulers.
 """
 
 import re
@@ -21,9 +26,15 @@ from django.http import QueryDict
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
 from fsbench_web.catalog.workloads import PRESETS, Preset
 from fsbench_web.figures import numbers
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
+from fsbench_web.studies.method_form import MethodForm, method_of, read_method
+from fsbench_web.studies.plan_form import PlanForm, plan_of, read_plan
+from fsbench_web.studies.submission import (
+    ConfigurationRequest,
+    ReferenceRequest,
+    RunRequest,
+    WorkloadRequest,
+)
 
-DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
@@ -148,7 +159,7 @@ class PresetFields:
 
 
 @dataclass
-class RunForm:
+class RunForm(PlanForm, MethodForm):
     """What a query string says, with defaults where it says nothing."""
 
     lun: str = ""
@@ -156,9 +167,8 @@ class RunForm:
     chosen: list[str] = field(default_factory=list)
     options: dict[str, dict[str, str]] = field(default_factory=dict)
     schedulers: list[str] = field(default_factory=list)
-    workload: str = DEFAULT_WORKLOAD
+    workloads: list[str] = field(default_factory=lambda: [DEFAULT_WORKLOAD])
     parameters: dict[str, dict[str, str]] = field(default_factory=dict)
-    repeats: str = str(DEFAULT_REPEATS)
     study: str = ""
     new_study: str = ""
     is_fresh: bool = True
@@ -202,7 +212,7 @@ class RunForm:
                 )
                 for parameter in PARAMETERS
             )
-            shown.append(PresetFields(preset, preset.slug == self.workload, fields))
+            shown.append(PresetFields(preset, preset.slug in self.workloads, fields))
         return shown
 
     def add_variant(self, slug: str) -> None:
@@ -219,68 +229,84 @@ class RunForm:
         self.variants = [variant for variant in self.variants if "{}.{}".format(*variant) != key]
         self.chosen = [chosen for chosen in self.chosen if chosen != key]
         self.options.pop(key, None)
+        if self.reference == key:
+            self.reference = ""
 
     def request(self) -> RunRequest:
         """The order. What cannot be read is noted in ``unreadable`` and refused by submission."""
         unreadable: dict[str, list[str]] = {}
         if self.lun and self.lun_id is None:
             unreadable["lun"] = [f'"{self.lun}" is not the number of a LUN: choose one.']
-        repeats = 0
-        if _NUMBER.match(self.repeats):
-            repeats = int(self.repeats)
-        else:
-            unreadable["repeats"] = [
-                f'"{self.repeats}" is not a whole number: say how often each configuration is run.'
-            ]
-        preset = PRESETS.get(self.workload)
-        parameters: dict[str, int | bool] = {}
-        if preset is not None:
-            problems = []
-            for key, text in self.parameters.get(preset.slug, {}).items():
-                try:
-                    parameters[key] = _parameter(key, text)
-                except ValueError as error:
-                    problems.append(str(error))
-            if problems:
-                unreadable["workload"] = problems
+        repeats = self.read_repeats(unreadable)
+        until = self.read_until(unreadable)
+        preparation = self.read_preparation(unreadable)
+        first, *more = [self._workload(slug, unreadable) for slug in self.workloads or [""]]
         return RunRequest(
             lun_id=self.lun_id,
             configurations=self._configurations(),
-            workload=self.workload,
-            parameters=parameters,
+            workload=first.name,
+            parameters=first.parameters,
+            more_workloads=tuple(more),
+            reference=self._reference(unreadable),
             repeats=repeats,
+            until=until,
+            preparation=preparation,
             study=self.study,
             new_study="" if self.study else self.new_study,
+            **self.read_plan(unreadable),
             unreadable=unreadable,
         )
 
+    def _workload(self, slug: str, unreadable: dict[str, list[str]]) -> WorkloadRequest:
+        parameters: dict[str, int | bool] = {}
+        for key, text in self.parameters.get(slug, {}).items():
+            try:
+                parameters[key] = _parameter(key, text)
+            except ValueError as error:
+                unreadable.setdefault("workload", []).append(str(error))
+        return WorkloadRequest(slug, parameters)
+
+    def _reference(self, unreadable: dict[str, list[str]]) -> ReferenceRequest | None:
+        if not self.reference:
+            return None
+        match = _VARIANT.match(self.reference)
+        if match is None:
+            unreadable["reference"] = [
+                f'"{self.reference}" is none of the configurations: choose one, or no reference.'
+            ]
+            return None
+        wanted = self._variant_request(self.reference, (self.schedulers or [""])[0])
+        return ReferenceRequest(wanted, self.read_every(unreadable))
+
     def _configurations(self) -> tuple[ConfigurationRequest, ...]:
         return tuple(
-            ConfigurationRequest(
-                key.rsplit(".", 1)[0],
-                {name: value for name, value in self.options.get(key, {}).items() if value},
-                scheduler,
-            )
+            self._variant_request(key, scheduler)
             for key in self.chosen
             for scheduler in (self.schedulers or [""])
         )
+
+    def _variant_request(self, key: str, scheduler: str) -> ConfigurationRequest:
+        options = {name: value for name, value in self.options.get(key, {}).items() if value}
+        return ConfigurationRequest(key.rsplit(".", 1)[0], options, scheduler)
 
     def to_query(self) -> str:
         """The shortest query string that says the same: only what is chosen, without defaults."""
         query = QueryDict(mutable=True)
         query["lun"] = self.lun
         query.setlist("fs", self.chosen)
-        for key in self.chosen:
+        for key in dict.fromkeys([*self.chosen, *([self.reference] if self.reference else [])]):
             for name, value in self.options.get(key, {}).items():
                 if value:
                     query[f"{key}.{name}"] = value
         query.setlist("scheduler", self.schedulers)
-        query["workload"] = self.workload
-        preset = PRESETS.get(self.workload)
-        for name, value in self.parameters.get(self.workload, {}).items():
-            if preset is None or value != _text(_value(preset, name)):
-                query[f"{self.workload}.{name}"] = value
-        query["repeats"] = self.repeats
+        query.setlist("workload", self.workloads)
+        for slug in self.workloads:
+            preset = PRESETS.get(slug)
+            for name, value in self.parameters.get(slug, {}).items():
+                if preset is None or value != _text(_value(preset, name)):
+                    query[f"{slug}.{name}"] = value
+        self.write_method(query)
+        self.write_plan(query)
         if self.study:
             query["study"] = self.study
         else:
@@ -291,14 +317,17 @@ class RunForm:
 def read(query: QueryDict) -> RunForm:
     """The form in a query string. Never raises: what makes no sense is left for ``request``."""
     query = _without_nul(query)
+    is_fresh = "repeats" not in query and "repeat_by" not in query
+    usual_workloads = [DEFAULT_WORKLOAD] if is_fresh else []
     form = RunForm(
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
-        workload=query.get("workload", DEFAULT_WORKLOAD),
-        repeats=query.get("repeats", str(DEFAULT_REPEATS)).strip(),
+        workloads=list(dict.fromkeys(query.getlist("workload"))) or usual_workloads,
+        **read_method(query),
+        **read_plan(query),
         study=query.get("study", "").strip(),
         new_study=query.get("new_study", "").strip(),
-        is_fresh="repeats" not in query,
+        is_fresh=is_fresh,
     )
     for key in dict.fromkeys(query.getlist("fs")):
         match = _VARIANT.match(key)
@@ -306,6 +335,9 @@ def read(query: QueryDict) -> RunForm:
         form.chosen.append(key if match else f"{key}.1")
         if match:
             form.variants.append((match[1], int(match[2])))
+    referred = _VARIANT.match(form.reference)
+    if referred:
+        form.variants.append((referred[1], int(referred[2])))
     for name, value in query.items():
         assert isinstance(value, str)
         head, _, last = name.rpartition(".")
@@ -337,11 +369,13 @@ def prefilled(request: RunRequest) -> RunForm:
     """The form that makes this order: to run something again, changed or not."""
     form = RunForm(
         lun="" if request.lun_id is None else str(request.lun_id),
-        workload=request.workload,
+        workloads=[wanted.name for wanted in request.workloads],
         parameters={
-            request.workload: {key: _text(value) for key, value in request.parameters.items()}
+            wanted.name: {key: _text(value) for key, value in wanted.parameters.items()}
+            for wanted in request.workloads
         },
-        repeats=str(request.repeats),
+        **method_of(request),
+        **plan_of(request),
         study=request.study,
         new_study=request.new_study,
         is_fresh=False,

@@ -363,3 +363,10 @@ class Score(models.Model):
             )
         ]
         indexes = [models.Index(fields=["test", "category"])]
+
+    @property
+    def half_width_percent(self) -> float | None:
+        """The half-width in percent of the score; None where it is not known."""
+        if self.half_width is None or self.value == 0:
+            return None
+        return 100.0 * self.half_width / abs(self.value)

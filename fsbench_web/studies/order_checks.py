@@ -12,9 +12,11 @@ from django.utils.text import slugify
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import OptionError, validated_options
+from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.option_conflicts import option_conflicts
+from fsbench_web.catalog.preparation import Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
 from fsbench_web.catalog.workloads import (
     MOUNT_POINT,
@@ -24,6 +26,7 @@ from fsbench_web.catalog.workloads import (
     matrix_of,
 )
 from fsbench_web.figures.numbers import duration, size
+from fsbench_web.studies import journal_checks, method_checks
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.orders import (
@@ -59,6 +62,7 @@ class PlannedRun:
     lun: Lun
     workload: tuple[str, IozoneMatrix]
     is_reference: bool = False
+    journal: Lun | None = None
 
     @property
     def workload_title(self) -> str:
@@ -66,8 +70,21 @@ class PlannedRun:
         return workload_title(*self.workload)
 
     @property
+    def shown_command(self) -> PlannedCommand:
+        """What tells the run best: how its file system is made; in a directory, the benchmark."""
+        made = [command for command in self.commands if command.phase == "mkfs"]
+        return made[0] if made else self.commands[0]
+
+    @property
     def erases(self) -> bool:
         return any(command.phase == "mkfs" for command in self.commands)
+
+    @property
+    def erased(self) -> list[Lun]:
+        """The LUNs whose data the run destroys."""
+        if not self.erases:
+            return []
+        return [self.lun, *([self.journal] if self.journal else [])]
 
 
 @dataclass(frozen=True)
@@ -83,18 +100,22 @@ class Plan:
 def checked(request: RunRequest, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
     lun = _checked_lun(request, problems)
+    neighbours = journal_checks.neighbours(lun)
     workloads = [
         (wanted.name, matrix)
         for wanted in request.workloads
         if (matrix := _checked_workload(wanted, lun, problems)) is not None
     ]
     _check_workloads_differ(request.workloads, problems)
-    configurations = _checked_configurations(request, lun, problems)
-    reference = _checked_reference(request, lun, problems)
+    configurations = _checked_configurations(request, lun, neighbours, problems)
+    reference = _checked_reference(request, lun, neighbours, problems)
     study = _checked_study(request, problems)
     _check_steering(request, problems)
-    if not 1 <= request.repeats <= MAXIMUM_REPEATS:
-        if "repeats" not in problems.by_part:
+    method_checks.check_preparation(request.preparation, lun, workloads, problems)
+    if request.until is not None:
+        method_checks.check_until(request, workloads, problems)
+    elif not 1 <= request.repeats <= MAXIMUM_REPEATS:
+        if not problems.is_told("repeats"):
             problems.add(
                 "repeats",
                 f"Each configuration can be run 1 to {MAXIMUM_REPEATS} times, not "
@@ -106,18 +127,25 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     things = [(wanted, workload) for workload in workloads for wanted in configurations]
     slots = sequence(
         len(things),
-        request.repeats,
+        request.planned_repeats,
         order=request.order,
         seed=request.seed or 0,
         reference_every=request.reference.every if request.reference else 0,
     )
     runs = [
         _planned(
-            slot, *((reference, workloads[0]) if slot.index is None else things[slot.index]), lun
+            slot,
+            *((reference, workloads[0]) if slot.index is None else things[slot.index]),
+            lun,
+            request.preparation,
+            neighbours,
         )
         for slot in slots
     ]
-    limit_s = request.time_limit_s or default_time_limit_s([matrix for _, matrix in workloads])
+    limit_s = request.time_limit_s or (
+        default_time_limit_s([matrix for _, matrix in workloads])
+        + method_checks.preparation_time_limit_s(request.preparation, lun)
+    )
     return Plan(lun=lun, runs=runs, study=study, time_limit_s=limit_s)
 
 
@@ -131,8 +159,11 @@ def _planned(
     wanted: ConfigurationRequest | None,
     workload: tuple[str, IozoneMatrix],
     lun: Lun,
+    preparation: Preparation,
+    neighbours: Mapping[str, Lun],
 ) -> PlannedRun:
     assert wanted is not None  # a slot of a reference is there only with a reference
+    journal = neighbours[wanted.journal] if wanted.journal else None
     makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
     options = {key: str(value) for key, value in wanted.options.items()}
     return PlannedRun(
@@ -140,7 +171,9 @@ def _planned(
         filesystem=wanted.filesystem,
         options=options,
         scheduler=wanted.scheduler,
-        configuration=configuration_label(wanted.filesystem, options, wanted.scheduler),
+        configuration=configuration_label(
+            wanted.filesystem, options, wanted.scheduler, journal is not None
+        ),
         commands=tuple(
             run_commands(
                 wanted.filesystem,
@@ -149,9 +182,13 @@ def _planned(
                 lun.device,
                 MOUNT_POINT if makes_filesystem else lun.device,
                 makes_filesystem,
+                preparation=preparation,
+                size_bytes=lun.size_bytes,
+                journal=JournalLun(journal.device, journal.size_bytes) if journal else None,
             )
         ),
         lun=lun,
+        journal=journal,
         workload=workload,
         is_reference=slot.is_reference,
     )
@@ -175,7 +212,7 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
         problems.add("order", f'"{request.order}" is no order: choose one of {", ".join(ORDERS)}.')
     elif (
         request.order == RANDOM
-        and "seed" not in problems.by_part
+        and not problems.is_told("seed")
         and (request.seed is None or not 0 <= request.seed <= MAXIMUM_SEED)
     ):
         problems.add(
@@ -200,7 +237,7 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
 
 def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
     if request.lun_id is None:
-        if "lun" not in problems.by_part:
+        if not problems.is_told("lun"):
             problems.add("lun", "Choose the LUN to run on.")
         return None
     lun = (
@@ -224,6 +261,10 @@ def _checked_workload(
     wanted: WorkloadRequest, lun: Lun | None, problems: Problems
 ) -> IozoneMatrix | None:
     preset = PRESETS.get(wanted.name)
+    if not wanted.name:
+        if not problems.is_told("workloads"):
+            problems.add(wanted.place, "Choose at least one workload.")
+        return None
     if preset is None:
         problems.add(
             wanted.place,
@@ -252,10 +293,10 @@ def _checked_workload(
 
 
 def _checked_configurations(
-    request: RunRequest, lun: Lun | None, problems: Problems
+    request: RunRequest, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> list[ConfigurationRequest]:
     if not request.configurations:
-        if "configurations" not in problems.by_part:
+        if not problems.is_told("configurations"):
             problems.add("configurations", "Choose at least one file system.")
         return []
     if request.run_count > MAXIMUM_RUNS:
@@ -266,27 +307,27 @@ def _checked_configurations(
         )
         return []
     checked: list[ConfigurationRequest] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for wanted in request.configurations:
-        clean = _checked_configuration(wanted, lun, problems)
+        clean = _checked_configuration(wanted, lun, neighbours, problems)
         if clean is None:
             continue
         options = {key: str(value) for key, value in clean.options.items()}
-        label = configuration_label(clean.filesystem, options, clean.scheduler)
-        if label in seen:
+        label = configuration_label(clean.filesystem, options, clean.scheduler, bool(clean.journal))
+        if (label, clean.journal) in seen:
             problems.add(
                 clean.place(),
                 f"{label} is in the order twice: remove one of them, or change its options. To "
                 "run it more often, raise the repeats.",
             )
             continue
-        seen.add(label)
+        seen.add((label, clean.journal))
         checked.append(clean)
     return checked
 
 
 def _checked_reference(
-    request: RunRequest, lun: Lun | None, problems: Problems
+    request: RunRequest, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> ConfigurationRequest | None:
     if request.reference is None:
         return None
@@ -297,11 +338,14 @@ def _checked_reference(
             f"The reference is run after every so many runs, 1 to {MAXIMUM_RUNS}, not {every}.",
         )
     places = {"": "reference.configuration", **wanted.places}
-    return _checked_configuration(replace(wanted, places=places), lun, problems)
+    return _checked_configuration(replace(wanted, places=places), lun, neighbours, problems)
 
 
 def _checked_configuration(
-    wanted: ConfigurationRequest, lun: Lun | None, problems: Problems
+    wanted: ConfigurationRequest,
+    lun: Lun | None,
+    neighbours: Mapping[str, Lun],
+    problems: Problems,
 ) -> ConfigurationRequest | None:
     """The configuration with its options in their canonical form; None if they cannot be read."""
     try:
@@ -310,9 +354,8 @@ def _checked_configuration(
         problems.add(wanted.place(), str(error))
         return None
     clean = replace(wanted, options=options)
-    if clean.journal:
-        problems.add(clean.place("journal"), "The journal cannot be kept on another LUN yet.")
-    for sentence in option_conflicts(clean.filesystem, options, lun):
+    journal = neighbours.get(clean.journal) if clean.journal else None
+    for sentence in option_conflicts(clean.filesystem, options, lun, journal):
         problems.add(clean.place(), sentence)
     if lun is not None:
         for sentence in availability.filesystem_problems(lun, clean.filesystem):
@@ -320,6 +363,8 @@ def _checked_configuration(
         sentence = availability.scheduler_problem(lun, clean.scheduler)
         if sentence:
             problems.add(clean.place("scheduler"), sentence)
+        for sentence in journal_checks.journal_problems(clean, lun, neighbours):
+            problems.add(clean.place("journal"), sentence)
     return clean
 
 
@@ -346,7 +391,8 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
         return study
     slug = study_slug(title)
     if not title:
-        problems.add("study", "Choose the study that the runs belong to, or name a new one.")
+        if not problems.is_told("study"):
+            problems.add("study", "Choose the study that the runs belong to, or name a new one.")
     elif len(title) > TITLE_LENGTH:
         problems.add("study", f"The study's title is longer than {TITLE_LENGTH} characters.")
     elif not slug:

@@ -1,8 +1,11 @@
 """What somebody wants to be run, unchecked; and the answer when it cannot be. No database."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fsbench_web.catalog.preparation import PLAIN, Preparation
+from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 
 
@@ -53,7 +56,8 @@ class RunRequest:
 
     Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
     ``parameters`` replace those of the preset named ``workload``; each configuration is run with
-    it, and with ``more_workloads``. ``repeats`` is how often. ``order`` is one of
+    it, and with ``more_workloads``. ``repeats`` is how often, unless ``until`` says that it is run
+    until its scores are sure enough. ``preparation`` precedes every run. ``order`` is one of
     ``sequence.ORDERS``; a random one needs a ``seed``. ``time_limit_s`` holds for each whole run.
     ``document`` is the order as somebody wrote it, ``left_out`` what cannot be and was left out of
     it: (place, configuration, why).
@@ -64,6 +68,8 @@ class RunRequest:
     workload: str
     parameters: Mapping[str, int | bool] = field(default_factory=dict)
     repeats: int = 2
+    until: RepeatTarget | None = None
+    preparation: Preparation = PLAIN
     study: str = ""
     new_study: str = ""
     more_workloads: tuple[WorkloadRequest, ...] = ()
@@ -80,20 +86,34 @@ class RunRequest:
     @property
     def workloads(self) -> tuple[WorkloadRequest, ...]:
         """All workloads, the first one first."""
-        return (WorkloadRequest(self.workload, self.parameters), *self.more_workloads)
+        place = "workload" if self.document is None else "workloads[0]"
+        return (WorkloadRequest(self.workload, self.parameters, place), *self.more_workloads)
+
+    @property
+    def planned_repeats(self) -> int:
+        """How often everything is run before it is known whether that is enough."""
+        return self.until.least if self.until else self.repeats
+
+    @property
+    def journals(self) -> tuple[str, ...]:
+        """The names of all LUNs that keep a journal, each once."""
+        wanted = [*self.configurations, *([self.reference.configuration] if self.reference else [])]
+        return tuple(dict.fromkeys(one.journal for one in wanted if one.journal))
 
     @property
     def run_count(self) -> int:
-        """How many runs the order makes, references included."""
-        planned = len(self.configurations) * len(self.workloads) * self.repeats
+        """How many runs the order makes at most, references included."""
+        repeats = self.until.most if self.until else self.repeats
+        planned = len(self.configurations) * len(self.workloads) * repeats
         return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
 
 
 class SubmissionRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the order it is in:
 
-    lun, configurations, schedulers, workload, repeats, study, order, seed, reference, priority,
-    time_limit_s, confirmation; or the place in a document, ``configurations[2].options.atime``.
+    lun, configurations, schedulers, workload, repeats, preparation, study, order, seed, reference,
+    priority, time_limit_s, confirmation; or the place in a document,
+    ``configurations[2].options.atime``.
     """
 
     def __init__(self, by_part: Mapping[str, list[str]]) -> None:
@@ -119,6 +139,15 @@ class Problems:
         sentences = self.by_part.setdefault(part, [])
         if sentence not in sentences:
             sentences.append(sentence)
+
+    @property
+    def count(self) -> int:
+        """How many sentences there are."""
+        return sum(map(len, self.by_part.values()))
+
+    def is_told(self, part: str) -> bool:
+        """Whether anything was said of this part, or of a place in it."""
+        return any(re.match(rf"{re.escape(part)}\b", place) for place in self.by_part)
 
     def refuse_if_any(self) -> None:
         if self.by_part:

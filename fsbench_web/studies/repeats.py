@@ -49,10 +49,11 @@ def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
     The interval is that of all finished repeats of the series, as the score is; least and most
     count the runs of this order.
     """
-    states = list(rule.runs.values_list("state", flat=True))
+    rows = list(rule.runs.values_list("state", "cancel_requested_at"))
+    states = [state for state, _ in rows]
     if any(state not in END_STATES for state in states):
         return None
-    if RunState.CANCELLED in states:
+    if RunState.CANCELLED in states or any(asked is not None for _, asked in rows):
         return Stop("stopped: a repeat was cancelled")
     return repeats_verdict(
         overall_scores(ended.series_id),
@@ -66,23 +67,27 @@ def in_words(rule: RepeatRule) -> str:
     """How the rule stands, for pages and the API."""
     if rule.stop_reason:
         return rule.stop_reason
+    return target_in_words(target_of(rule))
+
+
+def target_in_words(target: RepeatTarget) -> str:
+    """What is to be reached, for pages."""
     return (
-        f"until the 95% half-width is at most {rule.half_width_percent:g}% of the mean, "
-        f"{rule.least} to {rule.most} repeats"
+        f"until the 95% half-width of the overall score is at most {target.half_width_percent:g}% "
+        f"of its mean in every test, {target.least} to {target.most} repeats"
     )
 
 
 def rules_of(series_ids: Iterable[int]) -> dict[int, list[RepeatRule]]:
     """The rules behind the runs of each series, the oldest first. One query."""
-    found: dict[int, list[RepeatRule]] = defaultdict(list)
+    fields = [field.attname for field in RepeatRule._meta.concrete_fields]
     rows = (
-        RepeatRule.objects.filter(runs__series__in=list(series_ids))
-        .values_list("runs__series_id", "id")
+        Run.objects.filter(series__in=list(series_ids), repeat_rule__isnull=False)
+        .order_by("repeat_rule")
+        .values_list("series_id", *(f"repeat_rule__{name}" for name in fields))
         .distinct()
-        .order_by("id")
     )
-    pairs = list(rows)
-    rules = RepeatRule.objects.in_bulk([rule_id for _, rule_id in pairs])
-    for series_id, rule_id in pairs:
-        found[series_id].append(rules[rule_id])
+    found: dict[int, list[RepeatRule]] = defaultdict(list)
+    for series_id, *values in rows:
+        found[series_id].append(RepeatRule(**dict(zip(fields, values, strict=True))))
     return found

@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
 from fsbench_web.figures import heatmap
 from fsbench_web.figures.numbers import words
-from fsbench_web.scoring.categories import CATEGORIES
+from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import is_known, lower_is_better
 from fsbench_web.studies import forms
 from fsbench_web.studies.models import Measurement, Run, RunState, Score
@@ -106,10 +107,15 @@ class ScoreLine:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The scores of the series that a run belongs to."""
+    """The scores of the series that a run belongs to.
+
+    ``lines`` are tests with a matrix; ``single`` those that give one value a repeat, as the times
+    of mkfs and mount.
+    """
 
     categories: list[Any]
     lines: list[ScoreLine]
+    single: list[Score]
 
 
 def score_table(run: Run) -> ScoreTable:
@@ -126,8 +132,10 @@ def score_table(run: Run) -> ScoreTable:
             [scores.get(category.slug) for category in categories],
         )
         for test, scores in by_test.items()
+        if any(category.slug in scores for category in categories)
     ]
-    return ScoreTable(categories, lines)
+    single = [scores[MEAN] for scores in by_test.values() if MEAN in scores]
+    return ScoreTable(categories, lines, single)
 
 
 def commands(run: Run) -> list[dict[str, Any]]:
@@ -152,8 +160,10 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
             series.lun.device,
             series.lun.device if is_directory else MOUNT_POINT,
             not is_directory,
+            preparation=Preparation.of(series.preparation),
+            size_bytes=series.lun.size_bytes,
         )
-    except (OptionError, ParameterError):
+    except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.
         return []
 
@@ -184,6 +194,10 @@ def order_again(run: Run) -> str:
         return ""
     if series.lun_id is None or not configuration.is_known:
         return ""
+    try:
+        preparation = Preparation.of(series.preparation)
+    except PreparationError:
+        return ""
     order = RunRequest(
         lun_id=series.lun_id,
         configurations=(
@@ -194,6 +208,7 @@ def order_again(run: Run) -> str:
         workload=workload.slug if workload.slug in PRESETS else forms.DEFAULT_WORKLOAD,
         parameters=workload.parameters,
         repeats=1,
+        preparation=preparation,
         study=series.study.slug,
     )
     return forms.prefilled(order).to_query()

@@ -13,8 +13,9 @@ from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.stored_workloads import stored_workload
 from fsbench_web.catalog.workloads import IozoneMatrix
+from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies import lifecycle
-from fsbench_web.studies.models import Run, Series, Study, Submission
+from fsbench_web.studies.models import RepeatRule, Run, Series, Study, Submission
 from fsbench_web.studies.order_checks import (
     MAXIMUM_REPEATS,
     Plan,
@@ -23,6 +24,7 @@ from fsbench_web.studies.order_checks import (
     study_exists,
     study_slug,
 )
+from fsbench_web.studies.order_document import written
 from fsbench_web.studies.orders import (
     ConfigurationRequest,
     Problems,
@@ -41,9 +43,14 @@ __all__ = [
     "RunRequest",
     "SubmissionRefused",
     "WorkloadRequest",
+    "confirmation_text",
     "preview",
     "submit",
 ]
+
+
+_Key = tuple[str, Lun | None, tuple[str, IozoneMatrix]]
+"""(configuration, LUN of its journal, workload): the runs of an order that are repeats"""
 
 
 def preview(request: RunRequest) -> list[PlannedRun]:
@@ -62,9 +69,9 @@ def preview(request: RunRequest) -> list[PlannedRun]:
 def submit(request: RunRequest, confirmation: str, user: User | None, token: str = "") -> list[Run]:
     """Write the runs as queued and nudge their worker once they are committed.
 
-    ``confirmation`` must be the LUN's name, letter by letter. ``token`` is the form's: a second
-    order with the same token makes nothing and returns the runs of the first. Raises
-    SubmissionRefused, and then nothing is written.
+    ``confirmation`` must be what ``confirmation_text`` says, letter by letter. ``token`` is the
+    form's: a second order with the same token makes nothing and returns the runs of the first.
+    Raises SubmissionRefused, and then nothing is written.
     """
     with transaction.atomic():
         submission, is_new = Submission.objects.get_or_create(
@@ -78,15 +85,12 @@ def submit(request: RunRequest, confirmation: str, user: User | None, token: str
             return list(submission.runs.order_by("id"))
         problems = Problems(request.unreadable)
         plan = checked(request, problems)
-        name = (
-            Lun.objects.filter(pk=request.lun_id).values_list("name", flat=True).first()
-            if request.lun_id is not None
-            else None
-        )
-        if name is not None and confirmation != name:
+        wanted = confirmation_text(request)
+        if wanted is not None and confirmation != wanted:
+            names = "names of the LUNs" if request.journals else "name of the LUN"
             problems.add(
                 "confirmation",
-                f'The confirmation does not match: type the name of the LUN, "{name}", '
+                f'The confirmation does not match: type the {names}, "{wanted}", '
                 "exactly as it is written.",
             )
         problems.refuse_if_any()
@@ -97,34 +101,56 @@ def submit(request: RunRequest, confirmation: str, user: User | None, token: str
         return runs
 
 
+def confirmation_text(request: RunRequest) -> str | None:
+    """What has to be typed: the names of all LUNs that are erased, the data LUN's first.
+
+    None where the LUN is not known.
+    """
+    if request.lun_id is None:
+        return None
+    name = Lun.objects.filter(pk=request.lun_id).values_list("name", flat=True).first()
+    return " ".join([name, *request.journals]) if name else None
+
+
 def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submission) -> list[Run]:
     study = plan.study or _new_study(request.new_study.strip(), user)
     Submission.objects.filter(pk=submission.pk).update(
         study=study,
         lun=plan.lun,
-        document=request.document or {},
+        document=request.document
+        or written(request, study=study.title, lun=plan.lun.name, worker=plan.lun.worker.name),
         left_out=[list(row) for row in request.left_out],
         priority=request.priority,
         time_limit_s=plan.time_limit_s,
     )
     workloads = {planned.workload: stored_workload(*planned.workload) for planned in plan.runs}
     worker = plan.lun.worker
-    series: dict[tuple[str, tuple[str, IozoneMatrix]], Series] = {}
-    repeats: dict[tuple[str, tuple[str, IozoneMatrix]], int] = {}
+    series: dict[tuple[str, Lun | None, tuple[str, IozoneMatrix]], Series] = {}
+    repeats: dict[tuple[str, Lun | None, tuple[str, IozoneMatrix]], int] = {}
+    rules: dict[object, RepeatRule] = {}
     runs = []
     for planned in plan.runs:
-        key = (planned.configuration, planned.workload)
+        key = (planned.configuration, planned.journal, planned.workload)
         if key not in series:
             series[key] = series_for(
                 study,
-                configuration_for(planned.filesystem, planned.options, planned.scheduler),
+                configuration_for(
+                    planned.filesystem,
+                    planned.options,
+                    planned.scheduler,
+                    external_journal=planned.journal is not None,
+                ),
                 workload=workloads[planned.workload],
                 hardware=worker.hardware,
                 lun=plan.lun,
+                journal_lun=planned.journal,
                 kernel=availability.kernel(worker),
                 distribution=availability.distribution(worker),
+                preparation=request.preparation.stored(),
             )
             repeats[key] = next_repeat(series[key])
+            if request.until is not None:
+                rules[key] = _rule(request.until)
         runs.append(
             lifecycle.create_queued(
                 series[key],
@@ -132,10 +158,17 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
                 by=user,
                 submission=submission,
                 is_reference=planned.is_reference,
+                repeat_rule=rules.get(key),
             )
         )
         repeats[key] += 1
     return runs
+
+
+def _rule(target: RepeatTarget) -> RepeatRule:
+    return RepeatRule.objects.create(
+        half_width_percent=target.half_width_percent, least=target.least, most=target.most
+    )
 
 
 def _new_study(title: str, user: User | None) -> Study:

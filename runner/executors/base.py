@@ -21,12 +21,18 @@ PACKAGES = {"iozone": "iozone3"}
 
 @dataclass(frozen=True)
 class Target:
-    """Which run this is and what it may use. ``device`` is the real path on the host."""
+    """Which run this is and what it may use, and nothing else.
+
+    ``device`` and ``journal_device`` are real paths on the host; the names of the LUNs stand before
+    them. Without a journal of its own these are empty.
+    """
 
     run_id: int
     worker: str
     lun: str
     device: str
+    journal_lun: str = ""
+    journal_device: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,10 +114,10 @@ def filesystem_tools() -> list[str]:
 
 def load_modules(known: list[str]) -> None:
     """Have the kernel load the file systems it has as modules; what it has not stays missing."""
-    for slug, spec in FILESYSTEMS.items():
-        if (spec.mount_type or slug) not in known:
+    for spec in FILESYSTEMS.values():
+        if spec.kernel_name not in known:
             try:
-                run_tool("modprobe", "--quiet", spec.mount_type or slug)
+                run_tool("modprobe", "--quiet", spec.kernel_name)
             except ToolError:
                 continue
 
@@ -130,11 +136,13 @@ def capabilities_from(
         tool = spec.mkfs[0]
         if filesystem_reason:
             reason = filesystem_reason
-        elif (spec.mount_type or slug) not in known:
+        elif spec.kernel_name not in known:
             reason = (
                 f"The kernel {environment['kernel']} of the worker cannot mount {spec.name}: "
                 "choose another file system, or install its kernel module and restart the worker."
             )
+            if not found.get(tool, {}).get("path"):
+                reason += f" Its tools (package {spec.tool_package}) are missing {where} as well."
         elif not found.get(tool, {}).get("path"):
             reason = f"{tool} is not installed {where}: install the package {spec.tool_package}."
         else:

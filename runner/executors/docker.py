@@ -1,4 +1,4 @@
-"""Runs the agent in a container that has the leased LUN and nothing else of the host.
+"""Runs the agent in a container that has the leased LUNs and nothing else of the host.
 
 No network, no folder of the host, no capability but SYS_ADMIN (mount), and by the device cgroup no
 other disk, not even through mknod. `--privileged` would open all of them, and fails where the
@@ -137,6 +137,10 @@ class DockerExecutor:
         container: Container | None = None
         try:
             self._remove({"fsbench.worker": target.worker, "fsbench.lun": target.lun})
+            if target.journal_lun:
+                self._remove(
+                    {"fsbench.worker": target.worker, "fsbench.journal": target.journal_lun}
+                )
             container = self._create(plan, target)
             return self._follow(container, on_message, should_stop)
         except _ERRORS as error:
@@ -157,7 +161,7 @@ class DockerExecutor:
         container = self.client.containers.create(
             self.image,
             command=["/fsbench/plan.json"],
-            devices=[f"{target.device}:{plan.device}:rw"],
+            devices=_devices(plan, target),
             network_mode="none",
             # What it prints goes to the run's log; nothing is to fill the daemon's disk.
             log_config=LogConfig(type="none"),
@@ -166,6 +170,7 @@ class DockerExecutor:
                 "fsbench.worker": target.worker,
                 "fsbench.run": str(target.run_id),
                 "fsbench.lun": target.lun,
+                "fsbench.journal": target.journal_lun,
             },
             **rights,
         )
@@ -250,6 +255,14 @@ class DockerExecutor:
         for container in left:
             _remove_container(container)
         return [f"container {container.name}" for container in left]
+
+
+def _devices(plan: RunPlan, target: Target) -> list[str]:
+    """The leased devices and no other: on the host, in the container, rights."""
+    pairs = [(target.device, plan.device)]
+    if target.journal_device:
+        pairs.append((target.journal_device, plan.journal_device))
+    return [f"{outside}:{inside}:rw" for outside, inside in pairs]
 
 
 def _short(error: Exception) -> str:

@@ -21,6 +21,8 @@ SUMMARY = [
     "lun",
     "worker",
     "repeat",
+    "contended",
+    "preparation",
     "origin",
     "state",
     "reason",
@@ -93,6 +95,49 @@ def test_all_problems_are_told_at_once(writer: Client, lun: Lun, order: Order) -
     assert all(error["message"].endswith(".") for error in errors)
     assert not Run.objects.exists()
     assert not Study.objects.exists()
+
+
+def test_it_takes_preparation_and_repeats_until_sure(
+    writer: Client, lun: Lun, order: Order, client: Client
+) -> None:
+    order |= {
+        "until": {"half_width_percent": 2.5, "least": 3, "most": 7},
+        "preparation": {"precondition": True, "fill_percent": 20},
+    }
+    response = send(writer, order)
+    assert response.status_code == 201, response.content
+    runs = response.json()["runs"]
+    assert len(runs) == 6
+    assert runs[0]["preparation"] == {"precondition": True, "fill_percent": 20}
+    assert client.get(f"{RUNS}/{runs[0]['id']}").json()["repeat_rule"] == {
+        "half_width_percent": 2.5,
+        "least": 3,
+        "most": 7,
+        "stop_reason": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"preparation": {"discard": True}}, "preparation", "takes no discard"),
+        ({"preparation": {"fill_percent": 91}}, "body.order.preparation.fill_percent", "90"),
+        ({"preparation": {"discard": "yes"}}, "body.order.preparation.discard", "boolean"),
+        ({"preparation": {"format": True}}, "body.order.preparation.format", "not permitted"),
+        ({"until": {"half_width_percent": 5, "least": 1}}, "repeats", "one has no interval"),
+        ({"until": {"half_width_percent": 5, "least": 6, "most": 5}}, "repeats", "not less"),
+        ({"until": {"half_width_percent": 0}}, "repeats", "0.1 to 50 percent"),
+    ],
+)
+def test_a_method_that_cannot_be_is_refused(
+    writer: Client, lun: Lun, order: Order, change: dict[str, object], field: str, said: str
+) -> None:
+    response = send(writer, order | change)
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["field"].removeprefix("body.order.") == field.removeprefix("body.order.")
+    assert said in error["message"]
+    assert not Run.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -221,6 +266,7 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "value": 1234.5678901,
         "unit": "score",
         "repeats": 1,
+        "half_width": None,
         "cells": 3,
         "cells_expected": 3,
         "flags": [],

@@ -50,6 +50,7 @@ def test_the_old_name_of_a_scheduler_is_the_new_one() -> None:
         ("ext4", {}, "mq-deadline; reboot", False, "is not an I/O scheduler"),
         ("ext2", {}, "", True, "cannot keep its journal"),
         ("btrfs", {}, "", True, "cannot keep its journal"),
+        ("f2fs", {}, "", True, "ext3, ext4, xfs, jfs, reiser3 can"),
     ],
 )
 def test_what_is_not_on_the_list_is_refused_in_words(
@@ -71,7 +72,9 @@ def test_a_label_of_known_parts_is_a_known_configuration() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("label", ["jfs_noatime", "ext4_turbo", "ext2_xj", "ext4_noatime_noatime"])
+@pytest.mark.parametrize(
+    "label", ["reiser4_noatime", "ext4_turbo", "ext2_xj", "ext4_noatime_noatime"]
+)
 def test_other_labels_are_kept_as_they_are(label: str) -> None:
     found = from_label(label)
     assert not found.is_known

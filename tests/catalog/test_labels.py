@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from fsbench_web.catalog.filesystems import FILESYSTEMS, SCHEDULER_LABELS, Option
 from fsbench_web.catalog.labels import canonical_scheduler, configuration_label, parse_label
 
-# What the Unisys 2005 paper names of the file systems that are still made.
+# What the Unisys 2005 paper and the other published studies name.
 PAPER = ["ext3_wb_noatime_dl", "ext3_wb_noatime_dl_xj"]
+PAPER += ["jfs", "jfs_noatime", "jfs_xj", "jfs_xj_dl", "jfs_xj_noop", "reiser3_notail"]
 
 
 def _values(option: Option) -> st.SearchStrategy[str]:
@@ -55,11 +56,21 @@ def test_the_labels_of_the_paper_are_ours() -> None:
 
 def test_the_parts_may_come_in_any_order() -> None:
     assert parse_label("ext3_xj_dl_noatime_wb") == parse_label("ext3_wb_noatime_dl_xj")
+    parts = parse_label("jfs_xj_noop")
+    assert parts is not None
+    assert (parts.scheduler, parts.external_journal) == ("none", True)
+
+
+def test_noatime_and_nodiratime_together_are_one_value() -> None:
+    parts = parse_label("reiser3_notail_noatime_nodiratime")
+    assert parts is not None
+    assert parts.options == {"tails": "off", "atime": "noatime,nodiratime"}
+    assert configuration_label("reiser3", parts.options) == "reiser3_noatime-nodiratime_notail"
 
 
 def test_what_is_not_a_label_is_none() -> None:
     for label in (
-        *("", "_", "ext4_", "ext4__noatime", "EXT4", "jfs", "ext4_noatime_strictatime"),
+        *("", "_", "ext4_", "ext4__noatime", "EXT4", "reiser4", "ext4_noatime_strictatime"),
         *("xfs_ag", "xfs_ag1", "xfs_ag04", "xfs_ag513", "xfs_ag٤", "ext4_dl_bfq", "ext4_xj_xj"),
         "xfs_ag" + "9" * 5000,
     ):

@@ -173,6 +173,34 @@ def test_rows_of_different_circumstances_say_so():
     assert table.rows[0].flags == ("mixed_workloads", "mixed_hardware", "mixed_systems")
 
 
+def test_runs_on_luns_that_were_prepared_differently_are_told_apart():
+    make_score("ext4", 100)
+    make_score("ext4", 90, preparation={"precondition": True, "fill_percent": 50})
+    [table] = delta_tables(ComparisonSpec(by="configuration"))
+    assert [(row.contender, row.preparation) for row in table.rows] == [
+        ("ext4@written-once-filled-to-50%", "written once, filled to 50%"),
+        ("ext4@not-prepared", None),
+    ]
+    assert all(row.flags == ("mixed_preparations",) for row in table.rows)
+
+
+def test_a_plain_series_keeps_the_key_it_always_had():
+    plain = make_score("ext4").series
+    assert plain == make_score("ext4", preparation={}).series
+    assert plain.preparation == {}
+    assert plain != make_score("ext4", preparation={"discard": True}).series
+
+
+def test_a_row_knows_how_sure_its_score_is():
+    score = make_score("ext4", 200)
+    score.half_width = 5.0
+    score.save()
+    [table] = delta_tables(ComparisonSpec())
+    (row,) = table.rows
+    assert (row.half_width, row.half_width_percent) == (5.0, 2.5)
+    assert DeltaTable.from_dict(table.as_dict()) == table
+
+
 def test_a_configuration_without_a_label_of_its_own_is_not_known():
     make_score("ext4")
     make_score("xfs_tuned_by_hand")

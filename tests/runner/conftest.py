@@ -14,7 +14,7 @@ from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, Study
 from fsbench_web.studies.series import next_repeat, series_for
-from runner import execute
+from runner import execute, places
 from runner.config import WorkerConfig
 from runner.executors.base import Executor
 from runner.executors.fake import FakeExecutor
@@ -41,7 +41,7 @@ MIB = 2**20
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A LUN that is in use stays so in these tests: do not wait for it."""
-    monkeypatch.setattr(execute, "SETTLE_S", 0.5)
+    monkeypatch.setattr(places, "SETTLE_S", 0.5)
 
 
 @pytest.fixture
@@ -101,6 +101,7 @@ def write_order(
     lun: str = "scratch",
     parameters: dict[str, Any] | None = None,
     options: dict[str, str] | None = None,
+    journal: str = "",
     **configuration: Any,
 ) -> Run:
     """A queued run on a LUN of the worker."""
@@ -111,10 +112,13 @@ def write_order(
     study, _ = Study.objects.get_or_create(slug="tests", defaults={"title": "Tests"})
     series = series_for(
         study,
-        configuration_for(filesystem, options or {}, **configuration),
+        configuration_for(
+            filesystem, options or {}, external_journal=bool(journal), **configuration
+        ),
         workload=workload,
         hardware=worker.hardware,
         lun=Lun.objects.get(worker=worker, name=lun),
+        journal_lun=Lun.objects.get(worker=worker, name=journal) if journal else None,
         kernel=worker.capabilities["kernel"],
         distribution=worker.capabilities["distribution"],
     )

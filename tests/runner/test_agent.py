@@ -241,3 +241,52 @@ def test_it_refuses_a_file_system_that_is_not_the_one_ordered(tmp_path: Path) ->
     assert status == 1
     assert "instead of ext4" in of(messages, "error")[0]["reason"]
     assert not [entry for entry in of(messages, "log") if entry["text"] == "measured"]
+
+
+def test_a_file_system_is_filled_to_a_share_of_it(tmp_path: Path) -> None:
+    """More than its share is in use already here: nothing is written, and it says how much is."""
+    folder = tmp_path / "fill"
+    fill = {"phase": "fill", "argv": ["fsbench-agent", "--fill", "0", str(folder)]}
+    code, messages = run(plan(tmp_path, fill))
+    assert code == 0, messages
+    (command,) = of(messages, "command")
+    assert command["argv"] == fill["argv"]
+    assert "0 files with 0 bytes written;" in command["stdout"]
+    assert list(folder.iterdir()) == []
+
+
+def test_filling_what_is_there_already_fails_with_the_reason(tmp_path: Path) -> None:
+    fill = {"phase": "fill", "argv": ["fsbench-agent", "--fill", "1", str(tmp_path)]}
+    code, messages = run(plan(tmp_path, fill))
+    assert code == 1
+    (error,) = of(messages, "error")
+    assert "The file system cannot be filled: File exists" in error["reason"]
+
+
+def test_progress_is_told_in_shares_and_a_line_that_overwrites_itself_is_logged_once(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "printf '\\r250 bytes copied' >&2; sleep 0.3; printf '\\r500 bytes copied' >&2; sleep 1.1;"
+        "printf '\\r1000 bytes (1 kB) copied' >&2; printf '\\n2+0 records in\\n' >&2"
+    )
+    code, messages = run(plan(tmp_path, shell(script, "precondition", total_bytes=1000)))
+    assert code == 0
+    shares = [message["share"] for message in of(messages, "progress")]
+    assert shares[0] == 0.25
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
+    logged = [message["text"] for message in of(messages, "log") if message["stream"] == "stderr"]
+    assert logged == ["1000 bytes (1 kB) copied", "2+0 records in"]
+    assert of(messages, "command")[0]["stderr"] == "1000 bytes (1 kB) copied\n2+0 records in\n"
+
+
+def test_what_a_command_printed_is_kept_and_bounded(tmp_path: Path) -> None:
+    flood = "head -c 200000 /dev/zero | tr '\\0' x; echo made >&2"
+    code, messages = run(plan(tmp_path, shell(flood, "mkfs"), shell("echo hidden")))
+    assert code == 0
+    mkfs, benchmark = of(messages, "command")
+    assert mkfs["stderr"] == "made\n"
+    assert len(mkfs["stdout"]) < 70_000
+    assert mkfs["stdout"].endswith("[cut here]\n")
+    assert benchmark["stdout"] == "hidden\n"

@@ -243,3 +243,32 @@ def test_the_build_names_what_is_missing(docker_host: str, tmp_path: Path) -> No
     )
     assert done.returncode == 1
     assert "docker is not installed. On Debian: apt-get install docker.io" in done.stderr
+
+
+def test_a_lun_is_prepared_inside_the_container_too(
+    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
+) -> None:
+    run = order(host, "ext4", scheduler="none")
+    series = run.series
+    series.preparation = {"discard": True, "precondition": True, "fill_percent": 20}
+    series.save()
+    carry_out(run, host)
+    assert run.state == RunState.DONE, run.reason
+    assert [command["phase"] for command in run.commands] == [
+        *("discard", "precondition", "mkfs", "mount", "fill", "benchmark", "unmount")
+    ]
+    assert run.measurements.get(test="mkfs").value > 0
+
+
+def test_the_image_is_named_with_its_digest(
+    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run], runner_image: str
+) -> None:
+    run = carry_out(order(host, "ext4"), host)
+    assert run.environment is not None
+    facts = dict(run.environment.facts["Execution"])
+    assert facts["Image"] == runner_image
+    assert facts["Image digest"].startswith("sha256:")
+    assert run.conditions["before"]["scheduler"]
+    assert (
+        run.conditions["device"]["after"]["writes"] > run.conditions["device"]["before"]["writes"]
+    )

@@ -4,6 +4,7 @@ import pytest
 
 from fsbench_web.catalog.commands import run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OWN_LABEL, OptionError
+from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.workloads import MOUNT_POINT, ParameterError, matrix_of
 from runner.plan import OUTPUT_NAME, PlanError, RunPlan, plan_run
 from tests.runner.conftest import SMALL
@@ -29,8 +30,17 @@ def test_it_runs_the_commands_that_the_preview_shows(filesystem: str) -> None:
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
 def test_every_file_system_is_labelled_as_its_own(filesystem: str) -> None:
     mkfs = plan(filesystem).steps[0].argv
-    assert mkfs[mkfs.index("-L") + 1] == OWN_LABEL
+    flag = "-l" if filesystem in ("reiser3", "f2fs") else "-L"
+    assert mkfs[mkfs.index(flag) + 1] == OWN_LABEL
     assert mkfs[-1] == "/dev/x"
+
+
+def test_a_journal_has_a_step_and_a_device_of_its_own() -> None:
+    made = plan("ext3", journal=JournalLun("/dev/log", 2**27))
+    assert made.journal_device == "/dev/log"
+    assert [step.phase for step in made.steps][:2] == ["journal", "mkfs"]
+    assert made.steps[0].argv[-1] == "/dev/log"
+    assert plan("ext3").journal_device == ""
 
 
 def test_only_the_benchmark_is_kept_and_every_step_has_a_limit() -> None:
@@ -63,7 +73,7 @@ def test_it_is_one_line_of_json() -> None:
         ({"filesystem": "ntfs"}, OptionError),
         ({"tool": "sh"}, ParameterError),
         ({"parameters": SMALL | {"maximum_file_kb": 100}}, ParameterError),
-        ({"external_journal": True}, PlanError),
+        ({"filesystem": "btrfs", "journal": JournalLun("/dev/log")}, OptionError),
         ({"is_directory": True, "options": {"atime": "noatime"}}, PlanError),
     ],
 )

@@ -22,6 +22,10 @@ need chromium have chromium
 need xfsprogs have mkfs.xfs
 need btrfs-progs have mkfs.btrfs
 need e2fsprogs have mkfs.ext4
+need jfsutils have mkfs.jfs
+need reiserfsprogs have mkfs.reiserfs
+need f2fs-tools have mkfs.f2fs
+need nilfs-tools have mkfs.nilfs2
 need util-linux have setpriv
 need mount have losetup
 need git have git

@@ -9,12 +9,14 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from fsbench_web.catalog.configurations import unknown_configuration
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.figures import bars
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.published.data import FOLDER, PublishedStudy, published_studies
 from fsbench_web.studies.published.loader import SlugTaken, load
+from fsbench_web.studies.series import series_for
 
 SLUGS = {"unisys-2005", "galli-2001", "hilzinger-2006", "freenix-2002", "sun-2004"}
 STUDIES = {study.slug: study for study in published_studies()}
@@ -167,21 +169,38 @@ def test_only_configurations_that_the_paper_names_are_known() -> None:
     load(unisys())
     series = Series.objects.filter(study__slug="unisys-2005").select_related("configuration")
     known = {s.configuration.label: s.configuration for s in series if s.configuration.is_known}
-    assert set(known) == {"ext3_wb_noatime_dl", "ext3_wb_noatime_dl_xj"}
+    assert set(known) == {
+        *("ext3_wb_noatime_dl", "ext3_wb_noatime_dl_xj"),
+        *("jfs_noatime", "jfs_xj", "jfs_xj_noop", "jfs_xj_dl"),
+    }
     assert known["ext3_wb_noatime_dl_xj"].external_journal
     assert known["ext3_wb_noatime_dl_xj"].scheduler == "mq-deadline"
+    assert (known["jfs_xj_noop"].scheduler, known["jfs_xj_noop"].external_journal) == ("none", True)
     unknown = {s.configuration.label for s in series if not s.configuration.is_known}
-    assert unknown == {
-        "ext2",
-        "ext3",
-        "jfs",
-        "reiser3",
-        "xfs",
-        "jfs_noatime",
-        "jfs_xj",
-        "jfs_xj_noop",
-        "jfs_xj_dl",
-    }
+    assert unknown == {"ext2", "ext3", "jfs", "reiser3", "xfs"}
+
+
+@pytest.mark.django_db
+def test_a_label_that_a_later_release_knows_moves_its_scores() -> None:
+    """As in a database of the release that knew no JFS: nothing is doubled, nothing left behind."""
+    load(unisys())
+    study = Study.objects.get(slug="unisys-2005")
+    count = Score.objects.filter(series__study=study).count()
+    known = study.series.get(configuration__label="jfs_xj_noop")
+    old = series_for(
+        study,
+        unknown_configuration("jfs", "jfs_xj_noop"),
+        hardware=known.hardware,
+        kernel=known.kernel,
+        distribution=known.distribution,
+    )
+    known.scores.update(series=old)
+    known.delete()
+    assert load(unisys()) is True
+    assert Score.objects.filter(series__study=study).count() == count
+    assert not study.series.filter(pk=old.pk).exists()
+    assert study.series.get(configuration__label="jfs_xj_noop").configuration.is_known
+    assert load(unisys()) is False
 
 
 @pytest.mark.django_db

@@ -7,6 +7,7 @@
 ``{{ cell.file_size_kb|kilobytes }}``    4 GB
 ``{{ run.remaining_s|duration }}``       2 h 5 min
 ``{{ "random_write"|words }}``           Random write
+``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
 ``{{ "mkfs"|test_name }}``               File system creation
 """
 
@@ -63,6 +64,13 @@ def kilobytes(value: object) -> str:
 def duration(value: object) -> str:
     """A number of seconds in a readable unit."""
     return numbers.duration(_float(value))
+
+
+@register.filter
+def half_width(value: object) -> str:
+    """The half-width of a 95% interval in percent of its score, two digits; "" where not known."""
+    number = _float(value)
+    return "" if number is None else f"± {float(f'{number:.2g}'):g}%"
 
 
 @register.filter

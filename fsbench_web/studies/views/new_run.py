@@ -17,7 +17,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import forms, submission
+from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
+from fsbench_web.studies import forms, repeats, submission
+from fsbench_web.studies.method_checks import MOST_REPEATS
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import runs_before
 from fsbench_web.studies.submission import PlannedRun, SubmissionRefused
@@ -47,6 +49,7 @@ def new_run(request: HttpRequest) -> HttpResponse:
 def review(request: HttpRequest) -> HttpResponse:
     """What the order in the query string would do; POST with the LUN's name does it."""
     form = forms.read(request.GET)
+    form.give_seed()
     order = form.request()
     if request.method != "POST":
         try:
@@ -99,6 +102,8 @@ def _form_page(
         "presets": form.presets(),
         "studies": studies,
         "maximum_repeats": submission.MAXIMUM_REPEATS,
+        "most_repeats": MOST_REPEATS,
+        "maximum_fill": MAXIMUM_FILL_PERCENT,
         "missing_tool": availability.missing_tool(chosen.worker, "iozone") if chosen else "",
     }
     return render(request, "studies/run_form.html", context, status=422 if refused else 200)
@@ -137,13 +142,20 @@ def _review_page(
     refused: SubmissionRefused | None = None,
 ) -> HttpResponse:
     study = Study.objects.filter(slug=form.study).first() if form.study else None
+    order = form.request()
+    erasures = sum(run.erases for run in runs)
     context = {
         "form": form,
         "lun": runs[0].lun,
         "runs": runs,
         "configurations": [run for run in runs if run.repeat == 1],
         "repeats": [(number, list(group)) for number, group in groupby(runs, lambda r: r.repeat)],
-        "erasures": sum(run.erases for run in runs),
+        "erasures": erasures,
+        "most_runs": order.run_count,
+        "most_erasures": order.run_count if erasures else 0,
+        "until": order.until,
+        "until_words": repeats.target_in_words(order.until) if order.until else "",
+        "preparation": order.preparation.words(),
         "study_title": study.title if study else form.new_study,
         "is_new_study": study is None,
         "waiting": runs_before([runs[0].lun]).get(runs[0].lun.pk, 0),

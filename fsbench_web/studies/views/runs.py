@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from fsbench_web.catalog import availability
-from fsbench_web.studies import lifecycle, queue, run_details, run_list
+from fsbench_web.catalog import availability, preparation
+from fsbench_web.studies import lifecycle, queue, repeats, run_conditions, run_details, run_list
 from fsbench_web.studies.models import Run, RunState, Study
 
 PAGE_SIZE = 50
@@ -50,7 +50,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     shown = _get(run_id)
     series, lun = shown.series, shown.series.lun
     lines = list(shown.log_lines.order_by("-id")[: LOG_LINES_SHOWN + 1])[::-1]
-    repeats = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
+    runs_of_series = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
     is_queued = shown.state == RunState.QUEUED
     is_done = shown.state == RunState.DONE
     context = {
@@ -66,8 +66,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "matrices": run_details.test_matrices(shown),
         "scores": run_details.score_table(shown) if is_done else None,
         "artefacts": shown.artefacts.defer("content_gzip").order_by("id"),
-        "repeats": repeats,
-        "done_repeats": sum(state == RunState.DONE for _, _, state in repeats),
+        "repeats": runs_of_series,
+        "done_repeats": sum(state == RunState.DONE for _, _, state in runs_of_series),
+        "conditions": run_conditions.conditions(shown),
+        "preparation": preparation.in_words(series.preparation),
+        "repeat_rule": repeats.in_words(shown.repeat_rule) if shown.repeat_rule else "",
         "options": run_details.named_options(shown),
         "parameters": run_details.named_parameters(shown),
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
@@ -112,6 +115,7 @@ def _get(run_id: int) -> Run:
             "series__hardware",
             "series__lun__worker",
             "environment",
+            "repeat_rule",
             "created_by",
         )
         .filter(pk=run_id)

@@ -1,0 +1,75 @@
+"""What programs call by name and rows have by number: LUNs, studies; and orders of documents."""
+
+import secrets
+
+from django.utils.text import slugify
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.orders import RunRequest
+from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
+from fsbench_web.studies.sweep_plan import expand
+
+
+def lun_named(name: str, worker: str = "") -> tuple[int | None, str]:
+    """The LUN's number, or a sentence that says why it is not clear which one is meant."""
+    luns = Lun.objects.select_related("worker").filter(name=name)
+    if worker:
+        luns = luns.filter(worker__name=worker)
+    found = list(luns.order_by("-is_listed", "worker__name"))
+    listed = [lun for lun in found if lun.is_listed]
+    if len(listed) > 1:
+        workers = ", ".join(lun.worker.name for lun in listed)
+        return None, f"{len(listed)} workers have a LUN {name}: add worker, one of {workers}."
+    if found:
+        return found[0].pk, ""
+    known = Lun.objects.filter(is_listed=True).values_list("name", flat=True).distinct()
+    names = ", ".join(known.order_by("name")[:20]) or "none yet: a worker announces them"
+    of = f" on the worker {worker}" if worker else ""
+    return None, f'There is no LUN "{name}"{of}; there is {names}.'
+
+
+def existing_study(text: str) -> str:
+    """The slug of the study that is meant, or "" where one is to be made: as with imports."""
+    wanted = [text, slugify(text)]
+    found = set(Study.objects.filter(slug__in=wanted).values_list("slug", flat=True))
+    return next((slug for slug in wanted if slug in found), "")
+
+
+def order_of(document: object) -> RunRequest:
+    """The order that a document asks for; what is wrong with it is in ``unreadable``.
+
+    A random order without a seed gets one, which its document then holds.
+    """
+    plan = expand(document)
+    problems = {place: list(sentences) for place, sentences in plan.problems.items()}
+    lun_id = None
+    if plan.lun:
+        lun_id, problem = lun_named(plan.lun, plan.worker)
+        if problem:
+            problems.setdefault("lun", []).append(problem)
+    seed, written = plan.seed, dict(plan.document)
+    if plan.order == RANDOM and seed is None and "seed" not in problems:
+        seed = written["seed"] = secrets.randbelow(MAXIMUM_SEED + 1)
+    slug = existing_study(plan.study) if plan.study else ""
+    first, more = plan.workloads[:1], plan.workloads[1:]
+    return RunRequest(
+        lun_id=lun_id,
+        configurations=plan.configurations,
+        workload=first[0].name if first else "",
+        parameters=first[0].parameters if first else {},
+        more_workloads=more,
+        repeats=plan.repeats,
+        until=plan.until,
+        preparation=plan.preparation,
+        study=slug,
+        new_study="" if slug else plan.study,
+        order=plan.order,
+        seed=seed,
+        reference=plan.reference,
+        priority=plan.priority,
+        time_limit_s=plan.time_limit_s,
+        left_out=plan.left_out,
+        document=written,
+        unreadable=problems,
+    )

@@ -1,0 +1,160 @@
+"""The LUNs of one run: listed, checked, locked, set up, and free again.
+
+The first is the one that is measured; the second, if there is one, keeps the journal. What holds
+for one holds for both: nothing of either is erased before every check of both has passed.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.journals import JournalLun
+from runner import blockdev, checks
+from runner.host import Host
+from runner.locks import device_lock
+from runner.luns import LunEntry
+from runner.record import Recorder
+from runner.scheduler import read_schedulers, scheduler_set
+
+# A file system that is being unmounted, or udev looking at a device, is over after this time.
+SETTLE_S = 10.0
+_PASSING = {"mounts", "openers", "exclusive"}
+
+
+class RunRefused(Exception):
+    """The run cannot be carried out; nothing was erased. The text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A LUN that a run uses. ``device`` is its real path, ``named_device`` that of the commands."""
+
+    entry: LunEntry
+    device: str
+    named_device: str
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def number(self) -> int | None:
+        """The number of the block device; None for a folder."""
+        return blockdev.device_number(self.device)
+
+    @property
+    def size_bytes(self) -> int | None:
+        number = self.number
+        return None if number is None else blockdev.size_bytes(number)
+
+    @property
+    def as_journal(self) -> JournalLun:
+        return JournalLun(self.named_device, self.size_bytes)
+
+
+def entry_of(host: Host, name: str, role: str) -> LunEntry:
+    """The LUN as the host lists it now, in this role. Raises RunRefused, LunUnusable."""
+    entry = host.entry(name)
+    if entry.role != role:
+        raise RunRefused(
+            f"{name} is set aside for external journals."
+            if entry.role == "journal"
+            else f"{name} is listed for data and keeps no journal."
+        )
+    problem = host.executor.lun_problem(entry.kind)
+    if problem:
+        raise RunRefused(problem)
+    return entry
+
+
+@contextlib.contextmanager
+def in_use(host: Host, entries: Sequence[LunEntry]) -> Iterator[list[Place]]:
+    """While a run has these LUNs, nobody else checks or detaches them. Raises LunUnusable."""
+    with contextlib.ExitStack() as stack:
+        for entry in entries:
+            stack.enter_context(host.in_use(entry.name))
+        found = [(entry, host.device(entry)) for entry in entries]
+        yield [Place(entry, device, host.named_device(entry, device)) for entry, device in found]
+
+
+@contextlib.contextmanager
+def locked(places: Sequence[Place]) -> Iterator[None]:
+    """Hold all on this host (runner.locks), and keep their devices open: the name and number of one
+
+    cannot go to another disk meanwhile. Raises LockedElsewhere.
+    """
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            stack.enter_context(device_lock(Path(place.device)))
+        for place in places:
+            if not place.entry.is_directory:
+                descriptor = os.open(place.device, os.O_RDONLY | os.O_CLOEXEC)
+                stack.callback(os.close, descriptor)
+        yield
+
+
+def verify(host: Host, places: Sequence[Place], recorder: Recorder) -> None:
+    """All checks of all LUNs, here and now. Raises RunRefused."""
+    for place in places:
+        _verify(host, place, recorder)
+
+
+def _verify(host: Host, place: Place, recorder: Recorder) -> None:
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        made = checks.verify(place.entry, host.config.lun_file, place.device)
+        failed = [check for check in made if not check.ok]
+        if not failed:
+            return
+        is_passing = all(check.name in _PASSING for check in failed)
+        if not is_passing or time.monotonic() > deadline or recorder.should_stop():
+            raise RunRefused(f"{place.name} was not erased. {checks.problem(failed)}")
+        time.sleep(0.5)
+
+
+def check_directory(entry: LunEntry, filesystem: str, scheduler: str) -> None:
+    """A folder is on the file system it is on: its numbers must not go to another one's account.
+
+    Raises RunRefused.
+    """
+    found = checks.directory_filesystem(entry.path)
+    if found != FILESYSTEMS[filesystem].kernel_name:
+        raise RunRefused(
+            f"{entry.path} is on {found or 'an unknown file system'}, not on {filesystem}: choose "
+            f"{found or 'another LUN'}, or a LUN on which {filesystem} can be made."
+        )
+    if scheduler:
+        raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
+
+
+@contextlib.contextmanager
+def scheduler_of(places: Sequence[Place], wanted: str) -> Iterator[str]:
+    """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
+
+    A journal's device that has no scheduler at all stays as it is. Raises SchedulerError.
+    """
+    effective = ""
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            number = place.number
+            if place.entry.is_directory or number is None:
+                continue
+            if place is not places[0] and not read_schedulers(number)[1]:
+                continue
+            found = stack.enter_context(scheduler_set(number, wanted))
+            if place is places[0]:
+                effective = found
+        yield effective
+
+
+def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
+    """A file system is gone only when its last block is written back."""
+    for place in places:
+        if not place.entry.is_directory and not blockdev.wait_until_free(
+            place.device, blockdev.FREE_AGAIN_S, recorder.should_stop
+        ):
+            recorder.log(f"{place.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")

@@ -1,0 +1,95 @@
+import pytest
+
+from fsbench_web.catalog.commands import run_commands
+from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
+from fsbench_web.catalog.preparation import PLAIN, Preparation, PreparationError, in_words
+from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS
+
+MIB = 2**20
+MATRIX = PRESETS["iozone-small"].matrix()
+
+
+def commands(preparation: Preparation, size_bytes: int | None = 100 * MIB) -> dict[str, list[str]]:
+    made = run_commands(
+        *("ext4", {}, MATRIX, "/dev/x", MOUNT_POINT, True),
+        preparation=preparation,
+        size_bytes=size_bytes,
+    )
+    return {command.phase: list(command.argv) for command in made}
+
+
+def test_what_is_stored_is_what_was_asked_for() -> None:
+    for preparation in (PLAIN, Preparation(True, True, 40), Preparation(fill_percent=90)):
+        assert Preparation.of(preparation.stored()) == preparation
+    assert PLAIN.stored() == {}
+    assert Preparation(fill_percent=5).stored() == {"fill_percent": 5}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"fill_percent": 91},
+        {"fill_percent": -1},
+        {"fill_percent": 1.5},
+        {"fill_percent": True},
+        {"fill_percent": "; reboot"},
+        {"discard": "yes"},
+        {"precondition": 1},
+        {"format": True},
+    ],
+)
+def test_what_cannot_be_is_refused(bad: dict[str, object]) -> None:
+    with pytest.raises(PreparationError):
+        Preparation.of(bad)
+
+
+def test_it_is_said_in_words_also_what_is_not_known_any_more() -> None:
+    assert in_words({}) == ""
+    assert in_words({"discard": True, "fill_percent": 50}) == "discarded, filled to 50%"
+    assert in_words({"polish": 3}) == "polish 3"
+
+
+def test_the_commands_come_in_the_order_in_which_they_make_sense() -> None:
+    assert list(commands(Preparation(True, True, 50))) == [
+        *("discard", "precondition", "mkfs", "mount", "fill", "benchmark", "unmount")
+    ]
+    assert list(commands(PLAIN)) == ["mkfs", "mount", "benchmark", "unmount"]
+
+
+def test_the_whole_lun_is_written_but_its_label() -> None:
+    dd = commands(Preparation(precondition=True))["precondition"]
+    assert f"count={99 * MIB}" in dd
+    assert "seek=1" in dd
+    assert "of=/dev/x" in dd
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_mkfs_leaves_alone_what_was_written_once(filesystem: str) -> None:
+    """JFS and ReiserFS know no discard; mke2fs(8) counts its last -E alone."""
+    plain, kept = (
+        mkfs_command(filesystem, {}, "/dev/x", keeps_blocks=keeps) for keeps in (False, True)
+    )
+    assert (plain == kept) == (filesystem in ("jfs", "reiser3"))
+    assert kept.count("-E") <= 1
+    assert not any("nodiscard" in word or word == "-K" for word in plain)
+    made = run_commands(
+        *(filesystem, {}, MATRIX, "/dev/x", MOUNT_POINT, True),
+        preparation=Preparation(precondition=True),
+        size_bytes=600 * MIB,
+    )
+    assert [list(command.argv) for command in made if command.phase == "mkfs"] == [kept]
+
+
+def test_a_lun_of_unknown_size_cannot_be_written_once() -> None:
+    with pytest.raises(PreparationError, match="size is not known"):
+        commands(Preparation(precondition=True), size_bytes=None)
+
+
+@pytest.mark.parametrize(
+    "preparation",
+    [Preparation(discard=True), Preparation(precondition=True), Preparation(fill_percent=1)],
+)
+def test_a_directory_takes_no_preparation(preparation: Preparation) -> None:
+    with pytest.raises(PreparationError, match="A directory LUN"):
+        run_commands("ext4", {}, MATRIX, "/srv/x", "/srv/x", False, preparation=preparation)
+    assert run_commands("ext4", {}, MATRIX, "/srv/x", "/srv/x", False)

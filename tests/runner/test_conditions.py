@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.formats.result import ParsedValue
+from runner import conditions
+from runner.creation import creation_values
+
+
+def command(phase: str, duration_s: float, exit_code: int | None = 0) -> dict[str, object]:
+    return {"phase": phase, "argv": [phase], "exit_code": exit_code, "duration_s": duration_s}
+
+
+def test_the_kernels_counts_have_names() -> None:
+    text = "  108364      224  1873886     5726   117429    34863 16291151    24391        0\n"
+    found = conditions.parse_statistics(text)
+    assert found["reads"] == 108364
+    assert found["sectors_written"] == 16291151
+    assert list(found)[-1] == "in_flight"
+    assert "busy_ms" not in found
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "1 2 x"])
+def test_what_is_no_count_is_left_out(text: str) -> None:
+    assert conditions.parse_statistics(text) == {}
+
+
+def test_a_device_that_is_not_there_has_no_counts() -> None:
+    assert conditions.device_statistics(None) == {}
+    assert conditions.device_statistics(0) == {}
+
+
+def test_governors_are_told_each_once(tmp_path: Path) -> None:
+    assert conditions.governors_in_use(tmp_path) == []
+    for number, governor in enumerate(("powersave", "performance", "powersave")):
+        folder = tmp_path / f"cpu{number}" / "cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_governor").write_text(f"{governor}\n")
+    assert conditions.governors_in_use(tmp_path) == ["performance", "powersave"]
+
+
+def test_what_always_holds_is_apart_from_what_holds_now() -> None:
+    stable = conditions.system_facts()
+    assert stable == conditions.system_facts()
+    now = conditions.before(True, "bfq")
+    assert now["scheduler"] == "bfq"
+    assert not {"load", "memory_free_bytes"} & set(stable)
+    assert "scheduler" not in conditions.before(False, "")
+
+
+def test_creation_is_timed_by_the_commands_that_did_it() -> None:
+    commands = [
+        command("precondition", 60.0),
+        command("mkfs", 1.25),
+        command("mount", 0.031),
+        command("benchmark", 99.0),
+    ]
+    assert creation_values(commands) == [
+        ParsedValue("mkfs", None, None, 1.25, "s", 2),
+        ParsedValue("mount", None, None, 0.031, "s", 3),
+    ]
+
+
+def test_what_was_not_done_or_failed_has_no_time() -> None:
+    assert creation_values([command("benchmark", 1.0)]) == []
+    assert creation_values([command("mkfs", 1.0, 1), command("mount", 1.0, None)]) == []

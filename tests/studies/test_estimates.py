@@ -1,0 +1,79 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.models import Lun, Workload
+from fsbench_web.studies.estimates import Estimate, Experience, total
+from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.submission import ConfigurationRequest, submit
+from tests.studies.conftest import complete, worker_announcement
+
+
+def took(run: Run, seconds: float) -> None:
+    complete(run)
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(seconds=seconds), ended_at=now)
+
+
+@pytest.fixture
+def workload(runs) -> Workload:
+    return Workload.objects.get()
+
+
+def test_nothing_is_known_before_anything_was_done(runs, workload, disk):
+    assert Experience([workload.pk]).of((workload.pk, disk.pk, "ext4")) is None
+
+
+def test_the_nearest_experience_counts(runs, workload, disk, order, ann):
+    took(runs[0], 100)  # ext4
+    took(runs[2], 140)
+    took(runs[1], 300)  # xfs
+    seen = Experience([workload.pk])
+    assert seen.of((workload.pk, disk.pk, "ext4")) == Estimate(120, 2, "with ext4 on this LUN")
+    assert seen.of((workload.pk, disk.pk, "ext3")) == Estimate(180, 3, "on this LUN")
+    other = Lun.objects.get(worker=announce(worker_announcement(name="lab2")), name="disk1")
+    assert seen.of((workload.pk, other.pk, "xfs")) == Estimate(300, 1, "with xfs on other LUNs")
+    assert seen.of((workload.pk, other.pk, "ext2")) == Estimate(180, 3, "on other LUNs")
+
+
+def test_a_run_that_did_not_end_well_is_no_experience(runs, workload, disk):
+    from fsbench_web.studies import lifecycle
+    from tests.studies.conftest import start
+
+    lifecycle.finish(start(runs[0]), RunState.FAILED, "x")
+    lifecycle.cancel(runs[1].pk, "ann")
+    assert Experience([workload.pk]).of((workload.pk, disk.pk, "ext4")) is None
+
+
+def test_another_workload_is_no_experience(runs, workload, disk, order, ann):
+    (other,) = submit(
+        order(
+            new_study="Second",
+            parameters={"maximum_file_kb": 1024},
+            configurations=(ConfigurationRequest("ext4", {}, "none"),),
+            repeats=1,
+        ),
+        "disk1",
+        ann,
+    )
+    took(runs[0], 100)
+    assert other.series.workload_id != workload.pk
+    assert Experience([other.series.workload_id]).of((other.series.workload_id, 1, "ext4")) is None
+
+
+def test_it_takes_one_query(runs, workload, disk, django_assert_num_queries):
+    took(runs[0], 100)
+    with django_assert_num_queries(1):
+        seen = Experience([workload.pk])
+        seen.of((workload.pk, disk.pk, "ext4"))
+        seen.of((workload.pk, disk.pk, "xfs"))
+
+
+def test_a_sum_with_a_gap_is_no_sum():
+    known = Estimate(10, 1, "")
+    assert total([known, known]).duration_s == 20
+    partly = total([known, None])
+    assert (partly.duration_s, partly.known_s, partly.unknown) == (None, 10, 1)
+    assert total([]).duration_s == 0
