@@ -28,6 +28,11 @@ class ConfigurationIn(_Strict):
     filesystem: str = Field(examples=["ext4"])
     options: dict[str, StrictInt | str] = Field({}, examples=[{"atime": "noatime"}])
     scheduler: str = Field("", description="one of the LUN's schedulers", examples=["none"])
+    journal: str = Field(
+        "",
+        description="name of the worker's LUN that keeps the journal; it is erased as well. "
+        "Empty: the journal is kept on the data LUN",
+    )
 
 
 class PreparationIn(_Strict):
@@ -66,7 +71,11 @@ class Order(_Strict):
     repeats: StrictInt = Field(2, description="how often each configuration is run")
     until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
     preparation: PreparationIn | None = None
-    confirm: str = Field("", description="the LUN's name once more: all data on it will be lost")
+    confirm: str = Field(
+        "",
+        description="the LUN's name once more, and behind it those of all journals, with a space "
+        "between them: all data on them will be lost",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -93,6 +102,7 @@ class RunSummary(Schema):
     configuration: RunConfiguration
     workload: str | None
     lun: str | None
+    journal: str | None
     worker: str | None
     repeat: int
     contended: bool
@@ -113,8 +123,8 @@ class RunSummary(Schema):
 class ScoreOut(Schema):
     """A score of all finished repeats of this run's configuration under its circumstances.
 
-    ``half_width`` is of the 95% interval of the repeats' own scores, in the score's unit; null
-    below two repeats.
+    ``half_width`` is of the 95% interval of the repeats' own scores, in the score's unit and in
+    percent of their mean; null below two repeats.
     """
 
     test: str
@@ -123,6 +133,7 @@ class ScoreOut(Schema):
     unit: str
     repeats: int | None
     half_width: float | None
+    half_width_percent: float | None
     cells: int | None
     cells_expected: int | None
     flags: list[str]

@@ -73,7 +73,9 @@ def order_runs(
         Header(alias="Idempotency-Key", max_length=200, description="any text, new for each order"),
     ] = "",
 ) -> Status[dict[str, Any]]:
-    """Queues the runs. The LUN will be erased, so `confirm` must repeat its name.
+    """Queues the runs. The LUN will be erased, so `confirm` must repeat its name; where journals
+
+    are kept on other LUNs, theirs behind it, each once, with a space between them.
 
     All problems are told at once, and then nothing is queued. A call that is sent again with the
     same `Idempotency-Key` makes nothing new and answers with the first call's runs.
@@ -164,7 +166,11 @@ def get_log(
 
 
 # Where the form's parts are called otherwise in JSON.
-_FIELDS = {"confirmation": "confirm", "schedulers": "configurations"}
+_FIELDS = {
+    "confirmation": "confirm",
+    "schedulers": "configurations",
+    "journals": "configurations",
+}
 
 
 def _request(order: Order) -> RunRequest:
@@ -174,7 +180,9 @@ def _request(order: Order) -> RunRequest:
     return RunRequest(
         lun_id=lun_id,
         configurations=tuple(
-            ConfigurationRequest(wanted.filesystem, wanted.options, wanted.scheduler)
+            ConfigurationRequest(
+                wanted.filesystem, wanted.options, wanted.scheduler, wanted.journal
+            )
             for wanted in order.configurations
         ),
         workload=order.workload,
@@ -193,7 +201,7 @@ def _request(order: Order) -> RunRequest:
 def _runs() -> QuerySet[Run]:
     return Run.objects.select_related(
         *("series__study", "series__configuration", "series__workload", "series__lun__worker"),
-        "repeat_rule",
+        *("series__journal_lun", "repeat_rule"),
     )
 
 
@@ -220,6 +228,7 @@ def _summary(run: Run) -> dict[str, Any]:
         },
         "workload": series.workload.slug if series.workload else None,
         "lun": lun.name if lun else None,
+        "journal": series.journal_lun.name if series.journal_lun else None,
         "worker": lun.worker.name if lun else None,
         "repeat": run.repeat,
         "contended": run.is_contended,

@@ -79,8 +79,9 @@ class WorkerState:
 
     @property
     def waiting(self) -> int:
-        """Queued runs; only where the LUNs are those of ``luns_with_use``."""
-        return sum(getattr(lun, "waiting", 0) for lun in self.luns)
+        """Queued runs, each once; only where the LUNs are those of ``luns_with_use``."""
+        # A run with its journal on another LUN waits for that one too.
+        return sum(getattr(lun, "waiting", 0) for lun in self.luns if lun.role == Lun.Role.DATA)
 
 
 def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
@@ -111,9 +112,16 @@ def _states(workers: QuerySet[Worker], luns: QuerySet[Lun]) -> list[WorkerState]
 
 
 def luns_with_use() -> QuerySet[Lun]:
-    """All LUNs, also those no longer listed, with ``waiting`` (queued runs) and ``has_runs``."""
-    series_with_runs = Lun.objects.filter(pk=OuterRef("pk"), series__runs__isnull=False)
+    """All LUNs, also those no longer listed, with ``waiting`` (queued runs) and ``has_runs``.
+
+    Runs that keep their journal on a LUN are runs of it too.
+    """
+    used = Q(series__runs__isnull=False) | Q(journal_series__runs__isnull=False)
+    queued = {
+        name: Count(f"{name}__runs", filter=Q(**{f"{name}__runs__state": "queued"}), distinct=True)
+        for name in ("series", "journal_series")
+    }
     return Lun.objects.annotate(
-        waiting=Count("series__runs", filter=Q(series__runs__state="queued"), distinct=True),
-        has_runs=Exists(series_with_runs),
+        waiting=queued["series"] + queued["journal_series"],
+        has_runs=Exists(Lun.objects.filter(used, pk=OuterRef("pk"))),
     )

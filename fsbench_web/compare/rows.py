@@ -54,7 +54,8 @@ class DeltaRow:
     ``contender`` is a lower-case slug; ``configuration`` None where only the file system is known;
     ``score`` in the table's unit; deltas in percent, unrounded, None where undefined; ``runs``
     None where a publication does not say how many. ``half_width`` is of the 95% interval of the
-    repeats, in the table's unit; ``preparation`` in words, None for a plain new file system.
+    repeats' own scores, in the table's unit and in percent of their mean; ``preparation`` in
+    words, None for a plain new file system.
     """
 
     contender: str
@@ -76,14 +77,8 @@ class DeltaRow:
     origin: str
     run_ids: tuple[int, ...]
     half_width: float | None = None
+    half_width_percent: float | None = None
     preparation: str | None = None
-
-    @property
-    def half_width_percent(self) -> float | None:
-        """The half-width in percent of the score; None where it is not known."""
-        if self.half_width is None or self.score == 0:
-            return None
-        return 100.0 * self.half_width / abs(self.score)
 
     @property
     def subline(self) -> str:

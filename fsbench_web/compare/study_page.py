@@ -69,7 +69,11 @@ class TestGroup:
     tables: list[ShownTable] = field(default_factory=list)
     charts: dict[str, go.Figure] = field(default_factory=dict)
     winners: dict[str, Winner] = field(default_factory=dict)
-    row: list[Winner | None] = field(default_factory=list)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the test gives one value a run and has no other category than the mean."""
+        return set(self.winners) <= {categories.MEAN}
 
     @property
     def has_matrix(self) -> bool:
@@ -96,9 +100,6 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         by = "filesystem"
     tables = delta_tables(ComparisonSpec(studies=(slug,), by=by))
     groups = test_groups(tables, shown.get("tests", {}))
-    columns = _columns(tables)
-    for group in groups:
-        group.row.extend(group.winners.get(slug) for slug, _ in columns)
     sections = [_with_figure(section, tables) for section in found.sections]
     return render(
         request,
@@ -107,7 +108,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "study": found,
             "by": by,
             "groups": groups,
-            "categories": columns,
+            "overviews": _overviews(groups),
             "has_prints": any(row.published for table in tables for row in table.rows),
             "printed_count": _printed_count(tables),
             "disagreements": disagreements(groups),
@@ -218,9 +219,25 @@ def _chart(
     return bars.best_case(names, values, unit, title, lower_is_better, best, row_px=row_px)
 
 
-def _columns(tables: Iterable[DeltaTable]) -> list[tuple[str, str]]:
-    slugs = sorted({table.category for table in tables}, key=categories.place)
-    return [(slug, categories.label(slug)) for slug in slugs]
+@dataclass(frozen=True)
+class Overview:
+    """Who is best: a line a test, a column a category (slug, label)."""
+
+    columns: list[tuple[str, str]]
+    lines: list[tuple[TestGroup, list[Winner | None]]]
+
+
+def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:
+    """One of the tests with a matrix, one of those with a single value; none that is empty."""
+    found = []
+    for is_single in (False, True):
+        kept = [group for group in groups if group.is_single == is_single]
+        slugs = sorted({slug for group in kept for slug in group.winners}, key=categories.place)
+        if kept:
+            columns = [(slug, categories.label(slug)) for slug in slugs]
+            lines = [(group, [group.winners.get(slug) for slug in slugs]) for group in kept]
+            found.append(Overview(columns, lines))
+    return found
 
 
 def _printed_count(tables: Iterable[DeltaTable]) -> int:

@@ -220,6 +220,7 @@ def _row(
         kernel=row.kernel or None,
         distribution=row.distribution or None,
         half_width=row.half_width,
+        half_width_percent=row.half_width_percent,
         preparation=row.preparation or None,
         origin=row.origin,
         run_ids=row.run_ids,

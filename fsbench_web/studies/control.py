@@ -4,7 +4,7 @@ What changes a run's state is done by ``lifecycle``. Every function locks the or
 ``lifecycle.claim`` does: what is answered here holds from the answer on.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -116,10 +116,11 @@ def retry(
 
     Each is a further repeat of its series and remembers the run it replaces. A run is ordered
     again once, however often and by however many people this is called. The LUNs will be erased
-    again: ``confirmation`` is what ``confirmation_text`` says. Raises ControlRefused.
+    again: ``confirmation`` is what ``order_confirmation`` says. Raises ControlRefused.
     """
-    runs = retriable(_locked(order_id), states)
-    return _again(runs, confirmation, by) if runs else []
+    order = _locked(order_id)
+    runs = retriable(order, states)
+    return _again(runs, confirmation, order_confirmation(order), by) if runs else []
 
 
 @transaction.atomic
@@ -138,19 +139,25 @@ def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
         return None
     if Run.objects.filter(retry_of=run).exists():
         return None
-    return _again([run], confirmation, by)[0]
+    return _again([run], confirmation, run_confirmation(run), by)[0]
 
 
-def confirmation_text(runs: Iterable[Run]) -> str:
-    """What has to be typed to order these runs again: all LUNs that are erased, data LUNs first."""
-    series = [run.series for run in runs]
-    luns = [*(one.lun for one in series), *(one.journal_lun for one in series)]
-    return " ".join(dict.fromkeys(lun.name for lun in luns if lun is not None))
+def order_confirmation(order: Submission) -> str:
+    """What has to be typed to order its runs again: all LUNs of the order, data LUNs first."""
+    rows = order.runs.order_by("id").values_list("series__lun__name", "series__journal_lun__name")
+    return " ".join(
+        dict.fromkeys(name for names in zip(*rows, strict=True) for name in names if name)
+    )
 
 
-def _again(runs: list[Run], confirmation: str, by: User | None) -> list[Run]:
+def run_confirmation(run: Run) -> str:
+    """What has to be typed to order one run again: the LUNs that it erases."""
+    luns = (run.series.lun, run.series.journal_lun)
+    return " ".join(lun.name for lun in luns if lun is not None)
+
+
+def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
     problems = [sentence for run in runs for sentence in _problems(run)]
-    wanted = confirmation_text(runs)
     if confirmation != wanted:
         problems.append(
             f'The confirmation does not match: type "{wanted}" exactly as it is written. What is '

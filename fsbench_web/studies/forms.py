@@ -11,6 +11,7 @@ confirmed. Field names::
     discard=yes                     precondition=yes    fill_percent=50
     order=random                    seed=42             priority=5      time_limit_s=7200
     reference=ext4.2                reference_every=10
+    ext4.1.journal=log1             (the LUN that keeps the journal)
 
 ``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
 configurations of the order, each run with every chosen workload. The reference is run with the
@@ -37,6 +38,8 @@ from fsbench_web.studies.submission import (
 
 DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
+# Stands among the options of a variant; no file system has an option of that name.
+JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
 _NUMBER = re.compile(r"^[0-9]{1,12}$")
 
@@ -119,6 +122,7 @@ class Variant:
     number: int
     is_chosen: bool
     fields: tuple[OptionField, ...]
+    journal: str = ""
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ class RunForm(PlanForm, MethodForm):
             OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
             for option in spec.options
         )
-        return Variant(key, number, key in self.chosen, fields)
+        return Variant(key, number, key in self.chosen, fields, values.get(JOURNAL, ""))
 
     def presets(self) -> list[PresetFields]:
         """All presets with their parameters, changed where the form changes them."""
@@ -287,7 +291,8 @@ class RunForm(PlanForm, MethodForm):
 
     def _variant_request(self, key: str, scheduler: str) -> ConfigurationRequest:
         options = {name: value for name, value in self.options.get(key, {}).items() if value}
-        return ConfigurationRequest(key.rsplit(".", 1)[0], options, scheduler)
+        journal = options.pop(JOURNAL, "")
+        return ConfigurationRequest(key.rsplit(".", 1)[0], options, scheduler, journal)
 
     def to_query(self) -> str:
         """The shortest query string that says the same: only what is chosen, without defaults."""
@@ -387,6 +392,7 @@ def prefilled(request: RunRequest) -> RunForm:
         form.variants.append((wanted.filesystem, number))
         form.chosen.append(key)
         form.options[key] = {name: str(value) for name, value in wanted.options.items()}
+        form.options[key] |= {JOURNAL: wanted.journal} if wanted.journal else {}
         if wanted.scheduler and wanted.scheduler not in form.schedulers:
             form.schedulers.append(wanted.scheduler)
     return form

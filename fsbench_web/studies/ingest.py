@@ -14,7 +14,7 @@ from django.db import transaction
 from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring.categories import MEAN, expected_cells
-from fsbench_web.scoring.confidence import interval
+from fsbench_web.scoring.confidence import Interval, interval
 from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.scoring.units import overall_unit
 from fsbench_web.studies.contention import CONTENDED
@@ -134,15 +134,17 @@ def rescore(series: Series) -> list[Score]:
             value=score.value,
             unit=overall_unit(units[test]) if category == "overall" else units[test],
             repeats=score.repeats,
-            half_width=half_widths.get(category),
+            half_width=found.half_width if found else None,
+            half_width_percent=found.relative_percent if found else None,
             cells=score.cells,
             cells_expected=expected.get(category),
             flags=[*score.flags, *([CONTENDED] if contended else [])],
             origin=COMPUTED,
         )
         for test, runs in repeats.items()
-        for half_widths in [_half_widths(test, list(runs.values()))]
+        for intervals in [_intervals(test, list(runs.values()))]
         for category, score in _scores(test, list(runs.values())).items()
+        for found in [intervals.get(category)]
         if (test, category) not in printed
     )
 
@@ -170,16 +172,16 @@ def _scores(
     return {} if score is None else {MEAN: score}
 
 
-def _half_widths(
+def _intervals(
     test: str, repeats: list[dict[tuple[int | None, int | None], float]]
-) -> dict[str, float]:
-    """The half-width of the 95% interval of each category's score, each repeat scored by itself."""
+) -> dict[str, Interval]:
+    """The 95% interval of each category's score, each repeat scored by itself."""
     values: dict[str, list[float]] = defaultdict(list)
     for repeat in repeats:
         for category, score in _scores(test, [repeat]).items():
             values[category].append(score.value)
     return {
-        category: found.half_width
+        category: found
         for category, scores in values.items()
         if (found := interval(scores)) is not None
     }

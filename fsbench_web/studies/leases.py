@@ -76,6 +76,26 @@ def in_use() -> set[Resource]:
     return {_resource(lease) for lease in Lease.objects.exclude(run=None)}
 
 
+def shared_in_use(series: Series) -> list[tuple[str, int]]:
+    """(journal LUN or controller in words, the run that uses it), where a run of this series would
+
+    have to wait for another LUN's run. One query.
+    """
+    journal = series.journal_lun
+    wanted = Q(controller__in=[lun.controller for lun in (series.lun, journal) if lun], lun=None)
+    wanted &= Q(host=series.lun.worker_id if series.lun else None)
+    if journal is not None:
+        wanted |= Q(lun=journal)
+    rows = Lease.objects.filter(wanted).exclude(run=None).exclude(run__series__lun=series.lun_id)
+    return [
+        (
+            f"the controller {lease.controller}" if lease.lun_id is None else f"{journal}",
+            lease.run_id or 0,
+        )
+        for lease in rows.order_by("pk")
+    ]
+
+
 def is_shared(series: Series) -> bool:
     """Whether runs of other LUNs may have to wait for one of this series."""
     return len(resources(series)) > 1

@@ -348,6 +348,9 @@ class Score(models.Model):
         null=True,
         help_text="Of the 95% interval of the repeats' own scores, in unit; null below two repeats",
     )
+    half_width_percent = models.FloatField(
+        null=True, help_text="The same in percent of the mean of the repeats' own scores"
+    )
     cells = models.PositiveIntegerField(null=True, help_text="Cells the score is made of")
     cells_expected = models.PositiveIntegerField(
         null=True, help_text="Cells of the category's region in the full matrix of the workload"
@@ -363,10 +366,3 @@ class Score(models.Model):
             )
         ]
         indexes = [models.Index(fields=["test", "category"])]
-
-    @property
-    def half_width_percent(self) -> float | None:
-        """The half-width in percent of the score; None where it is not known."""
-        if self.half_width is None or self.value == 0:
-            return None
-        return 100.0 * self.half_width / abs(self.value)

@@ -4,7 +4,7 @@ Everything that can be known before a disk is touched is checked here. What is c
 worker announced; before it erases anything the worker checks again on its own (runner.checks).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.text import slugify
@@ -142,11 +142,15 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
         )
         for slot in slots
     ]
-    limit_s = request.time_limit_s or (
-        default_time_limit_s([matrix for _, matrix in workloads])
-        + method_checks.preparation_time_limit_s(request.preparation, lun)
-    )
-    return Plan(lun=lun, runs=runs, study=study, time_limit_s=limit_s)
+    return Plan(lun=lun, runs=runs, study=study, time_limit_s=time_limit_s(request, runs))
+
+
+def time_limit_s(request: RunRequest, runs: Sequence[PlannedRun]) -> int:
+    """How long each of these runs may take as a whole, in seconds; at least one run."""
+    if request.time_limit_s:
+        return request.time_limit_s
+    longest = default_time_limit_s([run.workload[1] for run in runs])
+    return longest + method_checks.preparation_time_limit_s(request.preparation, runs[0].lun)
 
 
 def default_time_limit_s(matrices: list[IozoneMatrix]) -> int:

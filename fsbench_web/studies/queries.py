@@ -18,9 +18,9 @@ class ScoreRow:
 
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
     is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
-    its repeats, in unit. ``preparation`` says in words what was done to the LUN before each run
-    beyond a new file system. ``run_ids`` are the finished runs of
-    the series, oldest first; a published score has none.
+    the repeats' own scores, in unit and in percent of their mean. ``preparation`` says in words
+    what was done to the LUN before each run beyond a new file system. ``run_ids`` are the finished
+    runs of the series, oldest first; a published score has none.
     """
 
     study: str
@@ -47,6 +47,7 @@ class ScoreRow:
     origin: str
     published: Mapping[str, Any] | None = None
     half_width: float | None = None
+    half_width_percent: float | None = None
     preparation: str = ""
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
@@ -76,6 +77,7 @@ _COLUMNS = {
     "origin": "origin",
     "published": "published",
     "half_width": "half_width",
+    "half_width_percent": "half_width_percent",
 }
 _LUN = ("series__lun__name", "series__lun__worker__name")
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
+from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
@@ -151,7 +152,9 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
     series = run.series
     if run.origin != Run.Origin.MEASURED or series.lun is None or series.workload is None:
         return []
-    is_directory = series.lun.kind == Lun.Kind.DIRECTORY
+    is_directory, log = series.lun.kind == Lun.Kind.DIRECTORY, series.journal_lun
+    if series.configuration.external_journal and log is None:
+        return []  # It is not known any more; the worker will say so and fail the run.
     try:
         return run_commands(
             series.configuration.filesystem,
@@ -162,6 +165,7 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
             not is_directory,
             preparation=Preparation.of(series.preparation),
             size_bytes=series.lun.size_bytes,
+            journal=JournalLun(log.device, log.size_bytes) if log else None,
         )
     except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.
@@ -194,6 +198,8 @@ def order_again(run: Run) -> str:
         return ""
     if series.lun_id is None or not configuration.is_known:
         return ""
+    if configuration.external_journal and series.journal_lun is None:
+        return ""
     try:
         preparation = Preparation.of(series.preparation)
     except PreparationError:
@@ -202,7 +208,10 @@ def order_again(run: Run) -> str:
         lun_id=series.lun_id,
         configurations=(
             ConfigurationRequest(
-                configuration.filesystem, configuration.options, configuration.scheduler
+                configuration.filesystem,
+                configuration.options,
+                configuration.scheduler,
+                series.journal_lun.name if series.journal_lun else "",
             ),
         ),
         workload=workload.slug if workload.slug in PRESETS else forms.DEFAULT_WORKLOAD,

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import QueryDict
 
 from fsbench_web.catalog.models import Lun
@@ -57,10 +59,14 @@ class RunFilter:
             runs = runs.filter(state=self.state)
         if self.filesystem:
             runs = runs.filter(series__configuration__filesystem=self.filesystem)
-        for value, lookup in ((self.lun, "series__lun"), (self.order, "submission")):
+        for value, lookups in (
+            (self.lun, ("series__lun", "series__journal_lun")),
+            (self.order, ("submission",)),
+        ):
             if value:
                 is_number = value.isascii() and value.isdigit() and len(value) < 19
-                runs = runs.filter(**{lookup: int(value)}) if is_number else runs.none()
+                wanted = [Q(**{lookup: int(value)}) for lookup in lookups] if is_number else []
+                runs = runs.filter(reduce(or_, wanted)) if wanted else runs.none()
         return runs
 
 

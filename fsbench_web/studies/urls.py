@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from fsbench_web.studies.views import artefacts, events, new_run, runs, study
+from fsbench_web.studies.views import artefacts, documents, events, new_run, runs, study, sweep
 
 app_name = "studies"
 urlpatterns = [
@@ -11,8 +11,22 @@ urlpatterns = [
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", new_run.new_run, name="new_run"),
     path("runs/new/review/", new_run.review, name="review_run"),
+    path("runs/new/document/", documents.document_run, name="document_run"),
     path("runs/<int:run_id>/", runs.run, name="run"),
     path("runs/<int:run_id>/artefacts/<int:artefact_id>/", artefacts.artefact, name="artefact"),
     path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel_run"),
     path("runs/<int:run_id>/events/", events.events, name="run_events"),
+    path("runs/<int:run_id>/retry/", sweep.retry_run, name="retry_run"),
+    path("sweeps/", sweep.sweep_list, name="sweeps"),
+    path("sweeps/<int:order_id>/", sweep.sweep, name="sweep"),
+    path("sweeps/<int:order_id>/cancel/", sweep.cancel, name="cancel_sweep"),
+    path(
+        "sweeps/<int:order_id>/document.yaml",
+        documents.sweep_document_file,
+        name="sweep_document",
+    ),
+    path("sweeps/<int:order_id>/pause/", sweep.pause, name="pause_sweep"),
+    path("sweeps/<int:order_id>/priority/", sweep.priority, name="sweep_priority"),
+    path("sweeps/<int:order_id>/resume/", sweep.resume, name="resume_sweep"),
+    path("sweeps/<int:order_id>/retry/", sweep.retry, name="retry_sweep"),
 ]

@@ -11,7 +11,7 @@ function setUpForm() {
     panel.hidden = !control.checked;
     // Parameters of a workload that is not chosen mean nothing and are not sent. Options of a file
     // system are, so that a variant that is not ticked for now keeps them.
-    if (control.type === "radio") {
+    if (control.type === "radio" || control.name === "workload") {
       for (const input of findAll("input, select", panel)) input.disabled = panel.hidden;
     }
   }

@@ -45,7 +45,7 @@ def lun(db: None) -> Lun:
     return announced("bench-1")
 
 
-def announced(worker: str, lun: str = "lun0") -> Lun:
+def announced(worker: str, lun: str = "lun0", *more: LunAnnouncement) -> Lun:
     row = announce(
         WorkerAnnouncement(
             name=worker,
@@ -65,7 +65,8 @@ def announced(worker: str, lun: str = "lun0") -> Lun:
                     device="/dev/loop7",
                     size_bytes=1024 * MIB,
                     schedulers=["none", "mq-deadline"],
-                )
+                ),
+                *more,
             ],
         )
     )

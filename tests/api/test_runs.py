@@ -6,11 +6,12 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from fsbench_web.catalog.announce import LunAnnouncement
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import LogLine, Run, RunState, Score, Study
 
-from .conftest import MakeRun, Order, announced
+from .conftest import MIB, MakeRun, Order, announced
 
 RUNS = "/api/v1/runs"
 SUMMARY = [
@@ -19,6 +20,7 @@ SUMMARY = [
     "configuration",
     "workload",
     "lun",
+    "journal",
     "worker",
     "repeat",
     "contended",
@@ -58,6 +60,57 @@ def test_it_queues_a_sweep(writer: Client, lun: Lun, order: Order, alice: User) 
     assert set(Run.objects.values_list("pk", "created_by")) == {
         (run["id"], alice.pk) for run in body["runs"]
     }
+
+
+@pytest.fixture
+def log(lun: Lun) -> Lun:
+    """A LUN of the same worker that may keep journals."""
+    row = LunAnnouncement("log0", "journal", "sparse-file", "/dev/loop8", 128 * MIB)
+    return announced("bench-1", "lun0", row).worker.luns.get(name="log0")
+
+
+def test_a_journal_on_another_lun_is_confirmed_with_it(
+    writer: Client, log: Lun, order: Order
+) -> None:
+    for wanted in order["configurations"]:
+        wanted["journal"] = "log0"
+    refused = send(writer, order)
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["field"] == "confirm"
+    assert 'type the names of the LUNs, "lun0 log0"' in error["message"]
+    assert not Run.objects.exists()
+
+    made = send(writer, order | {"confirm": "lun0 log0", "repeats": 1})
+    assert made.status_code == 201, made.content
+    first, second = made.json()["runs"]
+    assert [first["configuration"]["label"], second["configuration"]["label"]] == [
+        "ext4_noatime_noop_xj",
+        "xfs_ag4_noop_xj",
+    ]
+    assert (first["lun"], first["journal"]) == ("lun0", "log0")
+    assert first["configuration"]["external_journal"] is True
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "journal", "words"),
+    [
+        ("ext4", "lun0", "lun0 is a LUN for data"),
+        ("ext4", "sda", 'has no LUN "sda" for journals: choose one of log0'),
+        ("ext4", "../log0", 'has no LUN "../log0" for journals'),
+    ],
+)
+def test_a_journal_that_cannot_be_is_refused(
+    writer: Client, log: Lun, order: Order, filesystem: str, journal: str, words: str
+) -> None:
+    order["configurations"] = [
+        {"filesystem": filesystem, "journal": journal, "scheduler": "none"},
+    ]
+    refused = send(writer, order | {"confirm": f"lun0 {journal}"})
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["field"] == "configurations"
+    assert words in error["message"]
 
 
 def test_a_study_that_exists_is_joined_by_slug_or_title(
@@ -267,6 +320,7 @@ def test_a_finished_run_shows_its_scores(client: Client, make_run: MakeRun) -> N
         "unit": "score",
         "repeats": 1,
         "half_width": None,
+        "half_width_percent": None,
         "cells": 3,
         "cells_expected": 3,
         "flags": [],

@@ -84,7 +84,7 @@ def test_a_form_that_is_sent_twice_orders_its_runs_once(watcher: Page):
     page.get_by_label("Type the name of the LUN").fill("disk1")
     # What an impatient double click does where the script does not stop it.
     page.locator("form[method=post]").evaluate("form => { form.submit(); form.submit(); }")
-    page.wait_for_url("**/runs/?order=*")
+    page.wait_for_url("**/sweeps/*/")
     expect(page.locator("#run-rows .badge.is-queued")).to_have_count(4)
     assert Run.objects.count() == 4
 

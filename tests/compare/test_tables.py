@@ -193,11 +193,11 @@ def test_a_plain_series_keeps_the_key_it_always_had():
 
 def test_a_row_knows_how_sure_its_score_is():
     score = make_score("ext4", 200)
-    score.half_width = 5.0
+    score.half_width, score.half_width_percent = 5.0, 2.4
     score.save()
     [table] = delta_tables(ComparisonSpec())
     (row,) = table.rows
-    assert (row.half_width, row.half_width_percent) == (5.0, 2.5)
+    assert (row.half_width, row.half_width_percent) == (5.0, 2.4)
     assert DeltaTable.from_dict(table.as_dict()) == table
 
 

@@ -286,7 +286,7 @@ class TestPages:
     ) -> None:
         client.force_login(ann)
         html = client.get(
-            f"/runs/new/review/?lun={disk.pk}&fs=ext4.1&fs=xfs.1&scheduler=none"
+            f"/runs/new/review/?lun={disk.pk}&fs=ext4.1&fs=xfs.1&workload=iozone-small&scheduler=none"
             "&repeat_by=interval&half_width=2.5&least=3&most=10&new_study=x&precondition=yes"
             "&fill_percent=40"
         ).content.decode()
@@ -319,7 +319,7 @@ class TestPages:
         given = {part.split("=")[0] for part in query.split("&")}
         kept = "&".join(part for part in usual.split("&") if part.split("=")[0] not in given)
         response = client.get(
-            f"/runs/new/review/?lun={disk.pk}&fs=ext4.1&scheduler=none&new_study=x&{kept}&{query}"
+            f"/runs/new/review/?lun={disk.pk}&fs=ext4.1&workload=iozone-small&scheduler=none&new_study=x&{kept}&{query}"
         )
         assert response.status_code == 422
         assert said in response.content.decode()

@@ -62,6 +62,14 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddField(
+            model_name="score",
+            name="half_width_percent",
+            field=models.FloatField(
+                help_text="The same in percent of the mean of the repeats' own scores",
+                null=True,
+            ),
+        ),
+        migrations.AddField(
             model_name="series",
             name="preparation",
             field=models.JSONField(

@@ -48,6 +48,13 @@ def percent(value: object) -> str:
 
 
 @register.filter
+def signed(value: object) -> str:
+    """A change in percent with its sign, two decimals."""
+    number = _float(value)
+    return numbers.MISSING if number is None else f"{number:+.2f}"
+
+
+@register.filter
 def bytes(value: object) -> str:
     """A number of bytes in a readable unit of 1024."""
     return numbers.size(_float(value))

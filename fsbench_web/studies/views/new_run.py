@@ -2,7 +2,6 @@
 
 import secrets
 from dataclasses import dataclass
-from itertools import groupby
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -18,11 +17,13 @@ from fsbench_web.catalog import availability
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
-from fsbench_web.studies import forms, repeats, submission
+from fsbench_web.studies import forms, submission
 from fsbench_web.studies.method_checks import MOST_REPEATS
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import runs_before
+from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.submission import PlannedRun, SubmissionRefused
+from fsbench_web.studies.views.order_review import review_context
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def review(request: HttpRequest) -> HttpResponse:
         messages.success(request, "One run is queued.")
         return redirect("studies:run", run_id=runs[0].pk)
     messages.success(request, f"{len(runs)} runs are queued.")
-    return redirect(f"{reverse('studies:runs')}?order={runs[0].submission_id}")
+    return redirect("studies:sweep", order_id=runs[0].submission_id)
 
 
 def _form_page(
@@ -93,20 +94,37 @@ def _form_page(
         if chosen
         else {}
     )
+    journals = availability.journal_luns(chosen.worker) if chosen else []
     context = {
         "form": form,
         "refused": refused,
         "lun_cards": cards,
         "lun": chosen,
         "filesystems": form.filesystem_groups(problems),
+        "journals": journals,
+        "journal_names": [journal.name for journal in journals],
         "presets": form.presets(),
         "studies": studies,
         "maximum_repeats": submission.MAXIMUM_REPEATS,
         "most_repeats": MOST_REPEATS,
         "maximum_fill": MAXIMUM_FILL_PERCENT,
+        "maximum_seed": MAXIMUM_SEED,
+        "refused_plan": _plan_problems(refused),
         "missing_tool": availability.missing_tool(chosen.worker, "iozone") if chosen else "",
     }
     return render(request, "studies/run_form.html", context, status=422 if refused else 200)
+
+
+def _plan_problems(refused: SubmissionRefused | None) -> list[str]:
+    """What is wrong with order and reference: they have several parts."""
+    if refused is None:
+        return []
+    return [
+        sentence
+        for part, sentences in refused.by_part.items()
+        if part == "order" or part.startswith("reference")
+        for sentence in sentences
+    ]
 
 
 def _lun_cards(form: forms.RunForm, cards: list[LunCard] | None = None) -> list[LunCard]:
@@ -141,25 +159,9 @@ def _review_page(
     token: str,
     refused: SubmissionRefused | None = None,
 ) -> HttpResponse:
-    study = Study.objects.filter(slug=form.study).first() if form.study else None
-    order = form.request()
-    erasures = sum(run.erases for run in runs)
-    context = {
-        "form": form,
-        "lun": runs[0].lun,
-        "runs": runs,
-        "configurations": [run for run in runs if run.repeat == 1],
-        "repeats": [(number, list(group)) for number, group in groupby(runs, lambda r: r.repeat)],
-        "erasures": erasures,
-        "most_runs": order.run_count,
-        "most_erasures": order.run_count if erasures else 0,
-        "until": order.until,
-        "until_words": repeats.target_in_words(order.until) if order.until else "",
-        "preparation": order.preparation.words(),
-        "study_title": study.title if study else form.new_study,
-        "is_new_study": study is None,
-        "waiting": runs_before([runs[0].lun]).get(runs[0].lun.pk, 0),
-        "token": token,
-        "refused": refused,
+    query = form.to_query()
+    context = review_context(form.request(), runs, token, refused) | {
+        "change_url": f"{reverse('studies:new_run')}?{query}",
+        "action_url": f"{reverse('studies:review_run')}?{query}",
     }
     return render(request, "studies/run_review.html", context, status=422 if refused else 200)

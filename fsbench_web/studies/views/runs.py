@@ -10,7 +10,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.catalog import availability, preparation
-from fsbench_web.studies import lifecycle, queue, repeats, run_conditions, run_details, run_list
+from fsbench_web.studies import (
+    control,
+    leases,
+    lifecycle,
+    queue,
+    repeats,
+    run_conditions,
+    run_details,
+    run_list,
+)
 from fsbench_web.studies.models import Run, RunState, Study
 
 PAGE_SIZE = 50
@@ -38,6 +47,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         .order_by("title")
         .values_list("slug", "title"),
         "filesystems": run_list.filesystems(),
+        "sweep_id": page[0].submission_id if wanted.order and len(page) else None,
         "states": run_list.STATES,
     }
     return render(request, "studies/runs.html", context)
@@ -52,6 +62,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     lines = list(shown.log_lines.order_by("-id")[: LOG_LINES_SHOWN + 1])[::-1]
     runs_of_series = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
     is_queued = shown.state == RunState.QUEUED
+    retried_as = Run.objects.filter(retry_of=shown).values_list("id", flat=True).first()
     is_done = shown.state == RunState.DONE
     context = {
         "run": shown,
@@ -75,7 +86,10 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "parameters": run_details.named_parameters(shown),
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
         "again": run_details.order_again(shown),
+        "retried_as": retried_as,
+        "retry_confirmation": _retry_confirmation(shown, retried_as),
         "waits_for": queue.before(shown) if is_queued else 0,
+        "shared_in_use": leases.shared_in_use(series) if is_queued else [],
         "worker_problems": list(availability.lun_problems(lun)) if lun and is_queued else [],
         "time_zone": timezone.get_current_timezone_name(),
     }
@@ -99,6 +113,13 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     return redirect("studies:run", run_id=run_id)
 
 
+def _retry_confirmation(run: Run, retried_as: int | None) -> str:
+    """What has to be typed to order the run again; "" where that cannot be."""
+    if retried_as is not None or run.state not in control.RETRIABLE_STATES:
+        return ""
+    return control.run_confirmation(run) if run.origin == Run.Origin.MEASURED else ""
+
+
 def _not_there(run_id: int) -> Http404:
     return Http404(
         f"There is no run {run_id}. The list of runs shows all there are; a run that was deleted "
@@ -114,6 +135,7 @@ def _get(run_id: int) -> Run:
             "series__workload",
             "series__hardware",
             "series__lun__worker",
+            "series__journal_lun__worker",
             "environment",
             "repeat_rule",
             "created_by",

@@ -1,0 +1,64 @@
+"""Lines over time: how a reference that is run again and again changes."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import plotly.graph_objects as go
+
+from fsbench_web.figures import numbers, palette
+from fsbench_web.figures.frame import figure, heading, plain_text
+
+
+def reference_drift(
+    times: Sequence[datetime],
+    changes: Mapping[str, Sequence[float | None]],
+    title: str,
+) -> go.Figure:
+    """The change of each test against the first reference, in percent, over the time of the runs.
+
+    ``changes`` are {test: a value a time}; None draws no point. Raises ValueError when the lengths
+    differ.
+    """
+    if any(len(values) != len(times) for values in changes.values()):
+        raise ValueError("every test must have a value, or None, for every time")
+    x = [time.isoformat() for time in times]
+    traces = [
+        go.Scatter(
+            name=plain_text(numbers.words(test)),
+            x=x,
+            y=list(values),
+            mode="lines+markers",
+            connectgaps=False,
+            hovertemplate="%{x}<br>%{y:+.2f} %<extra>"
+            + plain_text(numbers.words(test))
+            + "</extra>",
+            marker={"color": palette.colour(number), "size": 7},
+            meta={"series": number},
+        )
+        for (test, values), number in zip(
+            changes.items(), palette.series_of(list(changes)), strict=True
+        )
+    ]
+    said = "; ".join(
+        f"{numbers.words(test)} "
+        + ", ".join("no value" if value is None else f"{value:+.2f} %" for value in values)
+        for test, values in changes.items()
+    )
+    return figure(
+        traces,
+        {
+            "title": heading(title),
+            "height": 320,
+            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
+            "showlegend": True,
+            "legend": {"orientation": "h", "y": -0.2},
+            "xaxis": {"type": "date", "fixedrange": True, "automargin": True, "nticks": 6},
+            "yaxis": {
+                "title": {"text": "% against the first", "font": {"size": 12}},
+                "zeroline": True,
+                "fixedrange": True,
+                "automargin": True,
+            },
+            "meta": {"summary": f"{title}: line chart. {said}."},
+        },
+    )

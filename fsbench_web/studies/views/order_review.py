@@ -1,0 +1,68 @@
+"""What an order would do, for the page on which it is confirmed: ordered by form or by document."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies import estimates, order_checks, repeats, submission
+from fsbench_web.studies.estimates import Estimate
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.run_list import runs_before
+from fsbench_web.studies.sequence import RANDOM
+from fsbench_web.studies.submission import PlannedRun, RunRequest, SubmissionRefused
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """A run of the preview, with how long it will take as far as that is known."""
+
+    run: PlannedRun
+    estimate: Estimate | None
+
+
+def review_context(
+    order: RunRequest, runs: list[PlannedRun], token: str, refused: SubmissionRefused | None = None
+) -> dict[str, Any]:
+    """The context of ``studies/run_review.html`` but for where it came from.
+
+    ``runs`` are those of ``submission.preview``, at least one.
+    """
+    study = Study.objects.filter(slug=order.study).first() if order.study else None
+    found = estimates.of_planned(runs)
+    planned = [run for run in runs if not run.is_reference]
+    erased: list[Lun] = []
+    for run in runs:
+        erased += [lun for lun in run.erased if lun not in erased]
+    erasures = sum(run.erases for run in runs)
+    lun = runs[0].lun
+    return {
+        "lun": lun,
+        "rows": [ReviewRow(run, one) for run, one in zip(runs, found, strict=True)],
+        "runs": runs,
+        # Each once with its commands, the reference too.
+        "configurations": list(
+            {(one.configuration, one.journal, one.workload): one for one in runs[::-1]}.values()
+        )[::-1],
+        "configuration_count": len({(one.configuration, one.journal) for one in planned}),
+        "workloads": list(dict.fromkeys(one.workload_title for one in planned)),
+        "repeat_count": order.planned_repeats,
+        "journals": [(one, sum(one in run.erased for run in runs)) for one in erased if one != lun],
+        "erasures": erasures,
+        "most_runs": order.run_count,
+        "most_erasures": order.run_count if erasures else 0,
+        "total": estimates.total(found),
+        "bases": list(dict.fromkeys(one.basis for one in found if one is not None)),
+        "until": order.until,
+        "until_words": repeats.target_in_words(order.until) if order.until else "",
+        "preparation": order.preparation.words(),
+        "is_random": order.order == RANDOM,
+        "order": order,
+        "references": sum(run.is_reference for run in runs),
+        "time_limit_s": order_checks.time_limit_s(order, runs),
+        "study_title": study.title if study else order.new_study,
+        "is_new_study": study is None,
+        "waiting": runs_before([lun]).get(lun.pk, 0),
+        "confirmation_text": submission.confirmation_text(order),
+        "token": token,
+        "refused": refused,
+    }
