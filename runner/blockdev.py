@@ -4,13 +4,15 @@ Everything is asked by device number (major:minor), because names move between r
 sysfs(5), proc_pid_mountinfo(5).
 """
 
+import errno
 import json
 import os
 import re
 import stat
 import subprocess
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from typing import Any
 SYS_BLOCK = Path("/sys/dev/block")
 # A host tool that hangs must not hang the worker: every call has this limit.
 TOOL_TIMEOUT_S = 60
+# After a run its data may have to be written back before the device is free.
+FREE_AGAIN_S = 120.0
 
 
 class ToolError(Exception):
@@ -308,3 +312,20 @@ def _text(value: bytes) -> str:
 
 def queue_folder(number: int) -> Path:
     return sys_folder(whole_disk(number)) / "queue"
+
+
+def wait_until_free(device: str, within_s: float, meanwhile: Callable[[], object]) -> bool:
+    """Wait until nobody has the device mounted or exclusively open. False when it stayed in use."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                return True
+        else:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        meanwhile()
+        time.sleep(0.2)

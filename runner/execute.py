@@ -1,45 +1,38 @@
-"""One run from claim to result.
-
-Nothing of a run that did not end well enters a score: measurements are stored in the transaction
-that ends the run as done, and only when every cell of the matrix was printed.
-"""
+"""One run from claim to the end of its benchmark; ``runner.finish`` writes what it was worth."""
 
 import contextlib
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from fsbench_web import formats
 from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.catalog.workloads import ParameterError
-from fsbench_web.formats.result import ParsedResult, UnreadableFile
+from fsbench_web.formats.result import ParsedResult
 from fsbench_web.studies import ingest, lifecycle, queue
 from fsbench_web.studies.environments import environment_for
-from fsbench_web.studies.lifecycle import LeaseHandle, LeaseLost
+from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
 from runner import blockdev, conditions, places
-from runner.creation import creation_values
 from runner.environment import environment_facts
-from runner.executors.base import Outcome, Target
+from runner.executors.base import Message, Outcome, Target
+from runner.finish import end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
 from runner.locks import LockedElsewhere
 from runner.places import Place, RunRefused
-from runner.plan import OUTPUT_NAME, PlanError, RunPlan, plan_run
+from runner.plan import PlanError, RunPlan, plan_run
 from runner.progress import IozoneProgress
-from runner.record import COMMANDS_NAME, Recorder, reconnect
+from runner.record import Recorder
 from runner.scheduler import SchedulerError
+from runner.spool import Spool
 
 logger = logging.getLogger("fsbench.worker")
-
-NOT_MEASURED = "Nothing of it enters a score."
 
 
 _Result = TypeVar("_Result")
@@ -69,9 +62,14 @@ def work_on(run_id: int, host: Host) -> None:
     """
     worker = Worker.objects.filter(name=host.name).first()
     lun_id = Run.objects.filter(pk=run_id).values_list("series__lun_id", flat=True).first()
-    if worker is None or lun_id is None:
+    if worker is None or lun_id is None or not host.has_taken_over:
         return
     while not host.stopping.is_set():
+        problem = host.executor.problem()
+        if problem:
+            # The run waits: it would fail now, and so would all behind it.
+            logger.warning("no run is claimed: %s", problem)
+            return
         following = queue.next_run(lun_id)
         if following is None or not execute(following.pk, worker, host):
             return
@@ -88,12 +86,15 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     ).get(pk=run_id)
     limit_s = run.submission.time_limit_s if run.submission else None
     recorder = Recorder(handle, IozoneProgress([]), host.stopping.is_set, time_limit_s=limit_s)
+    spool = Spool(host.spool_folder, handle)
     logger.info("run %s begins on %s", run_id, run.series.lun)
     try:
-        state, reason, parsed = _carry_out(run, host, recorder)
-        _end(handle, recorder, state, reason, parsed)
+        state, reason, parsed = _carry_out(run, host, recorder, spool)
+        end(recorder, state, reason, parsed)
+        spool.remove()
         logger.info("run %s ended %s: %s", run_id, state, reason)
     except LeaseLost:
+        spool.remove()
         logger.warning("run %s lost its lease and was stopped; nothing was written", run_id)
     except (OperationalError, InterfaceError):
         logger.exception("run %s: its end cannot be written; it will count as lost", run_id)
@@ -101,17 +102,19 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
 
 
 def _carry_out(
-    run: Run, host: Host, recorder: Recorder
+    run: Run, host: Host, recorder: Recorder, spool: Spool
 ) -> tuple[RunState, str, ParsedResult | None]:
     """The end state, its reason and what was measured. Raises LeaseLost and nothing else."""
     try:
-        lifecycle.advance(recorder.handle, RunState.PREPARING)
-        plan, outcome = _erase_and_measure(run, host, recorder)
-        return _verdict(plan, outcome, recorder)
+        persist(lambda: lifecycle.advance(recorder.handle, RunState.PREPARING))
+        plan, outcome = _erase_and_measure(run, host, recorder, spool)
+        if has_succeeded(outcome, recorder):
+            spool.complete(recorder.conditions)
+        return verdict(plan, outcome, recorder)
     except _REFUSALS as error:
         return RunState.FAILED, f"Refused: {error}", None
     except Stopped:
-        return *_why_not(Outcome(None), recorder), None
+        return *why_not(Outcome(None), recorder), None
     except LeaseLost:
         raise
     except Exception as error:
@@ -119,7 +122,9 @@ def _carry_out(
         return RunState.FAILED, f"The worker broke off: {type(error).__name__}: {error}", None
 
 
-def _erase_and_measure(run: Run, host: Host, recorder: Recorder) -> tuple[RunPlan, Outcome]:
+def _erase_and_measure(
+    run: Run, host: Host, recorder: Recorder, spool: Spool
+) -> tuple[RunPlan, Outcome]:
     """Check everything, then run the plan. Raises one of _REFUSALS before anything is erased."""
     series, configuration = run.series, run.series.configuration
     if series.lun is None or series.workload is None or not configuration.is_known:
@@ -177,7 +182,7 @@ def _erase_and_measure(run: Run, host: Host, recorder: Recorder) -> tuple[RunPla
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 with _watched_device(number, recorder):
-                    outcome = _run_plan(plan, target, host, recorder)
+                    outcome = _run_plan(plan, target, host, recorder, spool)
             places.wait_until_free([data, *journals], recorder)
     return plan, outcome
 
@@ -203,11 +208,17 @@ def _beside(
         return future.result()
 
 
-def _run_plan(plan: RunPlan, target: Target, host: Host, recorder: Recorder) -> Outcome:
+def _run_plan(
+    plan: RunPlan, target: Target, host: Host, recorder: Recorder, spool: Spool
+) -> Outcome:
     stop = threading.Event()
-    outcome = _beside(
-        recorder, lambda: host.executor.run(plan, target, recorder.take, stop.is_set), stop
-    )
+    spool.begin(plan)
+
+    def take(message: Message) -> None:
+        spool.add(message)
+        recorder.take(message)
+
+    outcome = _beside(recorder, lambda: host.executor.run(plan, target, take, stop.is_set), stop)
     recorder.read()
     return outcome
 
@@ -249,130 +260,3 @@ def _environment_writer(
             )
 
     return write
-
-
-def _verdict(
-    plan: RunPlan, outcome: Outcome, recorder: Recorder
-) -> tuple[RunState, str, ParsedResult | None]:
-    """What the run was worth."""
-    if not (recorder.is_ok and outcome.exit_code == 0):
-        return (*_why_not(outcome, recorder), None)
-    _persist(recorder.handle, recorder.write)
-    _persist(recorder.handle, lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
-    raw = recorder.artefacts().get(OUTPUT_NAME)
-    if raw is None:
-        return RunState.FAILED, f"The benchmark's output did not arrive. {NOT_MEASURED}", None
-    try:
-        parsed = formats.parse(OUTPUT_NAME, raw)
-    except UnreadableFile as error:
-        return RunState.FAILED, f"Its output cannot be read: {error}. {NOT_MEASURED}", None
-    missing = _missing_cells(plan, parsed)
-    if missing or not parsed.complete:
-        return RunState.FAILED, f"{missing or 'The output ends early.'} {NOT_MEASURED}", None
-    return RunState.DONE, f"{len(parsed.values)} values measured.", parsed
-
-
-def _why_not(outcome: Outcome, recorder: Recorder) -> tuple[RunState, str]:
-    if recorder.stop_reason == "cancelled":
-        return RunState.CANCELLED, f"Cancelled during {recorder.phase}. {NOT_MEASURED}"
-    if recorder.stop_reason == "worker":
-        return (
-            RunState.FAILED,
-            f"The worker was stopped during {recorder.phase}. {NOT_MEASURED}",
-        )
-    if recorder.stop_reason == "time":
-        return (
-            RunState.FAILED,
-            f"The run took longer than its order allows, {recorder.time_limit_s:.0f} s, and "
-            f"was stopped during {recorder.phase}. {NOT_MEASURED}",
-        )
-    if recorder.stop_reason == "database":
-        return RunState.FAILED, f"The database was away for too long. {NOT_MEASURED}"
-    reasons = " ".join(reason for reason in (recorder.reason, outcome.reason) if reason)
-    return RunState.FAILED, f"{reasons or 'The agent ended without a reason.'} {NOT_MEASURED}"
-
-
-def _missing_cells(plan: RunPlan, parsed: ParsedResult) -> str:
-    """A sentence about cells that should have been printed, or nothing."""
-    found = {(value.test, value.record_size_kb, value.file_size_kb) for value in parsed.values}
-    missing = [
-        (test, record_kb, file_kb)
-        for record_kb, file_kb in plan.cells
-        for test in plan.tests
-        if (test, record_kb, file_kb) not in found
-    ]
-    if not missing:
-        return ""
-    test, record_kb, file_kb = missing[0]
-    return (
-        f"The output lacks {len(missing)} of {len(plan.cells) * len(plan.tests)} values, first "
-        f"{test} with records of {record_kb} KB in a file of {file_kb} KB."
-    )
-
-
-def _end(
-    handle: LeaseHandle,
-    recorder: Recorder,
-    state: RunState,
-    reason: str,
-    parsed: ParsedResult | None,
-) -> None:
-    """Write the end of the run. Raises LeaseLost."""
-
-    def write() -> None:
-        recorder.write_environment()
-        recorder.write()
-        with transaction.atomic():
-            _store(handle, recorder, state, reason, parsed)
-
-    try:
-        _persist(handle, write)
-        return
-    except (LeaseLost, OperationalError):
-        raise
-    except Exception as error:
-        logger.exception("run %s: its result cannot be stored", handle.run_id)
-        state, parsed = RunState.FAILED, None
-        reason = f"Its result cannot be stored: {error} {NOT_MEASURED}"
-    _persist(handle, write)
-
-
-def _persist(handle: LeaseHandle, write: Callable[[], None]) -> None:
-    """Write, again and again while the database is away, as long as the lease may live.
-
-    Raises LeaseLost, and OperationalError in the end.
-    """
-    deadline = time.monotonic() + lifecycle.lease_duration().total_seconds()
-    while True:
-        try:
-            write()
-        except (OperationalError, InterfaceError) as error:
-            reconnect()
-            logger.warning("run %s: the database does not answer: %s", handle.run_id, error)
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(1)
-        else:
-            return
-
-
-def _store(
-    handle: LeaseHandle,
-    recorder: Recorder,
-    state: RunState,
-    reason: str,
-    parsed: ParsedResult | None,
-) -> None:
-    # First, because it locks the lease: whoever lost it must not write a line.
-    lifecycle.heartbeat(handle)
-    run = Run.objects.select_related("series").get(pk=handle.run_id)
-    for name, data in recorder.artefacts().items():
-        artefact = ingest.store_artefact(run, name, data)
-        if parsed is not None and name == OUTPUT_NAME:
-            ingest.store_result(run, artefact, parsed)
-        if parsed is not None and name == COMMANDS_NAME:
-            ingest.store_values(run, artefact, creation_values(recorder.commands))
-    lifecycle.record_conditions(handle, recorder.conditions)
-    lifecycle.finish(handle, state, reason)
-    if state == RunState.DONE:
-        ingest.rescore(run.series)

@@ -5,6 +5,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement
@@ -32,6 +33,9 @@ class Host:
         self.executor_reason = executor_reason
         self.capabilities = Capabilities(is_usable=False, reason="The worker is starting.")
         self.stopping = threading.Event()
+        # False while what an earlier worker left could not be removed: then nothing is claimed.
+        self.has_taken_over = True
+        self._is_executor_away = False
         self._lock = threading.RLock()
         self._entries: dict[str, LunEntry] = {}
         self._loops: dict[str, tuple[sparse.Loop, Path]] = {}
@@ -42,11 +46,31 @@ class Host:
     def name(self) -> str:
         return self.config.name
 
+    @property
+    def spool_folder(self) -> Path:
+        """Where the output of runs is kept until it is stored (runner.spool)."""
+        return self.config.data_folder / "spool" / self.name
+
     def start(self) -> None:
         """Read the allow-list, attach sparse files, look at what can be run. Raises LunFileError"""
         read_luns(self.config.lun_file, self.config.lun_file_must_exist)
         self.capabilities = self.executor.probe()
+        self._is_executor_away = not self.capabilities.is_usable
         self.refresh()
+
+    def look_at_executor(self) -> None:
+        """Notice that the place of work went away or came back (a daemon that is restarted)."""
+        problem = self.executor.problem()
+        if problem and not self._is_executor_away:
+            logger.error("no run is claimed: %s", problem)
+            self._is_executor_away = True
+        if problem:
+            # What it can do is still known, and shown with the reason.
+            self.capabilities = replace(self.capabilities, is_usable=False, reason=problem)
+        elif self._is_executor_away:
+            logger.warning("the executor is back")
+            self.capabilities = self.executor.probe()
+            self._is_executor_away = False
 
     def refresh(self) -> None:
         """Read the allow-list again and check every LUN that is not in use."""
@@ -157,6 +181,15 @@ class Host:
         finally:
             with self._lock:
                 self._busy.discard(name)
+
+    def wait_until_free(self) -> None:
+        """Until no LUN is mounted any more, of those that can be looked at."""
+        for entry in list(self._entries.values()):
+            if not entry.is_directory:
+                with contextlib.suppress(LunUnusable):
+                    blockdev.wait_until_free(
+                        self.device(entry), blockdev.FREE_AGAIN_S, self.stopping.is_set
+                    )
 
     def announcement(self, has_started: bool = False) -> WorkerAnnouncement:
         can = self.capabilities

@@ -5,7 +5,6 @@ for one holds for both: nothing of either is erased before every check of both h
 """
 
 import contextlib
-import errno
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -23,8 +22,6 @@ from runner.scheduler import read_schedulers, scheduler_set
 
 # A file system that is being unmounted, or udev looking at a device, is over after this time.
 SETTLE_S = 10.0
-# After a run its data may have to be written back before the device is free.
-FREE_AGAIN_S = 120.0
 _PASSING = {"mounts", "openers", "exclusive"}
 
 
@@ -156,21 +153,8 @@ def scheduler_of(places: Sequence[Place], wanted: str) -> Iterator[str]:
 
 def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
     """A file system is gone only when its last block is written back."""
-    deadline = time.monotonic() + FREE_AGAIN_S
     for place in places:
-        if not place.entry.is_directory:
-            _wait_until_free(place.device, deadline, recorder)
-
-
-def _wait_until_free(device: str, deadline: float, recorder: Recorder) -> None:
-    while time.monotonic() < deadline:
-        try:
-            os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
-        except OSError as error:
-            if error.errno != errno.EBUSY:
-                return
-            recorder.should_stop()
-            time.sleep(0.2)
-        else:
-            return
-    recorder.log(f"{device} is still in use {FREE_AGAIN_S:.0f} s after the run.")
+        if not place.entry.is_directory and not blockdev.wait_until_free(
+            place.device, blockdev.FREE_AGAIN_S, recorder.should_stop
+        ):
+            recorder.log(f"{place.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")

@@ -82,6 +82,11 @@ class Recorder:
     _succeeded: float = field(default_factory=time.monotonic)
     _began: float = field(default_factory=time.monotonic)
 
+    def go_on_running(self, commands_written: int) -> None:
+        """Another worker began to write this run: what it runs on, and some of its commands."""
+        self._is_running = self._environment_written = True
+        self._commands_written = commands_written
+
     def log(self, text: str) -> None:
         """A line of fsbench itself."""
         self._lines.append((datetime.now(UTC), "fsbench", text))

@@ -19,6 +19,8 @@ from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle
+from runner import finish
+from runner.executors.base import ExecutorAway
 from runner.host import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -36,23 +38,52 @@ def host() -> Host:
 
 
 def begin(host: Host) -> Worker:
-    """Remove what an earlier worker of this name left, end its runs as lost, and announce."""
-    removed = host.executor.clean_up(host.name)
-    if removed:
-        logger.warning("removed what an earlier worker left: %s", ", ".join(removed))
+    """Take over from an earlier worker of this name, and announce."""
+    removed = _clean_up(host)
     host.start()
     worker = announce(host.announcement(has_started=True))
+    host.has_taken_over = removed is not None
+    if removed is not None:
+        _take_over(host, worker, removed)
+    return worker
+
+
+def _clean_up(host: Host) -> list[str] | None:
+    """What was removed; None when the executor is away, and everything has to stay as it is."""
+    try:
+        removed = host.executor.clean_up(host.name)
+    except ExecutorAway as error:
+        logger.error("what an earlier worker left cannot be removed yet: %s", error)
+        return None
+    if removed:
+        logger.warning("removed what an earlier worker left: %s", ", ".join(removed))
+    return removed
+
+
+def _take_over(host: Host, worker: Worker, removed: list[str]) -> None:
+    """Store what an earlier worker had measured, and end as lost what it was running."""
+    if removed:
+        # A LUN is free only when the last block of what was mounted is written back.
+        host.wait_until_free()
+    finished = finish.finish_spooled(host.spool_folder)
+    if finished:
+        logger.warning("runs measured by an earlier worker and stored now: %s", finished)
     lost = lifecycle.recover(worker)
     if lost:
         logger.warning("runs lost with an earlier worker: %s", lost)
-    return worker
+    host.has_taken_over = True
 
 
 def give_sign_of_life(host: Host) -> None:
     """Announce the host, end what other workers lost, repeat messages that may be lost."""
+    host.look_at_executor()
     worker = announce(host.announcement())
+    if not host.has_taken_over and host.capabilities.is_usable:
+        removed = _clean_up(host)
+        if removed is not None:
+            _take_over(host, worker, removed)
     lifecycle.reap_lost()
-    if not host.stopping.is_set():
+    if host.has_taken_over and not host.stopping.is_set():
         lifecycle.resend(worker)
 
 
@@ -94,7 +125,8 @@ def serve(host: Host) -> int:
     ]
     _quieten_celery()
     app.loader.import_task_module("runner.tasks")
-    lifecycle.resend(worker)
+    if host.has_taken_over:
+        lifecycle.resend(worker)
     celery_worker = app.Worker(
         hostname=f"fsbench@{host.name}",
         queues=[worker.queue],

@@ -14,7 +14,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page
 
 from tests.services.browser import chromium_browser, chromium_path, collect_complaints
-from tests.services.dockerd import dockerd
+from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import build_runner_image
 from tests.services.postgres import postgres
 from tests.services.redis import redis
@@ -85,10 +85,16 @@ def redis_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def docker_host() -> Iterator[str]:
-    """DOCKER_HOST of a Docker daemon of the tests."""
-    with dockerd() as host:
-        yield host
+def docker_service() -> Iterator[Dockerd]:
+    """A Docker daemon of the tests. Whoever kills it starts it again."""
+    with docker_daemon() as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="session")
+def docker_host(docker_service: Dockerd) -> str:
+    """DOCKER_HOST of the Docker daemon of the tests."""
+    return docker_service.host
 
 
 @pytest.fixture(scope="session")

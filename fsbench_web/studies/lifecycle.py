@@ -163,8 +163,14 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
 
 @transaction.atomic
 def advance(handle: LeaseHandle, state: RunState, reason: str = "") -> None:
-    """Move an active run forward. Raises LeaseLost, or ValueError for a step backwards."""
+    """Move an active run forward. Raises LeaseLost, or ValueError for a step backwards.
+
+    The same step again changes nothing: when the connection broke with the commit, nobody knows
+    whether the first try was written.
+    """
     run = leases.hold(handle)
+    if run.state == state:
+        return
     if _ORDER.index(state) <= _ORDER.index(RunState(run.state)):
         raise ValueError(f"run {run.pk} cannot go from {run.state} to {state}")
     Run.objects.filter(pk=run.pk).update(

@@ -177,8 +177,12 @@ class Step:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ, "stdout")
             selector.register(process.stderr, selectors.EVENT_READ, "stderr")
-            while selector.get_map():
-                for key, _ in selector.select(0.1):
+            # A tool may close its pipes a moment before it ends: it is not to be killed for that.
+            while selector.get_map() or process.poll() is None:
+                if not selector.get_map():
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(0.1)
+                for key, _ in selector.select(0.1 if selector.get_map() else 0):
                     data = os.read(key.fd, 65536)
                     if data:
                         self._keep(key.data, data)

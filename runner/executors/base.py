@@ -72,6 +72,10 @@ class Capabilities:
         return ""
 
 
+class ExecutorAway(Exception):
+    """The place of work cannot be reached now; the text says why. It may come back."""
+
+
 class Executor(Protocol):
     """Carries out plans. ``name`` is docker, local or fake."""
 
@@ -79,6 +83,9 @@ class Executor(Protocol):
 
     def probe(self) -> Capabilities:
         """Look at the place of work. Never raises: what is wrong is in the answer."""
+
+    def problem(self) -> str:
+        """Why no run can be carried out at this moment, or nothing. Quick: asked before each."""
 
     def device_path(self, lun: str, device: str) -> str:
         """The path by which the plan's commands will name the host's ``device``."""
@@ -95,7 +102,10 @@ class Executor(Protocol):
         """Carry out the plan; nothing of it is left when this returns or raises."""
 
     def clean_up(self, worker: str) -> list[str]:
-        """Remove what earlier runs of this worker left behind; returns what was removed."""
+        """Remove what earlier runs of this worker left behind; returns what was removed.
+
+        Raises ExecutorAway.
+        """
 
 
 def filesystem_tools() -> list[str]:

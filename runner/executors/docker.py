@@ -8,9 +8,13 @@ daemon lacks a capability itself.
 import contextlib
 import io
 import json
+import logging
+import os
+import signal
 import tarfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -22,6 +26,7 @@ from requests.exceptions import RequestException
 from runner.executors.base import (
     TOOLS,
     Capabilities,
+    ExecutorAway,
     OnMessage,
     Outcome,
     ShouldStop,
@@ -33,8 +38,12 @@ from runner.executors.base import (
 from runner.executors.stream import follow
 from runner.plan import RunPlan
 
+logger = logging.getLogger("fsbench.worker")
+
 API_TIMEOUT_S = 30
 END_WAIT_S = 60
+# So long a daemon that is away may take to come back before a run ends without it.
+REMOVE_WAIT_S = 10
 SILENCE_S = 40 * 24 * 3600
 _ERRORS = (DockerException, RequestException)
 
@@ -49,6 +58,8 @@ class DockerExecutor:
         self.site = site
         self.is_privileged = is_privileged
         self._client: docker.DockerClient | None = None
+        # The first process of each container that runs, by the container's id.
+        self._pids: dict[str, int] = {}
 
     @property
     def client(self) -> docker.DockerClient:
@@ -85,6 +96,9 @@ class DockerExecutor:
                 is_usable=False, reason=f"The image {self.image} cannot be run: {_short(error)}"
             )
         return capabilities_from(message, where=f"in the image {self.image}")
+
+    def problem(self) -> str:
+        return self.missing()
 
     def _environment(self) -> Any:
         output = self.client.containers.run(
@@ -133,7 +147,7 @@ class DockerExecutor:
             return Outcome(None, reason=f"Docker failed: {_short(error)}")
         finally:
             if container is not None:
-                _remove_container(container)
+                self._remove_for_certain(container)
 
     def _create(self, plan: RunPlan, target: Target) -> Container:
         if self.is_privileged:
@@ -174,6 +188,7 @@ class DockerExecutor:
                 str(container.id), stdout=True, stderr=True, stream=True, demux=True
             )
             container.start()
+            self._pids[str(container.id)] = _pid(container)
             was_stopped = follow(
                 _chunks(stream),
                 on_message,
@@ -198,8 +213,10 @@ class DockerExecutor:
             return ""
         try:
             container.reload()
+        except NotFound:
+            return "The container was removed from outside."
         except _ERRORS as error:
-            return f"The container is gone, or its daemon: {_short(error)}"
+            return f"The Docker daemon went away during the run: {_short(error)}."
         if container.attrs["State"].get("OOMKilled"):
             return "The container was killed because the host ran out of memory."
         said = container.attrs["State"].get("Error")
@@ -207,8 +224,30 @@ class DockerExecutor:
             return f"The container was killed from outside (signal {exit_code - 128})."
         return f"The container ended with exit status {exit_code}{': ' + said if said else ''}."
 
+    def _remove_for_certain(self, container: Container) -> None:
+        """Also while the daemon is away: then its processes are ended directly.
+
+        What stays is an entry in the daemon's books, removed with the next run on the LUN.
+        """
+        pid = self._pids.pop(str(container.id), 0)
+        deadline = time.monotonic() + REMOVE_WAIT_S
+        while True:
+            try:
+                _remove_container(container)
+            except _ERRORS as error:
+                is_over = _kill_container_process(pid, str(container.id))
+                if is_over or time.monotonic() > deadline:
+                    logger.warning("container %s stays: %s", container.name, _short(error))
+                    return
+                time.sleep(0.5)
+            else:
+                return
+
     def clean_up(self, worker: str) -> list[str]:
-        return self._remove({"fsbench.worker": worker})
+        try:
+            return self._remove({"fsbench.worker": worker})
+        except _ERRORS as error:
+            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}.") from None
 
     def _remove(self, labels: dict[str, str]) -> list[str]:
         wanted = [f"{key}={value}" for key, value in {"fsbench.site": self.site, **labels}.items()]
@@ -244,6 +283,28 @@ def _signal(container: Container, name: str) -> None:
     # It may have ended by itself in this moment; removing it follows in any case.
     with contextlib.suppress(*_ERRORS):
         container.kill(signal=name)
+
+
+def _pid(container: Container) -> int:
+    """The container's first process, as this host counts; 0 where that cannot be told."""
+    try:
+        container.reload()
+        return int(container.attrs["State"]["Pid"])
+    except (*_ERRORS, KeyError, ValueError):
+        return 0
+
+
+def _kill_container_process(pid: int, container_id: str) -> bool:
+    """End the first process, and with it all of the container and its mounts. True when it did.
+
+    Only if that is still the process it was: its control group bears the container's id
+    (cgroups(7)). A daemon on another host has no process here.
+    """
+    with contextlib.suppress(OSError):
+        if pid and container_id in Path(f"/proc/{pid}/cgroup").read_text():
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
 
 
 def _remove_container(container: Container) -> None:

@@ -39,6 +39,9 @@ class FakeExecutor:
     def probe(self) -> Capabilities:
         return self.capabilities
 
+    def problem(self) -> str:
+        return ""
+
     def device_path(self, lun: str, device: str) -> str:
         return f"/dev/fsbench/{lun}"
 

@@ -63,6 +63,9 @@ class LocalExecutor:
             filesystem_reason=self._filesystem_reason(),
         )
 
+    def problem(self) -> str:
+        return ""
+
     def _filesystem_reason(self) -> str:
         if not self.is_root:
             return (

@@ -290,3 +290,10 @@ def test_what_a_command_printed_is_kept_and_bounded(tmp_path: Path) -> None:
     assert len(mkfs["stdout"]) < 70_000
     assert mkfs["stdout"].endswith("[cut here]\n")
     assert benchmark["stdout"] == "hidden\n"
+
+
+def test_a_tool_that_closes_its_output_before_it_ends_is_not_killed(tmp_path: Path) -> None:
+    """Such as dd, which then still waits for the device."""
+    status, messages = run(plan(tmp_path, shell("exec >&- 2>&-; sleep 0.5; exit 0")))
+    assert status == 0, of(messages, "error")
+    assert of(messages, "command")[0]["duration_s"] >= 0.5

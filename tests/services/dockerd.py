@@ -5,7 +5,9 @@ the host may already run.
 """
 
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,32 +16,65 @@ from tempfile import TemporaryDirectory
 from tests.services.process import Service, ServiceFailed, program
 
 
-@contextmanager
-def dockerd() -> Iterator[str]:
-    """Start dockerd (it starts its own containerd); gives its DOCKER_HOST. Raises ServiceFailed."""
-    if os.geteuid() != 0:
-        raise ServiceFailed("dockerd needs root: run the tests as root, or `make test-quick`")
-    docker = program("docker", "docker.io or docker-cli")
-    with TemporaryDirectory(prefix="fsbench-docker-") as name:
-        folder = Path(name)
-        host = f"unix://{folder}/docker.sock"
-        service = Service(
+class Dockerd(Service):
+    """``host`` is its DOCKER_HOST, ``folder`` is where everything of it is."""
+
+    def __init__(self, folder: Path) -> None:
+        docker = program("docker", "docker.io or docker-cli")
+        self.folder, self.host = folder, f"unix://{folder}/docker.sock"
+        super().__init__(
             [
-                *(program("dockerd", "docker.io"), "-H", host),
+                *(program("dockerd", "docker.io"), "-H", self.host),
                 *("--iptables=false", "--ip6tables=false", "--bridge=none"),
                 *("--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")),
                 *("--pidfile", str(folder / "pid")),
             ],
             log=folder / "log",
         )
+        self._is_ready = lambda: _answers(docker, self.host)
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        self.wait_until(self._is_ready, timeout_s=60)
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Its containerd goes with it, a moment later: a dockerd that is started in that moment
+
+        would take the dying one for alive, and wait for it in vain.
+        """
+        pid = (self.folder / "exec" / "containerd" / "containerd.pid").read_text().strip()
+        super().kill(number)
+        while (Path("/proc") / pid).exists():
+            time.sleep(0.05)
+
+    def stop(self, timeout_s: float = 30) -> None:
+        if self.process.poll() is None:
+            _remove_containers(program("docker", "docker.io or docker-cli"), self.host)
+        super().stop(timeout_s)
+
+
+@contextmanager
+def docker_daemon() -> Iterator[Dockerd]:
+    """Start dockerd (it starts its own containerd). Raises ServiceFailed."""
+    if os.geteuid() != 0:
+        raise ServiceFailed("dockerd needs root: run the tests as root, or `make test-quick`")
+    with TemporaryDirectory(prefix="fsbench-docker-") as name:
+        folder = Path(name)
         try:
-            service.wait_until(lambda: _answers(docker, host), timeout_s=60)
-            yield host
+            service = Dockerd(folder)
+            try:
+                yield service
+            finally:
+                service.stop()
         finally:
-            if service.process.poll() is None:
-                _remove_containers(docker, host)
-            service.stop(timeout_s=30)
             _unmount_below(folder)
+
+
+@contextmanager
+def dockerd() -> Iterator[str]:
+    """Start dockerd; gives its DOCKER_HOST. Raises ServiceFailed."""
+    with docker_daemon() as daemon:
+        yield daemon.host
 
 
 def _docker(docker: str, host: str, *arguments: str) -> subprocess.CompletedProcess[str]:

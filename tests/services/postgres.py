@@ -24,14 +24,13 @@ def _folder_of_programs() -> Path:
     return Path(program("initdb", "postgresql")).parent
 
 
-@contextmanager
-def postgres() -> Iterator[str]:
-    """Start PostgreSQL; gives the DATABASE_URL of an empty database. Raises ServiceFailed."""
-    programs = _folder_of_programs()
-    # PostgreSQL refuses to run as root; its Debian package brings this user.
-    user = "postgres" if os.geteuid() == 0 else None
-    with TemporaryDirectory(prefix="fsbench-postgres-") as name:
-        folder = Path(name)
+class Postgres(Service):
+    """``url`` is the DATABASE_URL of an empty database."""
+
+    def __init__(self, folder: Path) -> None:
+        programs = _folder_of_programs()
+        # PostgreSQL refuses to run as root; its Debian package brings this user.
+        user = "postgres" if os.geteuid() == 0 else None
         data = folder / "data"
         if user:
             os.chown(folder, *_ids(user))
@@ -47,7 +46,7 @@ def postgres() -> Iterator[str]:
         )
         if created.returncode:
             raise ServiceFailed(f"initdb failed:\n{created.stderr}")
-        service = Service(
+        super().__init__(
             [
                 *(str(programs / "postgres"), "-D", str(data), "-k", str(folder)),
                 *("-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"),
@@ -59,12 +58,38 @@ def postgres() -> Iterator[str]:
             user=user,
             stop_signal=signal.SIGINT,  # "fast": disconnects clients; SIGTERM waits for them
         )
+        self._is_ready = lambda: _answers(programs, folder)
+        # As a parameter, because a host's name in a URL is made lower case when it is read.
+        self.url = f"postgresql://fsbench@/postgres?host={quote(str(folder))}"
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        self.wait_until(self._is_ready)
+
+    def stop_immediately(self) -> None:
+        """What `pg_ctl stop -m immediate` does: every process ends at once, without a checkpoint;
+
+        the next start recovers from the log (pg_ctl(1)).
+        """
+        self.kill(signal.SIGQUIT)
+
+
+@contextmanager
+def postgres_server() -> Iterator[Postgres]:
+    """Start PostgreSQL. Raises ServiceFailed."""
+    with TemporaryDirectory(prefix="fsbench-postgres-") as name:
+        service = Postgres(Path(name))
         try:
-            service.wait_until(lambda: _answers(programs, folder))
-            # As a parameter, because a host's name in a URL is made lower case when it is read.
-            yield f"postgresql://fsbench@/postgres?host={quote(str(folder))}"
+            yield service
         finally:
             service.stop()
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """Start PostgreSQL; gives the DATABASE_URL of an empty database. Raises ServiceFailed."""
+    with postgres_server() as server:
+        yield server.url
 
 
 def _ids(user: str) -> tuple[int, int]:

@@ -49,15 +49,29 @@ class Service:
         self.name = Path(argv[0]).name
         self.log = log
         self._stop_signal = stop_signal
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [*prefix, "--", *argv],
+        self._argv, self._env = [*prefix, "--", *argv], env
+        self.process = self._started()
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        with self.log.open("ab") as output:
+            return subprocess.Popen(
+                self._argv,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=env,
+                env=self._env,
                 start_new_session=True,
             )
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """End it without a word (or with this signal), as a crash would; ``start`` it again."""
+        self.process.send_signal(number)
+        self.process.wait(20)
+
+    def start(self) -> None:
+        """Start it again, with the same command."""
+        assert self.process.poll() is not None
+        self.process = self._started()
 
     def wait_until(self, ready: Callable[[], bool], timeout_s: float = 30) -> None:
         """Return once ``ready()`` is true. Raises ServiceFailed with the end of the log."""

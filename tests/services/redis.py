@@ -26,20 +26,39 @@ def accepts(port: int) -> bool:
     return True
 
 
+class Redis(Service):
+    """``url`` is its CELERY_BROKER_URL. Nothing is kept: started again, it is empty."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        super().__init__(
+            [
+                *(program("redis-server", "redis-server"), "--bind", "127.0.0.1"),
+                *("--port", str(self.port), "--dir", str(folder)),
+                *("--save", "", "--appendonly", "no"),
+            ],
+            log=folder / "log",
+        )
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        self.wait_until(lambda: accepts(self.port))
+
+
+@contextmanager
+def redis_server() -> Iterator[Redis]:
+    """Start Redis. Raises ServiceFailed."""
+    with TemporaryDirectory(prefix="fsbench-redis-") as folder:
+        service = Redis(Path(folder))
+        try:
+            yield service
+        finally:
+            service.stop()
+
+
 @contextmanager
 def redis() -> Iterator[str]:
     """Start Redis; gives its CELERY_BROKER_URL. Raises ServiceFailed."""
-    port = free_port()
-    with TemporaryDirectory(prefix="fsbench-redis-") as folder:
-        service = Service(
-            [
-                *(program("redis-server", "redis-server"), "--bind", "127.0.0.1"),
-                *("--port", str(port), "--dir", folder, "--save", "", "--appendonly", "no"),
-            ],
-            log=Path(folder) / "log",
-        )
-        try:
-            service.wait_until(lambda: accepts(port))
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            service.stop()
+    with redis_server() as server:
+        yield server.url

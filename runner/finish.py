@@ -1,0 +1,196 @@
+"""The end of a run: what it was worth, and writing that down, also while the database is away.
+
+Nothing of a run that did not end well enters a score: measurements are stored in the transaction
+that ends the run as done, and only when every cell of the matrix was printed.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from django.db import InterfaceError, OperationalError, transaction
+
+from fsbench_web import formats
+from fsbench_web.formats.result import ParsedResult, UnreadableFile
+from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies.lifecycle import LeaseLost
+from fsbench_web.studies.models import Run, RunState
+from runner.creation import creation_values
+from runner.executors.base import Outcome
+from runner.plan import OUTPUT_NAME, RunPlan
+from runner.progress import IozoneProgress
+from runner.record import COMMANDS_NAME, Recorder, reconnect
+from runner.spool import Spooled, left_over
+
+logger = logging.getLogger("fsbench.worker")
+
+NOT_MEASURED = "Nothing of it enters a score."
+
+
+def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
+    """Whether agent and executor both say so."""
+    return bool(recorder.is_ok) and outcome.exit_code == 0
+
+
+def verdict(
+    plan: RunPlan, outcome: Outcome, recorder: Recorder
+) -> tuple[RunState, str, ParsedResult | None]:
+    """What the run was worth."""
+    if not has_succeeded(outcome, recorder):
+        return (*why_not(outcome, recorder), None)
+    persist(recorder.write)
+    persist(lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
+    raw = recorder.artefacts().get(OUTPUT_NAME)
+    if raw is None:
+        return RunState.FAILED, f"The benchmark's output did not arrive. {NOT_MEASURED}", None
+    try:
+        parsed = formats.parse(OUTPUT_NAME, raw)
+    except UnreadableFile as error:
+        return RunState.FAILED, f"Its output cannot be read: {error}. {NOT_MEASURED}", None
+    missing = _missing_cells(plan, parsed)
+    if missing or not parsed.complete:
+        return RunState.FAILED, f"{missing or 'The output ends early.'} {NOT_MEASURED}", None
+    return RunState.DONE, f"{len(parsed.values)} values measured.", parsed
+
+
+def why_not(outcome: Outcome, recorder: Recorder) -> tuple[RunState, str]:
+    if recorder.stop_reason == "cancelled":
+        return RunState.CANCELLED, f"Cancelled during {recorder.phase}. {NOT_MEASURED}"
+    if recorder.stop_reason == "worker":
+        return (
+            RunState.FAILED,
+            f"The worker was stopped during {recorder.phase}. {NOT_MEASURED}",
+        )
+    if recorder.stop_reason == "time":
+        return (
+            RunState.FAILED,
+            f"The run took longer than its order allows, {recorder.time_limit_s:.0f} s, and "
+            f"was stopped during {recorder.phase}. {NOT_MEASURED}",
+        )
+    if recorder.stop_reason == "database":
+        return RunState.FAILED, f"The database was away for too long. {NOT_MEASURED}"
+    reasons = " ".join(reason for reason in (recorder.reason, outcome.reason) if reason)
+    return RunState.FAILED, f"{reasons or 'The agent ended without a reason.'} {NOT_MEASURED}"
+
+
+def _missing_cells(plan: RunPlan, parsed: ParsedResult) -> str:
+    """A sentence about cells that should have been printed, or nothing."""
+    found = {(value.test, value.record_size_kb, value.file_size_kb) for value in parsed.values}
+    missing = [
+        (test, record_kb, file_kb)
+        for record_kb, file_kb in plan.cells
+        for test in plan.tests
+        if (test, record_kb, file_kb) not in found
+    ]
+    if not missing:
+        return ""
+    test, record_kb, file_kb = missing[0]
+    return (
+        f"The output lacks {len(missing)} of {len(plan.cells) * len(plan.tests)} values, first "
+        f"{test} with records of {record_kb} KB in a file of {file_kb} KB."
+    )
+
+
+def end(
+    recorder: Recorder,
+    state: RunState,
+    reason: str,
+    parsed: ParsedResult | None,
+) -> None:
+    """Write the end of the run. Raises LeaseLost."""
+
+    def write() -> None:
+        recorder.write_environment()
+        recorder.write()
+        with transaction.atomic():
+            _store(recorder, state, reason, parsed)
+
+    try:
+        persist(write)
+        return
+    except (LeaseLost, OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        logger.exception("run %s: its result cannot be stored", recorder.handle.run_id)
+        state, parsed = RunState.FAILED, None
+        reason = f"Its result cannot be stored: {error} {NOT_MEASURED}"
+    persist(write)
+
+
+def persist(write: Callable[[], None]) -> None:
+    """Write, again and again while the database is away, as long as the lease may live.
+
+    Raises LeaseLost, and the database's error in the end.
+    """
+    deadline = time.monotonic() + lifecycle.lease_duration().total_seconds()
+    while True:
+        try:
+            write()
+        except (OperationalError, InterfaceError) as error:
+            reconnect()
+            logger.warning("the database does not answer: %s", error)
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+        else:
+            return
+
+
+def finish_spooled(folder: Path) -> list[int]:
+    """End as done what a killed worker had measured but not written. Returns the runs.
+
+    Call it before ``lifecycle.recover``, which ends as lost what this worker still holds. A run
+    whose lease ran out meanwhile stays lost: others may have acted on that.
+    """
+    finished = []
+    for spooled in left_over(folder):
+        try:
+            if _finish(spooled):
+                finished.append(spooled.handle.run_id)
+        except LeaseLost:
+            logger.warning("run %s had lost its lease; its output is dropped", spooled.path.name)
+        except Exception:
+            logger.exception("%s cannot be used; its run will count as lost", spooled.path)
+        spooled.path.unlink(missing_ok=True)
+    return finished
+
+
+def _finish(spooled: Spooled) -> bool:
+    run = Run.objects.filter(pk=spooled.handle.run_id).first()
+    # Before it was running nobody had written what it ran on.
+    if run is None or run.state not in (RunState.RUNNING, RunState.COLLECTING):
+        return False
+    recorder = Recorder(
+        spooled.handle, IozoneProgress([]), lambda: False, conditions=spooled.conditions
+    )
+    recorder.go_on_running(len(run.commands))
+    for message in spooled.messages:
+        recorder.take(message)
+    recorder.read()
+    recorder.log("The worker was killed before it had stored this; it did so when it was back.")
+    state, reason, parsed = verdict(spooled.plan, Outcome(0), recorder)
+    end(recorder, state, reason, parsed)
+    return True
+
+
+def _store(
+    recorder: Recorder,
+    state: RunState,
+    reason: str,
+    parsed: ParsedResult | None,
+) -> None:
+    handle = recorder.handle
+    # First, because it locks the lease: whoever lost it must not write a line.
+    lifecycle.heartbeat(handle)
+    run = Run.objects.select_related("series").get(pk=handle.run_id)
+    for name, data in recorder.artefacts().items():
+        artefact = ingest.store_artefact(run, name, data)
+        if parsed is not None and name == OUTPUT_NAME:
+            ingest.store_result(run, artefact, parsed)
+        if parsed is not None and name == COMMANDS_NAME:
+            ingest.store_values(run, artefact, creation_values(recorder.commands))
+    lifecycle.record_conditions(handle, recorder.conditions)
+    lifecycle.finish(handle, state, reason)
+    if state == RunState.DONE:
+        ingest.rescore(run.series)

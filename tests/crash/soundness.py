@@ -1,0 +1,72 @@
+"""What must hold after any crash."""
+
+import time
+
+from fsbench_web.studies.models import END_STATES, Lease, Measurement, Run, RunState, Score
+from runner import blockdev
+from tests.crash.lab import Lab
+
+SETTLE_S = 15
+
+
+def assert_sound(lab: Lab, since: float, *runs: Run) -> None:
+    """No LUN stuck, nothing left over, nothing lost, nothing twice. ``since``: time.time() before.
+
+    Ends with a new run on the LUN, which must succeed.
+    """
+    again = lab.order()
+    lab.wait_until(lambda: not Run.objects.exclude(state__in=END_STATES).exists(), timeout_s=60)
+    again.refresh_from_db()
+    assert again.state == RunState.DONE, again.reason
+    assert not Lease.objects.exclude(run=None).exists()
+    _assert_nothing_is_left(lab)
+    for run in (*runs, again):
+        _assert_its_numbers_are_whole(run)
+        _assert_it_ran_once(lab, since, run)
+    for series in {run.series_id for run in runs}:
+        done = Run.objects.filter(series=series, state=RunState.DONE).count()
+        repeats = set(Score.objects.filter(series=series).values_list("repeats", flat=True))
+        assert repeats == ({done} if done else set())
+
+
+def _assert_nothing_is_left(lab: Lab) -> None:
+    devices = lab.losetup()
+    assert len(devices) == 1, "the worker's one loop device"
+    number = blockdev.device_number(devices[0])
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        mounts = [mount.point for mount in blockdev.all_mounts() if number in mount.numbers]
+        left = lab.containers() + lab.agents() + mounts
+        if not left:
+            return
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
+def _assert_its_numbers_are_whole(run: Run) -> None:
+    """All measurements with the output they came from, or none."""
+    run.refresh_from_db()
+    found = Measurement.objects.filter(run=run)
+    if run.state != RunState.DONE:
+        assert not found.exists()
+        return
+    matrix = found.exclude(file_size_kb=None)
+    cells = {(one.test, one.record_size_kb, one.file_size_kb) for one in matrix}
+    parameters = run.series.workload.parameters if run.series.workload else {}
+    assert len(cells) == (36 if parameters["maximum_record_kb"] == 16 else 24)
+    assert found.filter(file_size_kb=None).count() == 2, "the times of mkfs and mount"
+    assert run.artefacts.filter(name="iozone.txt").count() == 1
+
+
+def _assert_it_ran_once(lab: Lab, since: float, run: Run) -> None:
+    changes = list(run.changes.values_list("state", flat=True))
+    assert len(changes) == len(set(changes)), changes
+    phases = [command["phase"] for command in run.commands]
+    assert len(phases) == len(set(phases)), phases
+    created = lab.docker(
+        *("events", "--since", f"{since:.3f}", "--until", f"{time.time():.3f}"),
+        *("--filter", "event=create", "--filter", f"label=fsbench.run={run.pk}"),
+        *("--format", "{{.ID}}"),
+    )
+    # A daemon that was killed has forgotten what it did before.
+    assert len(created) <= 1, created

@@ -1,0 +1,79 @@
+"""`kill -9` of the worker, in every phase of a run."""
+
+import os
+import time
+from typing import Any
+
+import pytest
+
+from fsbench_web.studies.models import RunState
+from tests.crash.lab import FOR_MINUTES, IN_MKFS, IN_MOUNT, Lab
+from tests.crash.soundness import assert_sound
+
+pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
+
+
+@pytest.mark.parametrize(
+    ("order", "state", "phase"),
+    [
+        (IN_MKFS, RunState.PREPARING, "mkfs"),
+        (IN_MOUNT, RunState.PREPARING, "mount"),
+        (FOR_MINUTES, RunState.RUNNING, "benchmark"),
+    ],
+    ids=["mkfs", "mount", "running"],
+)
+def test_with_a_container_at_work(
+    lab: Lab, order: dict[str, Any], state: RunState, phase: str
+) -> None:
+    since = time.time()
+    run = lab.order(**order)
+    lab.wait_for(run, state, phase)
+    lab.kill_worker()
+    assert lab.containers()
+    run.refresh_from_db()
+    assert run.state == state
+    lab.start_worker()
+    lab.wait_for(run, RunState.LOST)
+    assert f"The worker stopped while the run was {state}" in run.reason
+    assert_sound(lab, since, run)
+
+
+def test_when_it_has_only_claimed_the_run(lab: Lab) -> None:
+    since = time.time()
+    with lab.gate(RunState.PREPARING):
+        run = lab.order()
+        lab.wait_for(run, RunState.LEASED)
+        lab.kill_worker()
+    lab.start_worker()
+    lab.wait_for(run, RunState.LOST)
+    assert "while the run was leased" in run.reason
+    assert_sound(lab, since, run)
+
+
+def test_while_it_checks_the_lun(lab: Lab) -> None:
+    """Somebody has the device open: the worker waits for a while before it refuses the run."""
+    since = time.time()
+    descriptor = os.open(lab.losetup()[0], os.O_RDONLY)
+    try:
+        run = lab.order()
+        lab.wait_for(run, RunState.PREPARING, "preparing")
+        lab.kill_worker()
+        assert lab.containers() == []
+    finally:
+        os.close(descriptor)
+    lab.start_worker()
+    lab.wait_for(run, RunState.LOST)
+    assert_sound(lab, since, run)
+
+
+def test_while_it_stores_the_results(lab: Lab) -> None:
+    """The benchmark is over and its numbers are in the worker's hands: they must not be lost."""
+    since = time.time()
+    with lab.gate(RunState.DONE):
+        run = lab.order()
+        lab.wait_for(run, RunState.COLLECTING)
+        lab.kill_worker()
+    lab.start_worker()
+    lab.wait_for(run, RunState.DONE)
+    assert "stored this; it did so when it was back" in run.log_lines.order_by("id").last().text
+    assert_sound(lab, since, run)
