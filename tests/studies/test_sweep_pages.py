@@ -265,6 +265,7 @@ class TestPage:
         assert "no &lt;space&gt; left" in text
         assert text.count(">reference</span>") == 5 - 1
         assert "seed: 7" in text
+        assert "random within each repeat" in text
         assert "15 min for each whole run" in text
         assert "ext2 journal_mode=writeback" in text
         assert "Cancel all" not in text  # not signed in
