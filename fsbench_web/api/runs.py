@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.text import slugify
 from ninja import Header, Query, Router, Status
 
 from fsbench_web.api.auth import WRITER, user_of
@@ -23,6 +22,7 @@ from fsbench_web.api.run_schemas import (
 )
 from fsbench_web.api.studies import study_or_404
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.names import is_called, slug_of
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import LogLine, Run, RunState, Score, Study
 from fsbench_web.studies.submission import (
@@ -185,10 +185,12 @@ def _request(order: Order) -> RunRequest:
 
 
 def _existing_study(text: str) -> str:
-    """The slug of the study that is meant, or "" where one is to be made: as with imports."""
-    wanted = [text, slugify(text)]
-    found = set(Study.objects.filter(slug__in=wanted).values_list("slug", flat=True))
-    return next((slug for slug in wanted if slug in found), "")
+    """The slug of the study that is meant, or "" where one is to be made: as with imports.
+
+    A new study whose address another one has is refused by the order itself.
+    """
+    study = Study.objects.filter(slug=slug_of(text)).first()
+    return study.slug if study and is_called(text, study.slug, study.title) else ""
 
 
 def _lun(name: str, worker: str) -> tuple[int | None, str]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils.text import slugify
 
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
@@ -18,6 +17,7 @@ from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.filesystems import OptionError, validated_options
 from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.stored_workloads import stored_workload
 from fsbench_web.catalog.workloads import (
@@ -209,15 +209,11 @@ def _write(
 
 def _new_study(title: str, user: User | None) -> Study:
     study, is_new = Study.objects.get_or_create(
-        slug=_study_slug(title), defaults={"title": title, "created_by": user}
+        slug=slug_of(title), defaults={"title": title, "created_by": user}
     )
     if not is_new:  # Somebody else made it between the check and now.
         raise SubmissionRefused({"study": [_study_exists(study.slug)]})
     return study
-
-
-def _study_slug(title: str) -> str:
-    return slugify(title)[:100].strip("-")
 
 
 def _study_exists(slug: str) -> str:
@@ -394,7 +390,7 @@ def _checked_study(request: RunRequest, problems: _Problems) -> Study | None:
                 "of a new one; the two can be compared.",
             )
         return study
-    slug = _study_slug(title)
+    slug = slug_of(title)
     if not title:
         problems.add("study", "Choose the study that the runs belong to, or name a new one.")
     elif len(title) > TITLE_LENGTH:

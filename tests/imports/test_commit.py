@@ -38,6 +38,28 @@ def refused(*files: tuple[str, bytes], **given: Any) -> list[dict[str, Any]]:
     return [dict(row) for row in refusal.value.errors]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("C", "C++"), ("測試 1", "數據 1"), ("x" * 150 + "a", "x" * 150 + "b"), ("Ext4!", "Ext4?")],
+)
+def test_two_names_with_one_address_are_not_one_study(first: str, second: str) -> None:
+    """Their runs would become repeats of each other."""
+    do(("a.csv", table("write,4,64,100,KB/s")), study=first)
+    [problem] = refused(("b.csv", table("write,4,64,1,KB/s")), study=second)
+    assert first in problem["message"]
+    assert "choose another name" in problem["message"]
+    do(("c.csv", table("write,4,64,2,KB/s")), study="one", hardware=first)
+    [problem] = refused(("d.csv", table("write,4,64,3,KB/s")), study="one", hardware=second)
+    assert (problem["file"], "The hardware" in problem["message"]) == ("d.csv", True)
+
+
+@pytest.mark.parametrize("name", ["RAID test", "raid-test", "raid  TEST", "RAID - test"])
+def test_a_study_may_be_named_by_title_or_address(name: str) -> None:
+    do(("a.csv", table("write,4,64,100,KB/s")), study="RAID test")
+    do(("b.csv", table("write,4,64,90,KB/s")), study=name)
+    assert Study.objects.get().slug == "raid-test"
+
+
 def test_it_stores_two_files_as_repeats(sample: Sample, ada: User) -> None:
     result = import_files(
         [("a.txt", sample(FIRST)), ("b.txt", sample(SECOND))],
