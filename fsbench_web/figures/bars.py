@@ -55,7 +55,7 @@ def best_case(
         hovertemplate=[
             plain_text(label)
             + "<br>"
-            + (NOT_STATED if value is None else numbers.with_unit(value, unit))
+            + (NOT_STATED if value is None else plain_text(numbers.with_unit(value, unit)))
             + "<extra></extra>"
             for label, value in zip(labels, values, strict=True)
         ],
@@ -100,7 +100,7 @@ def stated(
     texts = [
         NOT_STATED
         if value is None
-        else ("more than " if bound else "") + numbers.with_unit(value, unit)
+        else ("more than " if bound else "") + plain_text(numbers.with_unit(value, unit))
         for value, bound in zip(values, is_lower_bound, strict=True)
     ]
     series = palette.series_of(labels)

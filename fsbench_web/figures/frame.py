@@ -33,7 +33,7 @@ def frame(
             "bargap": 0.3,
             "showlegend": False,
             "xaxis": {
-                "title": {"text": x_title, "font": {"size": 12}},
+                "title": {"text": plain_text(x_title), "font": {"size": 12}},
                 "rangemode": "tozero",
                 "fixedrange": True,
                 "automargin": True,

@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from fsbench_web.figures import bars, palette, stacked
+from fsbench_web.figures import bars, heatmap, palette, stacked
 
 
 def test_all_that_tie_for_best_are_marked_in_words() -> None:
@@ -45,6 +47,23 @@ def test_a_label_is_text_and_never_markup() -> None:
     for text in (figure.data[0].y[0], figure.layout.title.text, figure.data[0].hovertemplate[0]):
         assert "<a" not in text
         assert "%{x}" not in text or text == figure.data[0].y[0]
+
+
+def test_a_unit_is_text_and_never_markup() -> None:
+    """Tables bring their own units; any text that ends in /s is a rate."""
+    unit = "<b>x</b> %{x}/s"
+    for figure in (
+        bars.best_case(["ext3"], [1.0], unit, "Write"),
+        bars.stated(["ext3"], [1.0], [False], unit, "Write"),
+        stacked.read_write(["ext3"], [1.0], [2.0], unit, "Both"),
+        heatmap.matrix({(4, 64): 1.0}, unit, "Write"),
+    ):
+        layout = figure.to_plotly_json()["layout"]
+        del layout["meta"]  # the text alternative is HTML, and escaped there
+        drawn = json.dumps([figure.to_plotly_json()["data"], layout])
+        assert "/s" in drawn
+        assert "<b>x" not in drawn
+        assert "% {x}" in drawn
 
 
 def test_a_lower_bound_is_hatched_and_says_more_than() -> None:
