@@ -138,3 +138,16 @@ def test_odd_file_names_are_tamed(writer: Client, name: str) -> None:
     response = send(writer, file)
     assert response.status_code in (201, 422)
     assert "etc/passwd" not in response.content.decode()
+
+
+def test_a_field_given_twice_is_refused(writer: Client) -> None:
+    """Nobody knows which of the two was meant."""
+    response = writer.post(
+        IMPORTS,
+        {"file": table(1), "study": ["a", "b"], "filesystem": "ext4", "configuration": "ext4"},
+    )
+    assert response.status_code == 422
+    assert [error["message"] for error in response.json()["errors"]] == [
+        "study is given 2 times: give it once."
+    ]
+    assert not Study.objects.filter(is_published=False).exists()
