@@ -83,7 +83,7 @@ class TestGroup:
 @require_safe
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     """A study, published or measured. ``?by=`` says what its tables rank (compare.spec)."""
-    found = Study.objects.filter(slug=slug).select_related("hardware").first()
+    found = Study.objects.filter(slug=slug).first()
     if found is None:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
@@ -103,6 +103,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "studies/study.html",
         {
             "study": found,
+            "systems": found.systems.order_by("id"),
             "by": by,
             "groups": groups,
             "categories": columns,

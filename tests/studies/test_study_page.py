@@ -165,7 +165,7 @@ def test_a_study_page_takes_a_constant_number_of_queries(
     django_assert_num_queries: Callable,
 ) -> None:
     # The study; two for what there is to compare; scores and finished runs; own studies: series.
-    with django_assert_num_queries(6 if slug == "mine" else 5):
+    with django_assert_num_queries(7 if slug == "mine" else 6):
         client.get(f"/studies/{slug}/")
 
 
