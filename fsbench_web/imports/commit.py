@@ -198,7 +198,9 @@ def _refusal(
     entry: PlannedRun, series: Series, known: dict[Content, Run | str]
 ) -> ImportProblem | None:
     """Why this run cannot be stored beside those that are there, or None."""
-    same = known.get(entry.content)
+    # Who numbers the repeats says that they are several, also when a coarse clock gave two of them
+    # the same number; the same file sent again is then told by its numbers of repeats.
+    same = known.get(entry.content) if entry.repeat is None else None
     label = series.configuration.label
     if isinstance(same, str):
         message = f"{same} holds the very same numbers: import each measurement once."

@@ -263,3 +263,15 @@ def test_the_command_imports_files(
         call_command("import_results", str(paths[0]), **options)
     with pytest.raises(CommandError, match="No such file"):
         call_command("import_results", str(tmp_path / "none"), **options)
+
+
+def test_repeats_that_a_table_numbers_may_be_equal() -> None:
+    """Two runs of mkfs may both take 2 s: who numbers them says that they are two."""
+    text = table("mkfs,2,s,1", "mkfs,2,s,2", "mkfs,3,s,3", header="test,value,unit,repeat")
+    do(("a.csv", text))
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2, 3]
+    score = Score.objects.get()
+    assert (score.repeats, score.value) == (3, pytest.approx(7 / 3))
+    do(("b.csv", table("mkfs,2,s,4", header="test,value,unit,repeat")))
+    # The same file once more is still told.
+    assert "already there" in refused(("a.csv", text))[0]["message"]
