@@ -76,7 +76,7 @@ OTHER = {
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
     "runs/<int:run_id>/events/",  # open; it reads on other threads (tests/studies)
     "account/sign-out/",  # ends the caller's own session, if there is one
-    "api/v1/",  # django-ninja's root, which leads nowhere
+    "api/v1/",  # leads to the documentation
 }
 
 

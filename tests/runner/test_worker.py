@@ -261,6 +261,7 @@ def test_bad_configuration_fails_at_start(
     )
     assert done.returncode == 1
     assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_luns_check_says_what_is_wrong(
