@@ -339,7 +339,7 @@ def test_the_number_of_queries_does_not_grow(
         make_run(study=f"study-{n}")
     with django_assert_num_queries(2):
         client.get(RUNS)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(4):
         client.get("/api/v1/studies")
     with django_assert_num_queries(5):
         client.get("/api/v1/studies/study-3")
