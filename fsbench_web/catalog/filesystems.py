@@ -135,7 +135,7 @@ BARRIER = Option(
 EXT_BLOCK_SIZE = Option(
     "block_size",
     "mkfs",
-    "Block size",
+    "Block size (bytes)",
     tuple(Choice(size, ("-b", size), f"b{size}") for size in ("1024", "2048", "4096")),
 )
 DIR_INDEX = Option(
@@ -237,7 +237,7 @@ FILESYSTEMS: dict[str, Filesystem] = {
                 Option(
                     "node_size",
                     "mkfs",
-                    "Node size",
+                    "Node size (bytes)",
                     tuple(Choice(s, ("-n", s), f"n{s}") for s in ("4096", "16384", "65536")),
                 ),
                 Option(

@@ -10,12 +10,18 @@ IOZONE_TESTS = (
     *("backward_read", "record_rewrite", "stride_read"),
     *("fwrite", "refwrite", "fread", "refread"),
 )
+# How published studies name what they timed: make_bzimage_cpu is "Make bzImage, CPU time".
+_WORDS = {"io": "I/O", "bzimage": "bzImage"}
+_ENDINGS = {" cpu": ", CPU time", " real": ", real time"}
 _ORDER = {test: place for place, test in enumerate(IOZONE_TESTS)}
 
 
 def label(test: str) -> str:
     """What people read: ``random_write`` is "Random write"."""
     text = test.replace("_", " ")
+    text = " ".join(_WORDS.get(word, word) for word in text.split(" "))
+    for ending, words in _ENDINGS.items():
+        text = text.removesuffix(ending) + words if text.endswith(ending) else text
     return text[:1].upper() + text[1:]
 
 
