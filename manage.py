@@ -13,9 +13,9 @@ def main() -> None:
 
     try:
         _ = settings.INSTALLED_APPS  # reads the settings, which refuse what makes no sense
+        execute_from_command_line(sys.argv)  # and so do commands with settings of their own
     except ImproperlyConfigured as problem:
         sys.exit(f"fsbench cannot start: {problem}")
-    execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ conditional update, so that a message lost or delivered twice does no harm (docs
 
 import os
 from pathlib import Path
+from typing import Any
 
 from celery import Celery
 from django.conf import settings
@@ -21,13 +22,19 @@ app.conf.update(
     task_create_missing_queues=True,
     task_default_queue="fsbench",
     worker_prefetch_multiplier=1,
+    # Seconds that Celery's timer sleeps at most, which the end of a worker waits for.
+    worker_timer_precision=0.2,
     worker_hijack_root_logger=False,
     broker_connection_retry_on_startup=True,
     timezone=settings.TIME_ZONE,
 )
 
 
-def _filesystem_transport(folder: Path) -> dict[str, str]:
+# Seconds between two looks into the folder: within it a run starts and a health check is answered.
+POLLING_S = 0.2
+
+
+def _filesystem_transport(folder: Path) -> dict[str, Any]:
     """kombu's filesystem transport: one folder for messages, one for the control exchange."""
     queue, control = folder / "queue", folder / "control"
     for path in (queue, control):
@@ -36,6 +43,7 @@ def _filesystem_transport(folder: Path) -> dict[str, str]:
         "data_folder_in": str(queue),
         "data_folder_out": str(queue),
         "control_folder": str(control),
+        "polling_interval": POLLING_S,
     }
 
 

@@ -55,7 +55,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "fsbench_web.security.content_security_policy",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "fsbench_web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -175,5 +175,7 @@ LOGGING = {
     "loggers": {
         "fsbench": {"level": "INFO"},
         "django.request": {"level": "ERROR", "filters": ["no_503"]},
+        # It warns that a broker in a folder has no host name.
+        "kombu.connection": {"level": "ERROR"},
     },
 }

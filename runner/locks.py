@@ -33,7 +33,7 @@ def lock_folder() -> Path:
     return folder
 
 
-def _take(name: str, kind: int) -> int:
+def _take(name: str, kind: int, advice: str = "") -> int:
     descriptor = os.open(
         lock_folder() / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
     )
@@ -41,7 +41,7 @@ def _take(name: str, kind: int) -> int:
         fcntl.flock(descriptor, kind)
     except BlockingIOError:
         os.close(descriptor)
-        raise LockedElsewhere(f"Another process on this host holds {name}.") from None
+        raise LockedElsewhere(f"Another process on this host holds {name}. {advice}") from None
     return descriptor
 
 
@@ -58,7 +58,8 @@ def short_lock(name: str) -> Iterator[None]:
 @contextlib.contextmanager
 def worker_lock(name: str) -> Iterator[None]:
     """One worker of a name and database on a host. Raises LockedElsewhere at once."""
-    descriptor = _take(f"worker-{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
+    advice = "Such a worker runs already: stop it, or give this one a name with FSBENCH_WORKER."
+    descriptor = _take(f"worker-{name}", fcntl.LOCK_EX | fcntl.LOCK_NB, advice)
     try:
         yield
     finally:
@@ -83,7 +84,11 @@ def device_lock(path: Path) -> Iterator[None]:
     but never the disk and one of its partitions.
     """
     own, below = _key(path)
+    advice = (
+        f"{path} is in use, perhaps by a worker of another fsbench whose list names the same disk: "
+        "order the run again once it is free, and list a disk for one worker only."
+    )
     with contextlib.ExitStack() as stack:
         for name, kind in [(own, fcntl.LOCK_EX), *((one, fcntl.LOCK_SH) for one in below)]:
-            stack.callback(os.close, _take(name, kind | fcntl.LOCK_NB))
+            stack.callback(os.close, _take(name, kind | fcntl.LOCK_NB, advice))
         yield

@@ -11,7 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from celery.signals import worker_shutting_down
+from celery.apps.worker import install_worker_term_handler  # type: ignore[attr-defined]
+from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connection
 
@@ -103,10 +104,14 @@ def _repeat(host: Host, every_s: float, work: Callable[[Host], None]) -> threadi
     return thread
 
 
-def _quieten_celery() -> None:
-    """Warnings about what is meant: root owns the disks, and the folder transport has no host."""
-    logging.getLogger("kombu.connection").setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", message="You're running the worker with superuser")
+def _end_quietly(worker: Any) -> None:
+    """Let SIGTERM end the Celery worker without its words for it: `make run` says what it does."""
+
+    def install(**_: Any) -> None:
+        install_worker_term_handler(worker, verbose=False)
+
+    # Celery installs its own handlers while it starts.
+    worker_ready.connect(install, weak=False)
 
 
 def serve(host: Host) -> int:
@@ -123,7 +128,8 @@ def serve(host: Host) -> int:
         _repeat(host, settings.WORKER_HEARTBEAT_S, give_sign_of_life),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
     ]
-    _quieten_celery()
+    # It is meant: root owns the disks.
+    warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     app.loader.import_task_module("runner.tasks")
     if host.has_taken_over:
         lifecycle.resend(worker)
@@ -137,6 +143,7 @@ def serve(host: Host) -> int:
         without_gossip=True,
         quiet=True,
     )
+    _end_quietly(celery_worker)
     connection.close()
     try:
         celery_worker.start()

@@ -155,11 +155,17 @@ def test_from_nothing_to_a_site_and_back(clone: Path, tmp_path: Path) -> None:
     assert health["workers"]
     studies = json.loads(site.get("/api/v1/studies"))
     assert {study["slug"] for study in studies} >= PUBLISHED
-    assert b"Unisys" in site.get("/")
+    page = site.get("/").decode()
+    assert "Unisys" in page
+    style = re.search(r'href="(/static/css/[^"]+)"', page)
+    assert style
+    assert site.get(style[1])
     assert not _sign_in(site, password).endswith("/sign-in/")
     _a_second_one_is_refused(clone, data, port)
     os.killpg(site.make.pid, signal.SIGINT)
     site.wait_until_ended()
+    # What people read is about what they did: nothing of the libraries' own affairs.
+    assert not re.search(r"Warning|Error|Exception|Warm shutdown|kombu", site.printed), site.printed
     assert str(data) not in _loop_files()
 
     # The second start takes seconds and keeps all; interrupting `make` alone ends it too.
@@ -217,6 +223,8 @@ def _a_second_one_is_refused(clone: Path, data: Path, port: int) -> None:
     said = serve(FSBENCH_DATA=str(data.with_name("other")), PORT=str(port))
     assert f"127.0.0.1:{port} cannot be used: Address already in use" in said
     assert "PORT=" in said
+    said = serve(FSBENCH_DATA=str(data.with_name("other")), PORT="eight")
+    assert said.strip() == 'fsbench cannot start: PORT is "eight"; it must be a whole number.'
 
 
 def test_it_says_what_is_missing(clone: Path, tmp_path: Path) -> None:

@@ -24,12 +24,13 @@ _TOO_MANY = (
 
 
 def _next_page(request: HttpRequest) -> str:
-    """Where to go after sign-in: only to this host, so that a link cannot lead astray."""
+    """Where to go after sign-in: a path of this host, so that a link cannot lead astray."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     allowed = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return wanted if allowed else ""
+    # Anything but a path would be looked up as the name of a view (resolve_url).
+    return wanted if allowed and wanted.startswith("/") else ""
 
 
 def _signed_in_user(request: HttpRequest) -> User:

@@ -1,13 +1,20 @@
 """One shape for every error of the API: {"detail": sentence, "errors": [...]} (docs/api.md)."""
 
+import logging
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+logger = logging.getLogger("fsbench.api")
+BUSY = (
+    "The database does not answer, or is busy for too long; nothing was stored. "
+    "Send the call again in a while."
+)
 WITHOUT = (
     "This call writes and needs a token: send the header "
     '"Authorization: Bearer TOKEN". Tokens are made on the account page, or with '
@@ -99,3 +106,10 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
     def too_big(request: HttpRequest, exc: RequestDataTooBig) -> HttpResponse:
         limit_kb = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) // 1024
         return answer(request, 413, [(None, f"The body is larger than {limit_kb} KB.")])
+
+    @api.exception_handler(OperationalError)
+    def busy(request: HttpRequest, exc: OperationalError) -> HttpResponse:
+        logger.error("%s %s: the database: %s", request.method, request.path, exc)
+        response = answer(request, 503, [(None, BUSY)])
+        response["Retry-After"] = "30"
+        return response

@@ -146,6 +146,11 @@ def _fields(request: HttpRequest) -> dict[str, str]:
         for name in FIELDS
         if not text.is_storable(posted.get(name, ""))
     ]
+    problems += [
+        ImportProblem(f"{name} is given {len(posted.getlist(name))} times: give it once.")
+        for name in FIELDS
+        if len(posted.getlist(name)) > 1
+    ]
     if "file" in posted:
         problems.append(ImportProblem("file is a text here: send it as a file (`-F file=@PATH`)."))
     if problems:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver
 from django.utils.datastructures import MultiValueDict
 from ninja import NinjaAPI
@@ -92,10 +93,17 @@ def _with_head_and_json_405(
     return wrapper
 
 
+def _root(request: HttpRequest) -> HttpResponse:
+    """django-ninja's own answer here is a 404 that no reader understands."""
+    return redirect("api:openapi-view")
+
+
 def _addresses() -> tuple[list[URLPattern | URLResolver], str, str]:
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
         if isinstance(pattern, URLPattern):
+            if pattern.name == "api-root":
+                pattern.callback = _root
             pattern.callback = _with_head_and_json_405(pattern.callback)
     return patterns, app_name, namespace
 

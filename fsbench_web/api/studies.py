@@ -74,11 +74,7 @@ class StudyOut(StudySummary):
 
 def study_or_404(slug: str) -> Study:
     """The study, or a 404 that names those there are."""
-    study = (
-        Study.objects.select_related("hardware").filter(slug=slug).first()
-        if is_storable(slug)
-        else None
-    )
+    study = Study.objects.filter(slug=slug).first() if is_storable(slug) else None
     if study is None:
         raise Http404(no_study(slug))
     return study
@@ -135,8 +131,7 @@ def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
     states: Counter[str] = sum(runs.values(), Counter())
     configurations = _configurations(series, runs)
     profiles = {item.hardware.pk: item.hardware for item in series if item.hardware}
-    if study.hardware:
-        profiles = {study.hardware.pk: study.hardware, **profiles}
+    profiles = {profile.pk: profile for profile in study.systems.order_by("id")} | profiles
     scores = Score.objects.filter(series__study=study).count()
     return {
         **_summary(study, len(configurations), states, scores),

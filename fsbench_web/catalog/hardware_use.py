@@ -25,7 +25,7 @@ def study_counts() -> dict[int, int]:
         .order_by()
         .values_list("pk", "series__study")
         .distinct()
-    ) | set(HardwareProfile.objects.filter(study__isnull=False).values_list("pk", "study"))
+    ) | set(HardwareProfile.objects.filter(studies__isnull=False).values_list("pk", "studies"))
     counts: dict[int, int] = {}
     for profile, _ in pairs:
         counts[profile] = counts.get(profile, 0) + 1
@@ -36,7 +36,7 @@ def studies_on(profile: HardwareProfile) -> list[StudyOnHardware]:
     """Published ones first, then by title. Two queries."""
     found = {
         row["slug"]: StudyOnHardware(**row)
-        for row in profile.study_set.values("slug", "title", "is_published")
+        for row in profile.studies.values("slug", "title", "is_published")
     }
     measured = (
         profile.series_set.order_by()

@@ -105,7 +105,7 @@ BARRIER = Option(
 EXT_BLOCK_SIZE = Option(
     "block_size",
     "mkfs",
-    "Block size",
+    "Block size (bytes)",
     tuple(Choice(size, ("-b", size), f"b{size}") for size in ("1024", "2048", "4096")),
 )
 DIR_INDEX = Option(
@@ -155,7 +155,7 @@ LOGBUFS = Option(
 BTRFS_NODE_SIZE = Option(
     "node_size",
     "mkfs",
-    "Node size",
+    "Node size (bytes)",
     tuple(Choice(size, ("-n", size), f"n{size}") for size in ("4096", "16384", "65536")),
 )
 BTRFS_COMPRESSION = Option(

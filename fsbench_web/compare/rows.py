@@ -137,6 +137,12 @@ class DeltaTable:
         return counts.pop() if len(counts) == 1 else None
 
     @property
+    def common_flags(self) -> tuple[str, ...]:
+        """What concerns the whole table: it is said once, not in every row."""
+        first = self.rows[0].flags if self.rows else ()
+        return tuple(flag for flag in first if all(flag in row.flags for row in self.rows))
+
+    @property
     def has_several_studies(self) -> bool:
         return len({row.study for row in self.rows}) > 1
 

@@ -8,7 +8,10 @@ import plotly.graph_objects as go
 
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.figures import bars
+from fsbench_web.figures.frame import bar_chart_px
 from fsbench_web.scoring import categories, testnames
+
+CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,15 @@ class Section:
     def slug(self) -> str:
         """For element ids."""
         return testnames.slug(self.test)
+
+    @property
+    def chart_px(self) -> int:
+        """How high its charts will be, with the select box above several of them."""
+        highest = max(
+            bar_chart_px(len(table.rows), bars.row_height_px([row.contender for row in table.rows]))
+            for table in self.tables
+        )
+        return highest + (CHOICE_PX if len(self.tables) > 1 else 0)
 
 
 def sections(tables: Iterable[DeltaTable]) -> list[Section]:
@@ -51,7 +63,8 @@ def _chart(table: DeltaTable) -> go.Figure:
         [row.contender for row in rows],
         [row.score for row in rows],
         table.unit,
-        f"{testnames.label(table.test)}, {categories.label(table.category).lower()}",
+        f"{testnames.label(table.test)}: "
+        f"{categories.in_sentence(categories.label(table.category))}",
         lower_is_better=table.lower_is_better,
         best=[row.best for row in rows],
         names=[row.filesystem for row in rows],

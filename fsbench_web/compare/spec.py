@@ -65,6 +65,8 @@ class ComparisonSpec:
         by = given.get("by") or "filesystem"
         if by not in CONTENDERS:
             problems.append(f'by is "{_short(by)}"; it can be {" or ".join(CONTENDERS)}.')
+        if len(set(given.getlist("by"))) > 1:
+            problems.append("by is given more than once: give it once.")
         values: dict[str, tuple[str, ...]] = {}
         for parameter, name in _PARAMETERS.items():
             texts = [text for text in given.getlist(parameter) if text]

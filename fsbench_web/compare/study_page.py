@@ -89,7 +89,7 @@ class TestGroup:
 @require_safe
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     """A study, published or measured. ``?by=`` says what its tables rank (compare.spec)."""
-    found = Study.objects.filter(slug=slug).select_related("hardware").first()
+    found = Study.objects.filter(slug=slug).first()
     if found is None:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
@@ -106,6 +106,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "studies/study.html",
         {
             "study": found,
+            "systems": found.systems.order_by("id"),
             "by": by,
             "groups": groups,
             "overviews": _overviews(groups),
@@ -139,14 +140,16 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
         if any(shown.anchor == anchor for shown in group.tables):
             # The same test in another unit: ranked apart.
             anchor, category = f"{anchor}-{len(group.tables)}", f"{category}, {table.unit}"
-        group.tables.append(ShownTable(anchor, category, table, _common_flags(table)))
+        group.tables.append(ShownTable(anchor, category, table, table.common_flags))
         group.winners[table.category] = _winner(anchor, table)
         group.charts[category] = _chart(
             tuple(reversed([_shown_name(row) for row in table.rows])),
             tuple(reversed([row.score for row in table.rows])),
             tuple(reversed([row.best for row in table.rows])),
             table.unit,
-            label if table.category == categories.MEAN else f"{label}: {category.lower()}",
+            label
+            if table.category == categories.MEAN
+            else f"{label}: {categories.in_sentence(category)}",
             table.lower_is_better,
             # With several categories the chart stands beside two tables, and is as high as both.
             bars.ROW_PX if table.category == categories.MEAN else 42,
@@ -190,12 +193,6 @@ def _winner(anchor: str, table: DeltaTable) -> Winner:
     margin = None if second is None or len(names) > 1 else second.delta2_percent
     series = palette.series_of(names)[0] if len(names) == 1 else None
     return Winner(anchor, names, None if margin is None else -margin, series)
-
-
-def _common_flags(table: DeltaTable) -> tuple[str, ...]:
-    """What concerns the whole table is said once, not in every row."""
-    first = table.rows[0].flags if table.rows else ()
-    return tuple(flag for flag in first if all(flag in row.flags for row in table.rows))
 
 
 def _shown_name(row: DeltaRow) -> str:

@@ -117,8 +117,15 @@ def permalink(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_safe
 def permalink_csv(request: HttpRequest, key: str) -> HttpResponse:
-    """The pinned numbers as CSV."""
-    return _csv(permalinks.read(_permalink(key)).tables, f"fsbench-{key}.csv")
+    """The pinned numbers as CSV; none when they were changed, as a file could not say so."""
+    pinned = permalinks.read(_permalink(key))
+    if not pinned.is_intact:
+        text = (
+            f"These numbers are not those that were shared: the stored row of {key} was changed. "
+            "Restore it from a backup, or make the comparison anew.\n"
+        )
+        return HttpResponse(text, status=409, content_type="text/plain; charset=utf-8")
+    return _csv(pinned.tables, f"fsbench-{key}.csv")
 
 
 @require_safe

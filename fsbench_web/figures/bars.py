@@ -36,8 +36,11 @@ def best_case(
         known = [value for value in values if value is not None]
         target = (min(known) if lower_is_better else max(known)) if known else None
         best = [value is not None and value == target for value in values]
+    least = numbers.least_decimals(values)
     texts = [
-        NOT_STATED if value is None else numbers.amount(value, unit) + (" best" if is_best else "")
+        NOT_STATED
+        if value is None
+        else numbers.amount(value, unit, least) + (" best" if is_best else "")
         for value, is_best in zip(values, best, strict=True)
     ]
     series = palette.series_of(names or labels)
@@ -55,7 +58,7 @@ def best_case(
         hovertemplate=[
             plain_text(label)
             + "<br>"
-            + (NOT_STATED if value is None else numbers.with_unit(value, unit))
+            + (NOT_STATED if value is None else plain_text(numbers.with_unit(value, unit)))
             + "<extra></extra>"
             for label, value in zip(labels, values, strict=True)
         ],
@@ -81,8 +84,30 @@ def best_case(
         rows=len(labels),
         summary=f"{title}: bar chart, {direction}. {'; '.join(parts)}.",
         gaps=_gaps(labels, values),
-        row_px=row_px,
+        row_px=row_height_px(labels, row_px),
+        ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
+
+
+def row_height_px(labels: Sequence[str], least_px: int = ROW_PX) -> int:
+    """How high the rows of a figure are, so that labels of several lines do not touch."""
+    lines = max((in_lines(label).count("\n") + 1 for label in labels), default=1)
+    return max(least_px, 16 * lines + 6)
+
+
+def in_lines(label: str, most: int = 24) -> str:
+    """A configuration's long label in up to three lines, broken behind its underscores.
+
+    What is longer ends in an ellipsis; the text that appears on a bar has it whole.
+    """
+    lines = [""]
+    for part in label.replace("_", "_\n").split("\n"):
+        if lines[-1] and len(lines[-1]) + len(part) > most:
+            lines.append("")
+        lines[-1] += part
+    if len(lines) > 3:
+        lines = [*lines[:2], lines[2] + "…"]
+    return "\n".join(line if len(line) <= most * 2 else line[: most * 2] + "…" for line in lines)
 
 
 def stated(
@@ -100,7 +125,7 @@ def stated(
     texts = [
         NOT_STATED
         if value is None
-        else ("more than " if bound else "") + numbers.with_unit(value, unit)
+        else ("more than " if bound else "") + plain_text(numbers.with_unit(value, unit))
         for value, bound in zip(values, is_lower_bound, strict=True)
     ]
     series = palette.series_of(labels)

@@ -18,35 +18,42 @@ def frame(
     gaps: Sequence[tuple[str, str]] = (),
     layout: Mapping[str, Any] | None = None,
     row_px: int = ROW_PX,
+    ticks: Mapping[str, str] | None = None,
 ) -> go.Figure:
     """A figure of horizontal bars, the first row on top, as high as its rows need.
 
     ``summary`` is the text alternative: what the figure shows, with its numbers. ``gaps`` are
-    (label, words) of rows without a bar. ``layout`` adds to the layout.
+    (label, words) of rows without a bar. ``layout`` adds to the layout. ``ticks`` are the rows'
+    labels as they are written at the axis, where any is long enough to need several lines.
     """
+    yaxis: dict[str, Any] = {
+        "autorange": "reversed",
+        "type": "category",
+        "fixedrange": True,
+        "automargin": True,
+        "ticksuffix": "  ",
+    }
+    if ticks and any("\n" in text for text in ticks.values()):
+        # Blanks as the suffix sets them, which plotly.js does not put behind texts of one's own.
+        shown = [text.replace("\n", "  <br>") + "  " for text in ticks.values()]
+        yaxis |= {"tickmode": "array", "tickvals": list(ticks), "ticktext": shown}
     return figure(
         traces,
         {
             "title": heading(title),
-            "height": max(220, 112 + row_px * rows),
+            "height": bar_chart_px(rows, row_px),
             "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
             "bargap": 0.3,
             "showlegend": False,
             "xaxis": {
-                "title": {"text": x_title, "font": {"size": 12}},
+                "title": {"text": plain_text(x_title), "font": {"size": 12}},
                 "rangemode": "tozero",
                 "fixedrange": True,
                 "automargin": True,
                 "separatethousands": True,
                 "nticks": 6,
             },
-            "yaxis": {
-                "autorange": "reversed",
-                "type": "category",
-                "fixedrange": True,
-                "automargin": True,
-                "ticksuffix": "  ",
-            },
+            "yaxis": yaxis,
             "annotations": [
                 {
                     "x": 0,
@@ -62,6 +69,11 @@ def frame(
             **(layout or {}),
         },
     )
+
+
+def bar_chart_px(rows: int, row_px: int = ROW_PX) -> int:
+    """The height of a figure of horizontal bars in pixels."""
+    return max(220, 112 + row_px * rows)
 
 
 def figure(traces: Sequence[Any], layout: Mapping[str, Any]) -> go.Figure:

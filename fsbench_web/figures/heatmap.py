@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.figures import numbers
-from fsbench_web.figures.frame import figure, heading
+from fsbench_web.figures.frame import figure, heading, plain_text
 
 # From this ratio of largest to smallest the colours follow the logarithm: read rates of one matrix
 # differ by a factor of 20, and a linear scale would show the cached cells and nothing else.
@@ -45,7 +45,7 @@ def matrix(
         x=file_names,
         y=record_names,
         z=[[shade(value) for value in row] for row in rows],
-        customdata=[[numbers.with_unit(value, unit) for value in row] for row in rows],
+        customdata=[[plain_text(numbers.with_unit(v, unit)) for v in row] for row in rows],
         zmin=shade(low) if known else None,
         zmax=shade(high) if known else None,
         colorscale="Viridis",
@@ -55,7 +55,7 @@ def matrix(
         hoverongaps=False,
         hovertemplate="record %{y}, file %{x}<br>%{customdata}<extra></extra>",
         colorbar={
-            "title": {"text": unit + (", log" if is_log else ""), "side": "right"},
+            "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
             "thickness": 12,
             "outlinewidth": 0,
             **(_log_ticks(low, high) if is_log else {}),

@@ -2,9 +2,11 @@
 
 A number that is not there is an en dash, never a zero. Rates and scores have two decimals, as in
 the Unisys paper; seconds have as many as they need, up to three, so that no digit is invented.
+Where values stand under each other, those with decimals have two at least, so that they align.
 """
 
 import math
+from collections.abc import Iterable
 
 MISSING = "–"
 KB = 1024
@@ -19,14 +21,28 @@ def number(value: float | None, decimals: int = 2) -> str:
     return f"{round(value, decimals) + 0:,.{decimals}f}"
 
 
-def amount(value: float | None, unit: str) -> str:
-    """A value with the decimals that are usual for its unit, without the unit itself."""
+def amount(value: float | None, unit: str, least: int = 0) -> str:
+    """A value with the decimals that are usual for its unit, without the unit itself.
+
+    ``least`` is how many decimals it has at least (``least_decimals``).
+    """
     if value is None or not math.isfinite(value):
         return MISSING
     if unit in {"KB/s", "score"}:
         return number(value)
     text = f"{round(value, 3) + 0:,.3f}"
-    return text.rstrip("0").rstrip(".")
+    whole, decimals = text.split(".")
+    decimals = decimals.rstrip("0").ljust(least, "0")
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def least_decimals(values: Iterable[float | None]) -> int:
+    """Decimals of values that stand under each other: none where all are whole, else two.
+
+    Galli's 29.40 s beside 5.99 s is not 29.4, and Hilzinger's 70 s beside 65 s not 70.00.
+    """
+    known = (value for value in values if value is not None and math.isfinite(value))
+    return 0 if all(value == round(value) for value in known) else 2
 
 
 def with_unit(value: float | None, unit: str) -> str:

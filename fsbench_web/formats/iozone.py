@@ -11,8 +11,15 @@ from dataclasses import dataclass, field
 
 from fsbench_web.formats.iozone_header import Column, column_of, parse_header
 from fsbench_web.formats.iozone_report import MISSING, is_report_title, parse_report
-from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
-from fsbench_web.formats.text import capped, shown
+from fsbench_web.formats.result import (
+    MAX_VALUES,
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnreadableFile,
+    too_many_values,
+)
+from fsbench_web.formats.text import ENOUGH_PROBLEMS, capped, shown
 
 FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
@@ -63,6 +70,12 @@ class _Reading:
     failed: bool = False
     cells: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
+    @property
+    def is_too_much(self) -> bool:
+        """No matrix of IOzone comes near: a file that does is stopped before it fills memory."""
+        kept = len(self.result.values) + len(self.result.warnings)
+        return kept > MAX_VALUES or len(self.problems) >= ENOUGH_PROBLEMS
+
     def warn(self, line: int, column: int | None, message: str) -> None:
         self.result.warnings.append(Problem(line, column, message))
 
@@ -88,6 +101,8 @@ def parse(lines: list[str]) -> ParsedResult:
             _matrix_line(reading, lines, index)
         else:
             _settings_line(reading, settings, line, number)
+        if reading.is_too_much:
+            raise UnreadableFile(capped(reading.problems or [too_many_values(number)]))
     _name_modes(reading.result, settings)
     result = reading.result
     if not reading.unit:

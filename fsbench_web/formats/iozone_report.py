@@ -2,7 +2,7 @@
 
 import re
 
-from fsbench_web.formats.result import ParsedValue, Problem
+from fsbench_web.formats.result import MAX_VALUES, ParsedValue, Problem, too_many_values
 from fsbench_web.formats.text import shown
 
 MISSING = (
@@ -48,6 +48,9 @@ def parse_report(
     records: list[int] = []
     for index in range(start, len(lines)):
         line, number = lines[index], index + 1
+        if len(values) + len(warnings) > MAX_VALUES:
+            problems.append(too_many_values(number))
+            break
         if line.strip().lower().endswith('report"') or "utilization" in line:
             title = _TITLE.match(line)
             test = _TITLES.get(title[1].lower(), "") if title else ""

@@ -21,6 +21,14 @@ class Problem:
         return f"{place}: {self.message}"
 
 
+MAX_VALUES = 200_000
+"""Of one file. IOzone's largest matrix has a few thousand; what has more fills memory."""
+
+
+def too_many_values(line: int) -> Problem:
+    return Problem(line, None, f"The file has more than {MAX_VALUES:,} values: split it.")
+
+
 class UnreadableFile(ValueError):
     """A file that cannot be read, with all its problems at once."""
 

@@ -9,14 +9,19 @@ a cell that was not measured.
 import csv
 import re
 from dataclasses import dataclass, field
-from math import isfinite
 
 from fsbench_web.formats.iozone_header import TESTS
-from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
-from fsbench_web.formats.text import capped, shown
+from fsbench_web.formats.result import (
+    MAX_VALUES,
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnreadableFile,
+    too_many_values,
+)
+from fsbench_web.formats.text import ENOUGH_PROBLEMS, capped, shown
 
 FORMAT = "table"
-MAX_VALUES = 200_000
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _NAMES = {
     "test": "test",
@@ -57,6 +62,11 @@ _COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 _NO_NUMBER = {"nan", "inf", "infinity", "-inf", "+inf", "-infinity"}
 # Largest numbers the database keeps for a size (PositiveIntegerField, PositiveBigIntegerField).
 _MAX_RECORD_KB = 2**31 - 1
+# Runs are numbered on from the highest repeat, which must leave room for more.
+_MAX_REPEAT = 1_000_000
+# No disk is that fast; up to here every sum and mean is a finite number.
+_MAX_VALUE = 1e30
+_LARGEST = {"record_size_kb": _MAX_RECORD_KB, "file_size_kb": 10**12, "repeat": _MAX_REPEAT}
 
 
 def recognises(lines: list[str]) -> bool:
@@ -117,9 +127,10 @@ def parse(lines: list[str]) -> ParsedResult:
     for number, line in enumerate(lines[header.index + 1 :], start=header.index + 2):
         if line.strip() and not line.startswith("#"):
             _row(reading, line, number)
+        if len(reading.problems) >= ENOUGH_PROBLEMS:
+            break
         if len(reading.result.values) > MAX_VALUES:
-            message = f"The table has more than {MAX_VALUES} values: split it."
-            reading.problems.append(Problem(number, None, message))
+            reading.problems.append(too_many_values(number))
             break
     if not reading.result.values and not reading.problems:
         message = "The table has a header and no values."
@@ -245,9 +256,10 @@ def _size(reading: _Reading, row: dict[str, str], name: str, number: int) -> int
     text = row.get(name, "")
     if not text:
         return None
-    limit = _MAX_RECORD_KB if name != "file_size_kb" else 10**12
+    limit = _LARGEST[name]
     if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= limit:
-        expected = "a whole number from 1" if name == "repeat" else "a size in KB, such as 64"
+        whole = f"a whole number from 1 to {_MAX_REPEAT:,}"
+        expected = whole if name == "repeat" else "a size in KB, such as 64"
         _problem(reading, number, name, f"Found {shown(text)}, expected {expected}.")
         return None
     return int(text)
@@ -270,7 +282,7 @@ def _value(reading: _Reading, text: str, number: int) -> float | None:
         reading.decimal = reading.decimal or sign
     if not message:
         value = float(text.replace(",", "."))
-        if not isfinite(value):
+        if value > _MAX_VALUE:  # infinity too
             message = f"{shown(text)} is too large a number."
         elif value < 0:
             message = f"{text} is negative, and no rate or time is."

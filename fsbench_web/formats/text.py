@@ -7,6 +7,10 @@ from fsbench_web.formats.result import Problem, UnreadableFile
 
 MAX_LINE_LENGTH = 10_000
 MAX_PROBLEMS = 100
+# A reader stops here: nobody reads them, and a hostile file has some in each of its lines.
+ENOUGH_PROBLEMS = 1000
+# A line costs some fifty bytes of memory beside its text, whatever stands in it.
+MAX_LINES = 1_000_000
 # What no benchmark tool prints: control characters other than tab, newline, form feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -20,10 +24,16 @@ def lines_of(data: bytes) -> list[str]:
     """
     if not data.strip():
         raise UnreadableFile([Problem(None, None, "The file is empty.")])
+    # Every end of a line has one of these bytes, in UTF-16 too.
+    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
+        message = f"The file has more than {MAX_LINES:,} lines: split it."
+        raise UnreadableFile([Problem(None, None, message)])
     text = _decoded(data)
     lines = re.split("\r\n|\r|\n", text)
-    problems = []
+    problems: list[Problem] = []
     for number, line in enumerate(lines, start=1):
+        if len(problems) >= ENOUGH_PROBLEMS:
+            break
         control = _CONTROL.search(line)
         if control:
             found = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
@@ -62,7 +72,10 @@ def capped(problems: list[Problem]) -> list[Problem]:
     if len(problems) <= MAX_PROBLEMS:
         return problems
     more = len(problems) - MAX_PROBLEMS
-    return [*problems[:MAX_PROBLEMS], Problem(None, None, f"And {more} more problems.")]
+    message = f"And {more} more problems."
+    if len(problems) >= ENOUGH_PROBLEMS:
+        message = f"And {more} more problems; what follows was not read."
+    return [*problems[:MAX_PROBLEMS], Problem(None, None, message)]
 
 
 def shown(text: str, limit: int = 60) -> str:

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from fsbench_web.catalog.configurations import from_label
 from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.catalog.names import is_called, slug_of
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Cell, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
@@ -145,6 +146,12 @@ def _study(target: Target, user: User | None) -> tuple[Study, bool]:
     study, is_new = Study.objects.get_or_create(
         slug=target.study_slug(), defaults={"title": target.study, "created_by": user}
     )
+    if not is_called(target.study, study.slug, study.title):
+        message = (
+            f'The study "{study.title}" already has the address "{study.slug}", which "'
+            f'{target.study}" would get too: name that study, or choose another name.'
+        )
+        raise ImportRefused([ImportProblem(message)])
     if study.is_published:
         message = (
             f"{study.title} is published: published studies take no further runs. "
@@ -158,9 +165,15 @@ def _series(study: Study, entry: PlannedRun) -> Series:
     hardware = None
     if entry.hardware:
         hardware, _ = HardwareProfile.objects.get_or_create(
-            slug=Target("", hardware=entry.hardware).hardware_slug(),
+            slug=slug_of(entry.hardware),
             defaults={"name": entry.hardware, "source": "Named by an import"},
         )
+        if not is_called(entry.hardware, hardware.slug, hardware.name):
+            message = (
+                f'The hardware "{hardware.name}" already has the address "{hardware.slug}", which '
+                f'"{entry.hardware}" would get too: name that hardware, or choose another name.'
+            )
+            raise ImportRefused([ImportProblem(message, file=entry.file)])
     configuration = from_label(entry.configuration, entry.filesystem)
     workload = workload_of(entry.parsed)
     series = series_for(study, configuration, workload=workload, hardware=hardware)
@@ -185,7 +198,9 @@ def _refusal(
     entry: PlannedRun, series: Series, known: dict[Content, Run | str]
 ) -> ImportProblem | None:
     """Why this run cannot be stored beside those that are there, or None."""
-    same = known.get(entry.content)
+    # Who numbers the repeats says that they are several, also when a coarse clock gave two of them
+    # the same number; the same file sent again is then told by its numbers of repeats.
+    same = known.get(entry.content) if entry.repeat is None else None
     label = series.configuration.label
     if isinstance(same, str):
         message = f"{same} holds the very same numbers: import each measurement once."

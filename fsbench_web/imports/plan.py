@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.utils.text import slugify
-
 from fsbench_web.catalog.labels import parse_label
+from fsbench_web.catalog.names import slug_of
 from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better
@@ -28,10 +27,7 @@ class Target:
     hardware: str = ""
 
     def study_slug(self) -> str:
-        return slugify(self.study)[:100]
-
-    def hardware_slug(self) -> str:
-        return slugify(self.hardware)[:100]
+        return slug_of(self.study)
 
 
 @dataclass
@@ -167,7 +163,7 @@ def _run_problems(run: PlannedRun) -> list[ImportProblem]:
             f"is said to be {run.filesystem}.",
             own_label or own_filesystem,
         )
-    if run.hardware and not slugify(run.hardware):
+    if run.hardware and not slug_of(run.hardware):
         refuse(f'hardware "{run.hardware}" needs a Latin letter or a digit.', False)
     if len(run.hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)

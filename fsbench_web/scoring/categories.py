@@ -98,6 +98,11 @@ def label(slug: str) -> str:
     return _ALL[slug].label if slug in _ALL else slug
 
 
+def in_sentence(label: str) -> str:
+    """A label behind the first word: ``total average``, but ``SpecFP-ta``, which is a name."""
+    return label if label[1:] != label[1:].lower() else label[:1].lower() + label[1:]
+
+
 def place(slug: str) -> tuple[int, str]:
     """Sort key: the paper's order, then what is not known by name."""
     return (_ORDER.get(slug, len(_ORDER)), slug)

@@ -14,6 +14,9 @@ CREATION_TESTS = ("mkfs", "mount")
 """How long making and mounting a file system takes, in seconds."""
 
 _LABELS = {"mkfs": "File system creation", "mount": "Mounting"}
+# How published studies name what they timed: make_bzimage_cpu is "Make bzImage, CPU time".
+_WORDS = {"io": "I/O", "bzimage": "bzImage"}
+_ENDINGS = {" cpu": ", CPU time", " real": ", real time"}
 _ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}
 
 
@@ -22,6 +25,9 @@ def label(test: str) -> str:
     if test in _LABELS:
         return _LABELS[test]
     text = test.replace("_", " ")
+    text = " ".join(_WORDS.get(word, word) for word in text.split(" "))
+    for ending, words in _ENDINGS.items():
+        text = text.removesuffix(ending) + words if text.endswith(ending) else text
     return text[:1].upper() + text[1:]
 
 

@@ -294,15 +294,23 @@ class RunForm(PlanForm, MethodForm):
         journal = options.pop(JOURNAL, "")
         return ConfigurationRequest(key.rsplit(".", 1)[0], options, scheduler, journal)
 
-    def to_query(self) -> str:
-        """The shortest query string that says the same: only what is chosen, without defaults."""
+    def to_query(self, *, with_rows: bool = False) -> str:
+        """The shortest query string that says the same: only what is chosen, without defaults.
+
+        ``with_rows`` keeps the variants that are not chosen too, each with its options.
+        """
         query = QueryDict(mutable=True)
         query["lun"] = self.lun
         query.setlist("fs", self.chosen)
-        for key in dict.fromkeys([*self.chosen, *([self.reference] if self.reference else [])]):
-            for name, value in self.options.get(key, {}).items():
-                if value:
-                    query[f"{key}.{name}"] = value
+        rows = [f"{slug}.{number}" for slug, number in self.variants] if with_rows else []
+        reference = [self.reference] if self.reference else []
+        for key in dict.fromkeys([*self.chosen, *reference, *rows]):
+            given = {name: value for name, value in self.options.get(key, {}).items() if value}
+            if not given and key not in (*self.chosen, *reference):
+                # An option without a value says that the row is there.
+                given = {FILESYSTEMS[key.split(".")[0]].options[0].key: ""}
+            for name, value in given.items():
+                query[f"{key}.{name}"] = value
         query.setlist("scheduler", self.schedulers)
         query.setlist("workload", self.workloads)
         for slug in self.workloads:

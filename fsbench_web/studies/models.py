@@ -31,7 +31,11 @@ class Study(models.Model):
     sections = models.JSONField(
         default=list, help_text="What the study says of itself; see studies.published"
     )
-    hardware = models.ForeignKey(HardwareProfile, null=True, on_delete=models.PROTECT)
+    systems = models.ManyToManyField(
+        HardwareProfile,
+        related_name="studies",
+        help_text="The hardware that a paper names; of runs, their series know it",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

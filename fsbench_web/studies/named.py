@@ -2,9 +2,8 @@
 
 import secrets
 
-from django.utils.text import slugify
-
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.names import is_called, slug_of
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.orders import RunRequest
 from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
@@ -30,10 +29,12 @@ def lun_named(name: str, worker: str = "") -> tuple[int | None, str]:
 
 
 def existing_study(text: str) -> str:
-    """The slug of the study that is meant, or "" where one is to be made: as with imports."""
-    wanted = [text, slugify(text)]
-    found = set(Study.objects.filter(slug__in=wanted).values_list("slug", flat=True))
-    return next((slug for slug in wanted if slug in found), "")
+    """The slug of the study that is meant, or "" where one is to be made: as with imports.
+
+    A new study whose address another one has is refused by the order itself.
+    """
+    study = Study.objects.filter(slug=slug_of(text)).first()
+    return study.slug if study and is_called(text, study.slug, study.title) else ""
 
 
 def order_of(document: object) -> RunRequest:

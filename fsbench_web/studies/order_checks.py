@@ -7,14 +7,13 @@ worker announced; before it erases anything the worker checks again on its own (
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.utils.text import slugify
-
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import OptionError, validated_options
 from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
@@ -395,7 +394,7 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
                 "of a new one; the two can be compared.",
             )
         return study
-    slug = study_slug(title)
+    slug = slug_of(title)
     if not title:
         if not problems.is_told("study"):
             problems.add("study", "Choose the study that the runs belong to, or name a new one.")
@@ -406,11 +405,6 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
     elif Study.objects.filter(slug=slug).exists():
         problems.add("study", study_exists(slug))
     return None
-
-
-def study_slug(title: str) -> str:
-    """The address of a new study of this title; "" where it has no letter or digit."""
-    return slugify(title)[:100].strip("-")
 
 
 def study_exists(slug: str) -> str:

@@ -15,8 +15,9 @@ from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
 from fsbench_web.figures import heatmap
 from fsbench_web.figures.numbers import words
+from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.scoring.units import is_known, lower_is_better
+from fsbench_web.scoring.units import SUM, is_known, lower_is_better
 from fsbench_web.studies import forms
 from fsbench_web.studies.models import Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
@@ -79,7 +80,7 @@ class TestMatrix:
 
 
 def test_matrices(run: Run) -> list[TestMatrix]:
-    """The run's measurements by test, in the order in which the tool printed them. One query."""
+    """The run's measurements by test, in the order of all other pages. One query."""
     found: dict[tuple[str, str], TestMatrix] = {}
     for measurement in run.measurements.order_by("id"):
         key = (measurement.test, measurement.unit)
@@ -94,12 +95,15 @@ def test_matrices(run: Run) -> list[TestMatrix]:
         if shown.cells:
             less = is_known(shown.unit) and lower_is_better(shown.unit)
             shown.figure = heatmap.matrix(shown.cells, shown.unit, words(shown.test), less)
-    return list(found.values())
+    return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """The scores of one test, one a category of ``categories`` (None: not made)."""
+    """The scores of one test, one a category of ``categories`` (None: not made).
+
+    ``unit`` is that of all but the overall score, which is a sum (``scoring.units``).
+    """
 
     test: str
     unit: str
@@ -129,10 +133,10 @@ def score_table(run: Run) -> ScoreTable:
     lines = [
         ScoreLine(
             test,
-            next(iter(scores.values())).unit,
+            next((s.unit for s in scores.values() if s.unit != SUM), SUM),
             [scores.get(category.slug) for category in categories],
         )
-        for test, scores in by_test.items()
+        for test, scores in sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
         if any(category.slug in scores for category in categories)
     ]
     single = [scores[MEAN] for scores in by_test.values() if MEAN in scores]

@@ -11,6 +11,7 @@ from django.db import transaction
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.stored_workloads import stored_workload
 from fsbench_web.catalog.workloads import IozoneMatrix
 from fsbench_web.scoring.confidence import RepeatTarget
@@ -22,7 +23,6 @@ from fsbench_web.studies.order_checks import (
     PlannedRun,
     checked,
     study_exists,
-    study_slug,
 )
 from fsbench_web.studies.order_document import written
 from fsbench_web.studies.orders import (
@@ -173,7 +173,7 @@ def _rule(target: RepeatTarget) -> RepeatRule:
 
 def _new_study(title: str, user: User | None) -> Study:
     study, is_new = Study.objects.get_or_create(
-        slug=study_slug(title), defaults={"title": title, "created_by": user}
+        slug=slug_of(title), defaults={"title": title, "created_by": user}
     )
     if not is_new:  # Somebody else made it between the check and now.
         raise SubmissionRefused({"study": [study_exists(study.slug)]})

@@ -46,6 +46,12 @@ END_WAIT_S = 60
 REMOVE_WAIT_S = 10
 SILENCE_S = 40 * 24 * 3600
 _ERRORS = (DockerException, RequestException)
+_SILENCES: dict[type[OSError], str] = {
+    FileNotFoundError: "there is no such socket",
+    PermissionError: "this user may not use that socket",
+    ConnectionRefusedError: "nothing listens there",
+    TimeoutError: "it does not answer in time",
+}
 
 
 class DockerExecutor:
@@ -72,7 +78,11 @@ class DockerExecutor:
         try:
             self.client.ping()
         except _ERRORS as error:
-            return f"No Docker daemon answers ({_short(error)}): start it, or set DOCKER_HOST."
+            place = os.environ.get("DOCKER_HOST") or "/var/run/docker.sock"
+            return (
+                f"No Docker daemon answers at {place}: {_why_silent(error)}. "
+                "Start it, or set DOCKER_HOST."
+            )
         try:
             self.client.images.get(self.image)
         except NotFound:
@@ -265,7 +275,23 @@ def _devices(plan: RunPlan, target: Target) -> list[str]:
     return [f"{outside}:{inside}:rw" for outside, inside in pairs]
 
 
-def _short(error: Exception) -> str:
+def _why_silent(error: BaseException) -> str:
+    """Why there is no connection, in words: docker, requests and urllib3 each wrap the reason."""
+    waiting: list[object] = [error]
+    seen: set[int] = set()
+    while waiting:
+        found = waiting.pop()
+        if not isinstance(found, BaseException) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        for kind, words in _SILENCES.items():
+            if isinstance(found, kind):
+                return words
+        waiting += [found.__cause__, found.__context__, *found.args]
+    return _short(error).rstrip(".")
+
+
+def _short(error: BaseException) -> str:
     text = str(getattr(error, "explanation", None) or error)
     return text.splitlines()[0][:300] if text else type(error).__name__
 

@@ -109,9 +109,31 @@
     layout.height += extra;
   }
 
+  // On a narrow figure the words below its axis and the legend beside its title need lines of
+  // their own.
+  function makeRoom(layout, width) {
+    if (!width || width >= 480) return;
+    const grow = (side, by) => {
+      layout.margin = Object.assign({}, layout.margin, { [side]: ((layout.margin || {})[side] || 48) + by });
+      layout.height += by;
+    };
+    const title = layout.xaxis && layout.xaxis.title;
+    const comma = title && title.text ? title.text.lastIndexOf(", ") : -1;
+    if (comma > 0 && title.text.length > 28) {
+      title.text = title.text.slice(0, comma + 1) + "<br>" + title.text.slice(comma + 2);
+      grow("b", 16);
+    }
+    if (layout.showlegend && layout.legend) {
+      layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });
+      grow("t", 28);
+    }
+    if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
+  }
+
   function themedLayout(layout, theme, width) {
     const copy = structuredClone(layout);
     wrapTitle(copy, width);
+    makeRoom(copy, width);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";

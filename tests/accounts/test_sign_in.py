@@ -37,10 +37,15 @@ def test_it_goes_home_without_a_next_page(client: Client, alice: User) -> None:
         "javascript:alert(1)",
         "http:///evil.example",
         "\x00//evil.example",
+        "home",
+        "no-such-view",
+        "²",
     ],
 )
 def test_it_never_leads_to_another_host(client: Client, alice: User, target: str) -> None:
     assert sign_in(client, next=target)["Location"] == "/"
+    # Who is signed in already comes by another way.
+    assert client.get(SIGN_IN, {"next": target})["Location"] == "/account/"
 
 
 def test_it_says_when_the_password_is_wrong(client: Client, alice: User) -> None:

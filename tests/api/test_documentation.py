@@ -107,3 +107,8 @@ def test_odd_requests_are_refused_not_an_error(client: Client, db: None, path: s
     response = client.get(f"/api/v1/{path}")
     assert response.status_code in (404, 422)
     assert list(response.json()) == ["detail", "errors"]
+
+
+def test_the_root_leads_to_the_documentation(client: Client) -> None:
+    response = client.get("/api/v1/")
+    assert (response.status_code, response.headers["Location"]) == (302, "/api/v1/docs")

@@ -1,6 +1,7 @@
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.test import Client
 from pytest_django.fixtures import Settings
 
@@ -138,3 +139,30 @@ def test_odd_file_names_are_tamed(writer: Client, name: str) -> None:
     response = send(writer, file)
     assert response.status_code in (201, 422)
     assert "etc/passwd" not in response.content.decode()
+
+
+def test_a_field_given_twice_is_refused(writer: Client) -> None:
+    """Nobody knows which of the two was meant."""
+    response = writer.post(
+        IMPORTS,
+        {"file": table(1), "study": ["a", "b"], "filesystem": "ext4", "configuration": "ext4"},
+    )
+    assert response.status_code == 422
+    assert [error["message"] for error in response.json()["errors"]] == [
+        "study is given 2 times: give it once."
+    ]
+    assert not Study.objects.filter(is_published=False).exists()
+
+
+def test_a_busy_database_is_told_as_such(writer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite has one writer at a time, and a large import of somebody else may hold it."""
+
+    def locked(*args: object, **given: object) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr("fsbench_web.api.imports.import_files", locked)
+    response = send(writer, table(100))
+    assert response.status_code == 503
+    assert response["Retry-After"] == "30"
+    assert list(response.json()) == ["detail", "errors"]
+    assert "again" in response.json()["detail"]

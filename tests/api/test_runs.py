@@ -261,6 +261,16 @@ def test_it_refuses_bad_json(writer: Client, lun: Lun, body: str | bytes, status
     assert list(response.json()) == ["detail", "errors"]
 
 
+def test_a_study_that_only_shares_the_address_is_not_joined(
+    writer: Client, lun: Lun, order: Order
+) -> None:
+    Study.objects.create(slug="1", title="測試 1")
+    response = send(writer, order | {"study": "數據 1"})
+    assert response.status_code == 422
+    assert [error["field"] for error in response.json()["errors"]] == ["study"]
+    assert not Run.objects.exists()
+
+
 def test_a_published_study_takes_no_runs(
     writer: Client, lun: Lun, order: Order, published: None
 ) -> None:
@@ -434,5 +444,5 @@ def test_the_number_of_queries_does_not_grow(
         client.get(RUNS)
     with django_assert_num_queries(4):
         client.get("/api/v1/studies")
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get("/api/v1/studies/study-3")

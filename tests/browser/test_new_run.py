@@ -77,6 +77,22 @@ def test_an_order_is_confirmed_with_the_name_of_the_lun_and_watched(watcher: Pag
     expect(page.locator("[data-run-log]")).to_contain_text("no space left")
 
 
+def test_back_from_the_review_ticks_what_was_ticked(watcher: Page):
+    page = watcher
+    choose_ext4_and_xfs(page)
+    page.get_by_role("button", name="Add another ext4 configuration").click()
+    expect(page.locator("input[name=fs][value='ext4.2']")).to_be_checked()
+    page.locator("#id-ext4\\.2\\.atime").select_option("noatime")
+    page.get_by_role("button", name="Review the order").click()
+    expect(page.get_by_role("heading", name="6 runs on disk1")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("button", name="Review the order")).to_be_visible()
+    ticked = page.locator("input[name=fs]:checked").evaluate_all("all => all.map(one => one.value)")
+    assert ticked == ["ext4.1", "ext4.2", "xfs.1"]
+    expect(page.locator("#id-ext4\\.1\\.journal_mode")).to_have_value("writeback")
+    expect(page.locator("#id-ext4\\.2\\.atime")).to_have_value("noatime")
+
+
 def test_a_form_that_is_sent_twice_orders_its_runs_once(watcher: Page):
     page = watcher
     choose_ext4_and_xfs(page)

@@ -36,7 +36,7 @@ def test_charts_are_drawn_when_they_come_into_view(page, scores):
     page.goto("/compare/?test=write")
     expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
     page.get_by_label("Category", exact=True).select_option("Minimum")
-    expect(page.locator("figure .gtitle")).to_have_text("Write, minimum")
+    expect(page.locator("figure .gtitle")).to_have_text("Write: minimum")
 
 
 def test_a_shared_address_shows_the_same_numbers_to_others(page, scores, sign_in, jo, browser):

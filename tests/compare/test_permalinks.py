@@ -110,6 +110,11 @@ def test_a_changed_row_of_the_database_is_told(client, jo):
     link = permalinks.pin(ComparisonSpec(), jo)
     Permalink.objects.update(snapshot=link.snapshot.replace("100.0", "900.0"))
     assert "not those that were shared" in client.get(f"/p/{link.key}/").content.decode()
+    # Rows of numbers have no room for a warning.
+    response = client.get(f"/p/{link.key}/deltas.csv")
+    assert response.status_code == 409
+    assert "not those that were shared" in response.content.decode()
+    assert "900" not in response.content.decode()
 
 
 def test_the_snapshot_is_plain_json(jo):

@@ -101,3 +101,8 @@ def test_it_names_what_exists_nowhere():
     assert problems[1].startswith('There is no test "wirte"; there is write, rewrite,')
     assert problems[2].startswith('There is no filesystem "ntfs"; there is')
     assert problems[3] == 'There is no hardware "<b>"; there is none yet.'
+
+
+def test_two_kinds_of_contender_at_once_are_refused() -> None:
+    with pytest.raises(SpecError, match="more than once"):
+        ComparisonSpec.from_query("by=filesystem&by=configuration")

@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from fsbench_web.figures import bars, palette, stacked
+from fsbench_web.figures import bars, heatmap, palette, stacked
 
 
 def test_all_that_tie_for_best_are_marked_in_words() -> None:
@@ -47,6 +49,23 @@ def test_a_label_is_text_and_never_markup() -> None:
         assert "%{x}" not in text or text == figure.data[0].y[0]
 
 
+def test_a_unit_is_text_and_never_markup() -> None:
+    """Tables bring their own units; any text that ends in /s is a rate."""
+    unit = "<b>x</b> %{x}/s"
+    for figure in (
+        bars.best_case(["ext3"], [1.0], unit, "Write"),
+        bars.stated(["ext3"], [1.0], [False], unit, "Write"),
+        stacked.read_write(["ext3"], [1.0], [2.0], unit, "Both"),
+        heatmap.matrix({(4, 64): 1.0}, unit, "Write"),
+    ):
+        layout = figure.to_plotly_json()["layout"]
+        del layout["meta"]  # the text alternative is HTML, and escaped there
+        drawn = json.dumps([figure.to_plotly_json()["data"], layout])
+        assert "/s" in drawn
+        assert "<b>x" not in drawn
+        assert "% {x}" in drawn
+
+
 def test_a_lower_bound_is_hatched_and_says_more_than() -> None:
     figure = bars.stated(
         ["jfs", "ext2", "xfs"], [2.04, 240.0, None], [False, True, False], "s", "m"
@@ -78,3 +97,30 @@ def test_stacks_come_largest_sum_first_and_the_incomplete_last() -> None:
 def test_figures_do_not_carry_the_template_of_plotly() -> None:
     figure = bars.best_case(["a"], [1.0], "KB/s", "T")
     assert "template" not in figure.to_plotly_json()["layout"]
+
+
+def test_long_labels_stand_in_lines_and_are_whole_on_the_bar() -> None:
+    label = "ext4_wb_noatime_b4096_i512_nodirindex_j64m_nobarrier_noop"
+    figure = bars.best_case(["xfs", label], [2.0, 1.0], "KB/s", "Write")
+    axis = figure.layout.yaxis
+    assert list(axis.tickvals) == ["xfs", label]
+    shown = [text.strip() for text in axis.ticktext[1].split("<br>")]
+    assert shown == ["ext4_wb_noatime_b4096_", "i512_nodirindex_j64m_", "nobarrier_noop"]
+    assert list(figure.data[0].y) == ["xfs", label]
+    assert label in figure.data[0].hovertemplate[1]
+    # Three lines of 12 px need more than the row of one.
+    short = bars.best_case(["xfs"] * 9, [1.0] * 9, "KB/s", "Write")
+    long = bars.best_case([label] * 9, [1.0] * 9, "KB/s", "Write")
+    assert long.layout.height >= short.layout.height + 9 * 16
+
+
+def test_what_no_line_can_hold_is_cut() -> None:
+    assert bars.in_lines("a_" * 60).count("\n") == 2
+    assert bars.in_lines("a_" * 60).endswith("…")
+    assert bars.in_lines("x" * 200) == "x" * 48 + "…"
+    assert bars.in_lines("ext4_noop") == "ext4_noop"
+
+
+def test_seconds_on_bars_align() -> None:
+    figure = bars.best_case(["xfs", "ext2"], [29.4, 5.99], "s", "Copy", lower_is_better=True)
+    assert list(figure.data[0].text) == ["29.40", "<b>5.99 best</b>"]

@@ -77,3 +77,23 @@ def test_durations_name_two_units_at_most(value: float, text: str) -> None:
 )
 def test_compact_numbers_have_three_digits(value: float, text: str) -> None:
     assert numbers.compact(value) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([29.4, 17.9, 6.45, 5.99], ["29.40", "17.90", "6.45", "5.99"]),
+        ([1.0, 0.5, 0.44], ["1.00", "0.50", "0.44"]),
+        # As precise as it was given, and no digit more.
+        ([292.067, 297.27], ["292.067", "297.27"]),
+        ([70.0, None, 65.0], ["70", "–", "65"]),
+        ([], []),
+    ],
+)
+def test_seconds_that_stand_together_align(values: list[float | None], texts: list[str]) -> None:
+    least = numbers.least_decimals(values)
+    assert [numbers.amount(value, "s", least) for value in values] == texts
+
+
+def test_rates_always_have_two_decimals() -> None:
+    assert numbers.amount(70.0, "KB/s", numbers.least_decimals([70.0])) == "70.00"

@@ -302,3 +302,15 @@ def test_columns_are_in_order(sample: Sample) -> None:
     for before, after in pairwise(result.values):
         if before.line == after.line:
             assert ALL.index(before.test) < ALL.index(after.test)
+
+
+def test_more_values_than_a_matrix_has_are_refused() -> None:
+    """A file within the limit of an upload must not fill the memory of the web process."""
+    rows = (row(64 + n, 4, *[7] * 13) for n in range(20_000))
+    with pytest.raises(UnreadableFile, match="more than 200,000 values"):
+        parse("x", output(*rows))
+    sizes = " ".join(f'"{n + 4}"' for n in range(500))
+    report = "".join(f'"{n + 64}" {"0 " * 500}\n' for n in range(500))
+    text = f'\tOutput is in kBytes/sec\n"Writer report"\n  {sizes}\n{report}'
+    with pytest.raises(UnreadableFile, match="more than 200,000 values"):
+        parse("x", text.encode())

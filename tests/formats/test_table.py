@@ -164,3 +164,34 @@ def test_many_problems_are_counted_not_listed() -> None:
     found = problems(HEADER + "write,4,64,x,KB/s\n" * 500)
     assert len(found) == 101
     assert found[-1][2] == "And 400 more problems."
+
+
+def test_a_file_of_problems_is_not_read_to_its_end() -> None:
+    found = problems(HEADER + "write,4,64,x,KB/s\n" * 5000)
+    assert len(found) == 101
+    assert "what follows was not read" in found[-1][2]
+    found = problems(HEADER + "\x01\n" * 5000)
+    assert len(found) == 101
+    assert "what follows was not read" in found[-1][2]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_more_lines_than_any_tool_prints_are_refused(end: str) -> None:
+    [(line, column, message)] = problems(HEADER + end * 1_000_001 + "x")
+    assert (line, column) == (None, None)
+    assert "1,000,000 lines" in message
+
+
+@pytest.mark.parametrize("number", ["1e31", "1.7e308", "1e999"])
+def test_a_value_whose_sums_are_no_numbers_is_refused(number: str) -> None:
+    [(line, column, message)] = problems(HEADER + f"write,4,64,{number},KB/s\n")
+    assert (line, column) == (2, 4)
+    assert "too large" in message
+
+
+def test_a_repeat_leaves_room_for_further_ones() -> None:
+    text = "test,value,unit,repeat\nboot,1,s,{}\n"
+    assert values(text.format(1_000_000))
+    [(line, column, message)] = problems(text.format(2_147_483_647))
+    assert (line, column) == (2, 4)
+    assert "1 to 1,000,000" in message

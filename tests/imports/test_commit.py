@@ -38,6 +38,28 @@ def refused(*files: tuple[str, bytes], **given: Any) -> list[dict[str, Any]]:
     return [dict(row) for row in refusal.value.errors]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("C", "C++"), ("測試 1", "數據 1"), ("x" * 150 + "a", "x" * 150 + "b"), ("Ext4!", "Ext4?")],
+)
+def test_two_names_with_one_address_are_not_one_study(first: str, second: str) -> None:
+    """Their runs would become repeats of each other."""
+    do(("a.csv", table("write,4,64,100,KB/s")), study=first)
+    [problem] = refused(("b.csv", table("write,4,64,1,KB/s")), study=second)
+    assert first in problem["message"]
+    assert "choose another name" in problem["message"]
+    do(("c.csv", table("write,4,64,2,KB/s")), study="one", hardware=first)
+    [problem] = refused(("d.csv", table("write,4,64,3,KB/s")), study="one", hardware=second)
+    assert (problem["file"], "The hardware" in problem["message"]) == ("d.csv", True)
+
+
+@pytest.mark.parametrize("name", ["RAID test", "raid-test", "raid  TEST", "RAID - test"])
+def test_a_study_may_be_named_by_title_or_address(name: str) -> None:
+    do(("a.csv", table("write,4,64,100,KB/s")), study="RAID test")
+    do(("b.csv", table("write,4,64,90,KB/s")), study=name)
+    assert Study.objects.get().slug == "raid-test"
+
+
 def test_it_stores_two_files_as_repeats(sample: Sample, ada: User) -> None:
     result = import_files(
         [("a.txt", sample(FIRST)), ("b.txt", sample(SECOND))],
@@ -241,3 +263,15 @@ def test_the_command_imports_files(
         call_command("import_results", str(paths[0]), **options)
     with pytest.raises(CommandError, match="No such file"):
         call_command("import_results", str(tmp_path / "none"), **options)
+
+
+def test_repeats_that_a_table_numbers_may_be_equal() -> None:
+    """Two runs of mkfs may both take 2 s: who numbers them says that they are two."""
+    text = table("mkfs,2,s,1", "mkfs,2,s,2", "mkfs,3,s,3", header="test,value,unit,repeat")
+    do(("a.csv", text))
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2, 3]
+    score = Score.objects.get()
+    assert (score.repeats, score.value) == (3, pytest.approx(7 / 3))
+    do(("b.csv", table("mkfs,2,s,4", header="test,value,unit,repeat")))
+    # The same file once more is still told.
+    assert "already there" in refused(("a.csv", text))[0]["message"]

@@ -206,14 +206,26 @@ def test_leftovers_of_a_worker_are_removed_and_others_stay(
     assert own
 
 
-def test_it_says_what_is_missing(
-    client: docker.DockerClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_says_what_is_missing(client: docker.DockerClient) -> None:
     absent = DockerExecutor("fsbench-runner:nosuch", "test")
     assert "runner/image/build fsbench-runner:nosuch" in absent.missing()
     assert absent.probe().refusal("ext4", True, "iozone") == absent.missing()
-    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch.sock")
-    assert "No Docker daemon answers" in DockerExecutor("x", "test").missing()
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("unix:///nosuch.sock", "there is no such socket"),
+        ("tcp://127.0.0.1:1", "nothing listens there"),
+    ],
+)
+def test_it_says_in_a_sentence_why_no_daemon_answers(
+    address: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
+    assert DockerExecutor("x", "test").missing() == (
+        f"No Docker daemon answers at {address}: {reason}. Start it, or set DOCKER_HOST."
+    )
 
 
 def test_a_directory_is_not_for_containers(host: Host, lun_file: Path, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
-from fsbench_web.studies.models import Study
+from fsbench_web.studies.models import Score, Study
+from fsbench_web.studies.study_list import listed_studies
 from fsbench_web.studies.submission import submit
 from tests.studies.conftest import complete, start
 
@@ -45,10 +46,29 @@ def test_a_silent_worker_is_said_to_be_silent(client, worker):
 def test_it_needs_the_same_queries_for_much_and_for_little(
     client, order, ann, runs, django_assert_num_queries
 ):
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get("/")
     call_command("load_published", verbosity=0)
     for number in range(5):
         submit(order(new_study=f"Study {number}"), "disk1", ann)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get("/")
+
+
+@pytest.mark.parametrize("address", ["/", "/studies/"])
+def test_own_studies_come_first_and_papers_with_most_to_compare_next(client, address):
+    call_command("load_published", verbosity=0)
+    for number in range(2):
+        Study.objects.create(slug=f"mine-{number}", title=f"Mine {number}")
+    page = client.get(address).content.decode()
+    papers = ["unisys-2005", "galli-2001", "hilzinger-2006", "sun-2004", "freenix-2002"]
+    places = [page.index(f'href="/studies/{slug}/"') for slug in ["mine-1", "mine-0", *papers]]
+    assert places == sorted(places)
+
+
+def test_counts_of_runs_and_scores_do_not_multiply(client, runs):
+    complete(runs[0])
+    complete(runs[1])
+    own, _ = listed_studies()
+    assert (own[0].run_count, own[0].done_count, own[0].configuration_count) == (4, 2, 2)
+    assert own[0].score_count == Score.objects.count() > 0

@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.test import Client
 
 from fsbench_web.catalog.configurations import unknown_configuration
-from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.figures import bars
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.studies.models import Score, Series, Study
@@ -237,14 +237,22 @@ def test_other_studies_are_never_touched() -> None:
 
 
 @pytest.mark.django_db
-def test_freenix_has_three_systems_and_no_single_profile() -> None:
+def test_a_study_knows_all_systems_that_it_names(client: Client) -> None:
     load(STUDIES["freenix-2002"])
-    assert HardwareProfile.objects.filter(slug__startswith="freenix-2002-").count() == 3
-    assert Study.objects.get(slug="freenix-2002").hardware is None
     load(unisys())
-    hardware = Study.objects.get(slug="unisys-2005").hardware
-    assert hardware is not None
-    assert hardware.slug == "unisys-2005-es7000"
+    systems = {
+        slug: list(Study.objects.get(slug=slug).systems.order_by("id").values_list("slug"))
+        for slug in ("freenix-2002", "unisys-2005")
+    }
+    assert systems == {
+        "freenix-2002": [(f"freenix-2002-{size}",) for size in ("small", "medium", "large")],
+        "unisys-2005": [("unisys-2005-es7000",)],
+    }
+    page = client.get("/hardware/freenix-2002-large/").content.decode()
+    assert "Filesystem Performance and Scalability in Linux 2.4.17" in page
+    assert "Nothing yet" not in page
+    assert client.get("/hardware/").content.decode().count("1 study") == 4
+    assert len(client.get("/api/v1/studies/freenix-2002").json()["hardware"]) == 3
 
 
 @pytest.mark.django_db(transaction=True)

@@ -96,6 +96,23 @@ def test_a_variant_can_be_removed(signed_in, query):
     assert "ext4.2" not in page
 
 
+def test_a_changed_form_has_an_address_with_all_its_rows(signed_in, query):
+    unticked = [pair for pair in query if pair != ("fs", "ext4.2")]
+    sent = [*unticked, ("ext4.3.atime", ""), ("xfs.1.agcount", ""), ("add", "xfs")]
+    changed = signed_in.get("/runs/new/?" + urlencode(sent), headers={"HX-Request": "true"})
+    address = changed["HX-Replace-Url"]
+    assert "add=" not in address
+    again = signed_in.get(address)
+    rows = r'<input type="checkbox" name="fs" value="([^"]+)"( checked)?'
+    expected = [
+        *(("ext2.1", ""), ("ext3.1", ""), ("ext4.1", " checked"), ("ext4.2", ""), ("ext4.3", "")),
+        *(("xfs.1", " checked"), ("xfs.2", " checked"), ("btrfs.1", "")),
+    ]
+    assert re.findall(rows, text(changed)) == re.findall(rows, text(again)) == expected
+    assert re.search(r'name="ext4.2.journal_mode">.*?value="writeback" selected', text(again))
+    assert "HX-Replace-Url" not in again
+
+
 def test_the_review_shows_runs_commands_and_what_is_erased(signed_in, query):
     response = signed_in.get("/runs/new/review/?" + urlencode(query))
     assert response.status_code == 200
@@ -255,7 +272,10 @@ def test_a_queued_run_shows_what_will_follow(client, runs):
 def test_a_finished_run_shows_scores_measurements_commands_and_output(client, runs):
     complete(runs[0], value=1234.5)
     page = text(client.get(f"/runs/{runs[0].pk}/"))
-    assert "Of all 1 finished repeat of this configuration" in page
+    assert "Of the only finished repeat of this configuration" in page
+    assert re.search(r'<th class="num"[^>]*>Overall <span class="unit">score</span>', page)
+    assert page.index(">Random write<") < page.index(">Random read<")
+    assert page.index("Random write: the numbers") < page.index("Random read: the numbers")
     assert "1,234.50" in page
     assert "7,407.00" in page  # overall: the sum of six
     assert "mkfs.ext4 &#x27;a b&#x27;" in page
@@ -271,6 +291,11 @@ def test_a_failed_run_shows_its_reason_first_and_enters_no_score(client, runs):
     page = text(client.get(f"/runs/{runs[0].pk}/"))
     assert page.index("iozone ended with exit code 1.") < page.index('id="log"')
     assert "No measurement of it entered a score." in page
+    reason = "iozone was stopped. Nothing of it enters a score."
+    Run.objects.filter(pk=runs[0].pk).update(reason=reason)
+    said_once = text(client.get(f"/runs/{runs[0].pk}/"))
+    assert "No measurement of it" not in said_once
+    assert "Its log is" in said_once
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "data-run-live" not in page

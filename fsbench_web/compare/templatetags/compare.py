@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare import wording
-from fsbench_web.compare.rows import DeltaRow
+from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.sections import Section
 from fsbench_web.figures import numbers
 from fsbench_web.scoring import categories
@@ -18,6 +18,13 @@ register = template.Library()
 register.filter("flag_label", wording.flag_label)
 register.filter("flag_meaning", wording.flag_meaning)
 register.filter("category_label", categories.label)
+
+
+@register.filter
+def score_of(row: DeltaRow, table: DeltaTable) -> str:
+    """A row's score without its unit, with decimals that fit to those of its table."""
+    least = numbers.least_decimals(other.score for other in table.rows)
+    return numbers.amount(row.score, table.unit, least)
 
 
 @register.filter

@@ -40,8 +40,6 @@ def load(published: PublishedStudy) -> bool:
         "summary": published.summary,
         "sections": published.sections,
         "is_published": True,
-        # A study on several systems has no one profile; its sections describe them.
-        "hardware_id": hardware[0].pk if len(hardware) == 1 else None,
     }
     if study is None:
         study, _ = Study.objects.get_or_create(slug=published.slug, defaults=columns)
@@ -50,6 +48,10 @@ def load(published: PublishedStudy) -> bool:
         for name, value in columns.items():
             setattr(study, name, value)
         study.save()
+        changed = True
+    systems = {profile.pk for profile in hardware}
+    if set(study.systems.values_list("pk", flat=True)) != systems:
+        study.systems.set(systems)
         changed = True
     return _scores(study, published, hardware) or changed
 
@@ -79,6 +81,7 @@ def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProf
             known[circumstances] = series_for(
                 study,
                 _configuration(published, row),
+                # Which of several systems a score was measured on, no file says.
                 hardware=hardware[0] if len(hardware) == 1 else None,
                 kernel=published.kernel,
                 distribution=row.distribution or published.distribution,

@@ -41,7 +41,13 @@ class LunCard:
 @require_GET
 def new_run(request: HttpRequest) -> HttpResponse:
     """The form. Everything it shows comes from the query string."""
-    return _form_page(request, forms.read(request.GET))
+    form = forms.read(request.GET)
+    response = _form_page(request, form)
+    if request.headers.get("HX-Request") == "true":
+        # The page has other rows now. Under its old address "Back" would load the old ones, and
+        # the browser would put its ticks, which it remembers by their order, beside the wrong ones.
+        response["HX-Replace-Url"] = f"{request.path}?{form.to_query(with_rows=True)}"
+    return response
 
 
 @login_required

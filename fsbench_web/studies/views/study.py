@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from django.db.models import Avg, Count, Max, Q
+from django.db.models import Avg, Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -11,29 +11,17 @@ from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better
 from fsbench_web.studies.models import Measurement, RunState, Series, Study
+from fsbench_web.studies.study_list import listed_studies
 
 
 @require_safe
 def studies(request: HttpRequest) -> HttpResponse:
-    """All studies, published ones first."""
-    found = list(
-        Study.objects.annotate(
-            series_count=Count("series", distinct=True),
-            score_count=Count("series__scores", distinct=True),
-            run_count=Count("series__runs", distinct=True),
-            done_count=Count(
-                "series__runs", filter=Q(series__runs__state=RunState.DONE), distinct=True
-            ),
-            latest=Max("series__runs__ended_at"),
-        ).order_by("-is_published", "-published_on", "title")
-    )
+    """All studies, own ones first."""
+    own, published = listed_studies()
     return render(
         request,
         "studies/studies.html",
-        {
-            "published": [study for study in found if study.is_published],
-            "own": [study for study in found if not study.is_published],
-        },
+        {"published": published, "own": own},
     )
 
 

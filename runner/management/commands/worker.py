@@ -1,5 +1,6 @@
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
 from runner.config import choose_executor, read_config
@@ -13,13 +14,13 @@ class Command(BaseCommand):
     help = "Execute benchmark runs on this host's LUNs until SIGTERM or Ctrl-C."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config = read_config()
         try:
+            config = read_config()
             with worker_lock(f"{config.name}-{config.site}"):
                 executor, reason = choose_executor(config)
                 self.stdout.write(f"Worker {config.name}, executor {executor.name}: {reason}")
                 status = serve(Host(config, executor, reason))
-        except (LunFileError, LockedElsewhere, RuntimeError) as error:
+        except (ImproperlyConfigured, LunFileError, LockedElsewhere, RuntimeError) as error:
             raise CommandError(str(error)) from None
         if status:
             raise SystemExit(status)

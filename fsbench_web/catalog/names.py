@@ -1,0 +1,29 @@
+"""Names that people give, and the addresses made of them. Pure.
+
+Several names have one address: "C" and "C++", two Chinese titles that share a number, two long
+titles with the same beginning. What is meant by a name is therefore never told by its slug alone.
+"""
+
+import re
+import unicodedata
+
+from django.utils.text import slugify
+
+LONGEST_SLUG = 100
+
+
+def slug_of(name: str) -> str:
+    """The address of a name; empty where it has neither a Latin letter nor a digit."""
+    return slugify(name)[:LONGEST_SLUG].strip("-")
+
+
+def is_called(text: str, slug: str, name: str) -> bool:
+    """Whether ``text`` means the thing with this address and name.
+
+    Case, spaces and hyphens do not matter; everything else does.
+    """
+    return _plain(text) in (_plain(slug), _plain(name))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s-]+", "-", unicodedata.normalize("NFKC", text).casefold()).strip("-")

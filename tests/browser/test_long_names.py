@@ -1,0 +1,94 @@
+"""Names as long as people make them push nothing out of the page, and no number out of sight."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from fsbench_web.studies.models import Run
+from fsbench_web.studies.submission import ConfigurationRequest, submit
+from tests.studies.conftest import complete
+
+TITLE = (
+    "Nightly regression of all journalled file systems on the new array, with firmware 7.31, with "
+    "and without write barriers, before and after the move to the other building, November 2026"
+)
+OPTIONS = {
+    "block_size": "4096",
+    "inode_size": "512",
+    "dir_index": "off",
+    "journal_size_mb": "64",
+    "journal_mode": "writeback",
+    "atime": "noatime",
+    "barrier": "off",
+}
+
+
+@pytest.fixture
+def measured(site: str, order, ann) -> list[Run]:
+    """One finished run of a configuration with every option, and one of plain XFS."""
+    configurations = (
+        ConfigurationRequest("ext4", OPTIONS, "mq-deadline"),
+        ConfigurationRequest("xfs", {}, "none"),
+    )
+    made = submit(order(configurations=configurations, repeats=1, new_study=TITLE), "disk1", ann)
+    for number, run in enumerate(made, start=1):
+        complete(run, value=123_456_789.0 * number)
+    return made
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_page_is_wider_than_the_screen(page: Page, measured: list[Run], sign_in, ann, width):
+    sign_in(page, ann)
+    page.set_viewport_size({"width": width, "height": 900})
+    study = measured[0].series.study.slug
+    again = f"/runs/new/review/?lun={measured[0].series.lun_id}&fs=ext4.1&scheduler=none&repeats=1"
+    again += f"&study={study}" + "".join(f"&ext4.1.{key}={value}" for key, value in OPTIONS.items())
+    for address in (
+        *("/", "/studies/", "/runs/", f"/runs/{measured[0].pk}/", again, "/compare/"),
+        *(f"/studies/{study}/", f"/studies/{study}/?by=configuration"),
+        *(f"/studies/{study}/matrix/?test=write", f"/compare/?study={study}&by=configuration"),
+    ):
+        page.goto(address)
+        page.mouse.wheel(0, 3000)
+        surplus = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert surplus <= 0, address
+
+
+def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: list[Run]):
+    for address in (
+        f"/studies/{measured[0].series.study.slug}/",
+        f"/compare/?study={measured[0].series.study.slug}&by=configuration",
+    ):
+        page.goto(address)
+        expect(page.get_by_text("1,481,481,468.00").first).to_be_visible()
+        hidden = page.locator(".table-wrap:has(.deltas)").evaluate_all(
+            "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
+        )
+        assert hidden == 0, address
+
+
+def test_a_list_shows_two_lines_of_a_title_and_the_whole_of_it_on_demand(
+    page: Page, measured: list[Run]
+):
+    page.goto("/runs/")
+    link = page.get_by_role("link", name=TITLE).first
+    expect(link).to_have_attribute("title", TITLE)
+    line = link.evaluate("one => parseFloat(getComputedStyle(one).lineHeight)")
+    box = link.bounding_box()
+    assert box is not None
+    assert box["height"] < 2.5 * line
+
+
+def test_nothing_moves_when_a_chart_arrives(page: Page, measured: list[Run]):
+    held: list = []
+    page.route("**/charts/**", lambda route: held.append(route))
+    page.goto(f"/compare/?study={measured[0].series.study.slug}&by=configuration&test=write")
+    card = page.locator(".chart-waits").first
+    expect(page.get_by_text("The chart of the best cases comes")).to_be_visible()
+    before = card.bounding_box()
+    for route in held:
+        route.continue_()
+    expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
+    after = card.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(after["height"] - before["height"]) < 4

@@ -1,0 +1,128 @@
+"""The main job, whole: from the form in a browser to a measured delta table, with nothing played.
+
+A real worker runs real mkfs, mount and IOzone in containers on a loop LUN; the browser orders,
+watches, reads the tables and shares them.
+"""
+
+import gzip
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Locator, Page, expect
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.models import Artefact, Measurement, Run, RunState
+from tests.runner.conftest import sparse_lun, tool, write_luns
+from tests.runner.test_worker import WorkerProcess
+
+pytestmark = [pytest.mark.root]
+
+RUN_TIMEOUT_MS = 90_000
+
+
+@pytest.fixture
+def worker(
+    site: str, docker_host: str, runner_image: str, tmp_path: Path
+) -> Iterator[WorkerProcess]:
+    """A worker with the Docker executor and one sparse-file LUN, on the site's database."""
+    lun_file, image = tmp_path / "luns.toml", tmp_path / "scratch.img"
+    write_luns(lun_file, sparse_lun(image))
+    worker = WorkerProcess(
+        lun_file,
+        tmp_path / "worker.log",
+        FSBENCH_EXECUTOR="docker",
+        FSBENCH_IMAGE=runner_image,
+        DOCKER_HOST=docker_host,
+    ).start()
+    yield worker
+    if worker.process is not None and worker.process.poll() is None:
+        worker.send(15)
+    for device in tool("losetup", "--noheadings", "-O", "NAME", "-j", str(image)).split():
+        tool("losetup", "--detach", device)
+
+
+def order_ext4_and_xfs(page: Page, study: str) -> None:
+    """Fill in the form for the smallest workload, read the review, confirm."""
+    page.goto("/runs/new/")
+    for filesystem in ("ext4", "xfs"):
+        page.locator(f"input[name=fs][value='{filesystem}.1']").check()
+    page.get_by_label("Largest record").first.select_option(label="8 KB")
+    page.get_by_label("Largest file").first.select_option(label="128 KB")
+    page.get_by_label("Title of the new study").fill(study)
+    page.get_by_role("button", name="Review the order").click()
+    expect(page.get_by_role("heading", name="4 runs on scratch")).to_be_visible()
+    page.get_by_label("Type the name of the LUN").fill("scratch")
+    page.get_by_role("button", name="Erase scratch and run").click()
+    expect(page.get_by_text("4 runs are queued.")).to_be_visible()
+
+
+def numbers(table: Locator) -> list[str]:
+    """Scores and deltas as shown; two contenders have one score and two deltas each."""
+    return re.findall(r"-?[\d,]+\.\d\d", table.inner_text())
+
+
+def test_an_order_ends_in_a_delta_table_of_two_file_systems(
+    page: Page, worker: WorkerProcess, sign_in
+):
+    sign_in(page, User.objects.create_user("ann", password="correct horse"))
+    order_ext4_and_xfs(page, "Measured here")
+    assert Lun.objects.get().worker.executor == "docker"
+
+    # Watched: the page of the last run follows it to its end without a reload.
+    last = Run.objects.order_by("-id")[0]
+    page.goto(f"/runs/{last.pk}/")
+    expect(page.locator("[data-run-badge]")).to_have_text("done", timeout=RUN_TIMEOUT_MS)
+    expect(page.get_by_text("iozone -a -z").first).to_be_visible()
+    assert set(Run.objects.values_list("state", flat=True)) == {RunState.DONE}
+
+    # The delta table: two file systems, two runs each, the best one marked.
+    page.get_by_role("link", name="Delta tables of Measured here").click()
+    rows = page.locator("tr", has=page.locator("th[scope=row]", has_text=re.compile("ext4|xfs")))
+    expect(rows.first).to_be_visible()
+    answer = page.request.get("/api/v1/deltas?study=measured-here&test=write&category=maximum")
+    (table,) = answer.json()["tables"]
+    assert {row["contender"] for row in table["rows"]} == {"ext4", "xfs"}
+    assert [row["best"] for row in table["rows"]] == [False, True]
+    assert {row["runs"] for row in table["rows"]} == {2}
+    page_text = page.locator("main").inner_text()
+    for row in table["rows"]:
+        # Every score goes back to a line that IOzone printed.
+        value = Decimal(repr(row["score"]))
+        measured = Measurement.objects.filter(test="write", value=row["score"])
+        assert any(printed(one) == value for one in measured)
+        assert f"{value:,.2f}" in page_text
+
+    # Shared: the address restores the view, and a permalink keeps its numbers.
+    page.goto("/compare/?study=measured-here&test=write&category=overall")
+    expect(page.locator("table.table")).to_have_count(1)
+    before = numbers(page.locator("table.table"))
+    assert len(before) == 6
+    page.get_by_role("button", name="Share").click()
+    page.wait_for_url(re.compile(r"/p/[^/]+/"))
+    permalink = page.url
+    page.goto("/runs/new/")
+    page.goto(f"/runs/{last.pk}/")
+    page.get_by_role("link", name="Order again").click()
+    page.get_by_role("button", name="Review the order").click()
+    page.get_by_label("Type the name of the LUN").fill("scratch")
+    page.get_by_role("button", name="Erase scratch and run").click()
+    newest = Run.objects.order_by("-id")[0]
+    assert newest.pk != last.pk
+    page.goto(f"/runs/{newest.pk}/")
+    expect(page.locator("[data-run-badge]")).to_have_text("done", timeout=RUN_TIMEOUT_MS)
+    page.goto(permalink)
+    assert numbers(page.locator("table.table")) == before
+    expect(page.get_by_text(re.compile("newer", re.I)).first).to_be_visible()
+
+
+def printed(measurement: Measurement) -> Decimal:
+    """The first number of the write column on the line of the raw output it points to."""
+    artefact = measurement.artefact
+    assert isinstance(artefact, Artefact)
+    text = gzip.decompress(bytes(artefact.content_gzip)).decode()
+    assert measurement.line is not None
+    return Decimal(text.splitlines()[measurement.line - 1].split()[2])

@@ -1,0 +1,27 @@
+"""How tests and categories are written."""
+
+import pytest
+
+from fsbench_web.scoring import categories, testnames
+
+
+@pytest.mark.parametrize(
+    ("test", "label"),
+    [
+        ("random_write", "Random write"),
+        ("copy_real", "Copy, real time"),
+        ("make_bzimage_cpu", "Make bzImage, CPU time"),
+        ("random_io_cpu", "Random I/O, CPU time"),
+        ("kernel_source_copy", "Kernel source copy"),
+    ],
+)
+def test_a_test_is_named_as_people_write_it(test: str, label: str) -> None:
+    assert testnames.label(test) == label
+
+
+def test_a_category_keeps_its_name_inside_a_sentence() -> None:
+    labels = [categories.in_sentence(categories.label(slug)) for slug in categories.CATEGORIES]
+    assert labels == [
+        *("maximum", "minimum", "total average", "target average", "ora-ta", "SpecFP-ta"),
+        "overall",
+    ]

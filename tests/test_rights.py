@@ -1,0 +1,194 @@
+"""Who may do what at every address. An address that is in no table here fails the test."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from fsbench_web.accounts import tokens
+from fsbench_web.compare import permalinks
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.models import Import
+from fsbench_web.imports.plan import Target
+from fsbench_web.imports.uploads import stash
+from fsbench_web.studies.models import Run, RunState
+
+pytestmark = pytest.mark.django_db
+TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
+TARGET = Target("Lab", "ext4", "ext4")
+
+# (address, status for anybody); {} is filled from ``there`` below.
+READ_BY_ALL = {
+    "": ("", 200),
+    "studies/": ("studies/", 200),
+    "studies/<slug:slug>/": ("studies/lab/", 200),
+    "studies/<slug:slug>/matrix/": ("studies/lab/matrix/", 200),
+    "runs/": ("runs/", 200),
+    "runs/<int:run_id>/": ("runs/{run}/", 200),
+    "runs/<int:run_id>/artefacts/<int:artefact_id>/": ("runs/{run}/artefacts/{artefact}/", 200),
+    "luns/": ("luns/", 200),
+    "hardware/": ("hardware/", 200),
+    "hardware/<slug:slug>/": ("hardware/unisys-2005-es7000/", 200),
+    "compare/": ("compare/?study=lab", 200),
+    "compare/deltas.csv": ("compare/deltas.csv?study=lab", 200),
+    "compare/charts/<str:test>/": ("compare/charts/write/?study=lab", 200),
+    "p/<slug:key>/": ("p/{key}/", 200),
+    "p/<slug:key>/deltas.csv": ("p/{key}/deltas.csv", 200),
+    "p/<slug:key>/charts/<str:test>/": ("p/{key}/charts/write/", 200),
+    "account/sign-in/": ("account/sign-in/", 200),
+    "api/v1/openapi.json": ("api/v1/openapi.json", 200),
+    "api/v1/docs": ("api/v1/docs", 200),
+    "api/v1/health": ("api/v1/health", 503),
+    "api/v1/studies": ("api/v1/studies", 200),
+    "api/v1/studies/<str:slug>": ("api/v1/studies/lab", 200),
+    "api/v1/deltas": ("api/v1/deltas?study=lab", 200),
+    "api/v1/deltas.csv": ("api/v1/deltas.csv?study=lab", 200),
+    "api/v1/runs/<int:run_id>": ("api/v1/runs/{run}", 200),
+    "api/v1/runs/<int:run_id>/log": ("api/v1/runs/{run}/log", 200),
+}
+# Pages of a signed-in user: anybody else is sent to sign in.
+SIGNED_IN = {
+    "runs/new/": "runs/new/",
+    "runs/new/review/": "runs/new/review/",
+    "imports/new/": "imports/new/",
+    "account/": "account/",
+}
+# Forms: POST alone; anybody else is sent to sign in, and nothing has happened.
+POSTS = {
+    "runs/<int:run_id>/cancel/": "runs/{queued}/cancel/",
+    "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
+    "imports/<int:import_id>/discard/": "imports/{upload}/discard/",
+    "compare/pin/": "compare/pin/",
+    "account/password/": "account/password/",
+    "account/tokens/": "account/tokens/",
+    "account/tokens/<int:token_id>/revoke/": "account/tokens/{token}/revoke/",
+}
+API_WRITES = {
+    "api/v1/imports": "api/v1/imports",
+    "api/v1/runs": "api/v1/runs",  # GET is open
+    "api/v1/runs/<int:run_id>/cancel": "api/v1/runs/{queued}/cancel",
+}
+OTHER = {
+    "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
+    "runs/<int:run_id>/events/",  # open; it reads on other threads (tests/studies)
+    "account/sign-out/",  # ends the caller's own session, if there is one
+    "api/v1/",  # leads to the documentation
+}
+
+
+def addresses(resolver: URLResolver, before: str = "") -> Iterator[str]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from addresses(entry, before + str(entry.pattern))
+        elif isinstance(entry, URLPattern):
+            yield before + str(entry.pattern)
+
+
+def test_every_address_is_in_one_table() -> None:
+    known = [*READ_BY_ALL, *SIGNED_IN, *POSTS, *API_WRITES, *OTHER]
+    assert len(known) == len(set(known))
+    assert set(addresses(get_resolver())) == set(known)
+
+
+@pytest.fixture
+def ada() -> User:
+    return User.objects.create_user("ada")
+
+
+@pytest.fixture
+def there(ada: User) -> dict[str, object]:
+    """One of everything, all of it Ada's."""
+    call_command("load_published", verbosity=0)
+    given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+    result = import_files([("a.csv", TABLE % 1)], **given, user=ada)
+    run = Run.objects.get(pk=result.runs[0])
+    queued = Run.objects.create(
+        series=run.series, repeat=9, origin=Run.Origin.MEASURED, state=RunState.QUEUED
+    )
+    return {
+        "run": run.pk,
+        "artefact": run.artefacts.get().pk,
+        "queued": queued.pk,
+        "key": permalinks.pin(ComparisonSpec(studies=("lab",)), ada).key,
+        "upload": stash([("b.csv", TABLE % 2)], TARGET, ada).pk,
+        "result": result.id,
+        "token": tokens.create(ada, "hers")[0].pk,
+    }
+
+
+def counts() -> list[object]:
+    return [
+        Run.objects.count(),
+        list(Run.objects.order_by("pk").values_list("state", flat=True)),
+        Import.objects.count(),
+        list(Import.objects.order_by("pk").values_list("state", flat=True)),
+        tokens.ApiToken.objects.count(),
+        permalinks.Permalink.objects.count(),
+    ]
+
+
+def test_anybody_reads_what_is_open(client: Client, there: dict[str, object]) -> None:
+    for address, status in READ_BY_ALL.values():
+        path = "/" + address.format(**there)
+        assert client.get(path).status_code == status, path
+        # With the CSRF check on, as browsers meet it, a read address takes no POST of a stranger.
+        if address != "account/sign-in/":
+            strict = Client(enforce_csrf_checks=True)
+            assert strict.post(path).status_code in (403, 405), path
+
+
+def test_a_stranger_is_sent_to_sign_in(client: Client, there: dict[str, object]) -> None:
+    for address in SIGNED_IN.values():
+        response = client.get("/" + address)
+        assert (response.status_code, response.headers["Location"].split("?")[0]) == (
+            302,
+            "/account/sign-in/",
+        ), address
+
+
+def test_a_stranger_changes_nothing(client: Client, there: dict[str, object]) -> None:
+    before = counts()
+    for address in POSTS.values():
+        path = "/" + address.format(**there)
+        assert client.get(path).status_code in (302, 405), path
+        response = client.post(path, {"query": "study=lab"})
+        assert response.status_code == 302, path
+        assert response.headers["Location"].startswith("/account/sign-in/"), path
+    for address in API_WRITES.values():
+        path = "/" + address.format(**there)
+        assert client.post(path).status_code == 401, path
+    assert counts() == before
+
+
+def test_forms_need_their_csrf_secret(ada: User, there: dict[str, object]) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    before = counts()
+    for address in [*POSTS.values(), *SIGNED_IN.values(), *API_WRITES.values()]:
+        path = "/" + address.format(**there)
+        assert client.post(path).status_code in (403, 405), path
+    assert counts() == before
+
+
+def test_uploads_and_tokens_of_others_are_not_there(there: dict[str, object]) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("eve"))
+    before = counts()
+    for address in ("imports/{upload}/commit/", "imports/{upload}/discard/"):
+        assert client.post("/" + address.format(**there)).status_code == 404, address
+    assert client.post("/account/tokens/{token}/revoke/".format(**there)).status_code == 404
+    assert counts() == before
+    assert client.get("/imports/{upload}/".format(**there)).status_code == 404
+    assert Client().get("/imports/{upload}/".format(**there)).status_code == 404
+    # What is imported is everybody's to read.
+    assert Client().get("/imports/{result}/".format(**there)).status_code == 200
+
+
+def test_raw_output_is_found_under_its_own_run_only(
+    client: Client, there: dict[str, object]
+) -> None:
+    assert client.get("/runs/{queued}/artefacts/{artefact}/".format(**there)).status_code == 404
