@@ -2,13 +2,16 @@
 
 The nearest experience counts: the same workload with the same file system on the same LUN, then
 with any file system there, then with the same file system anywhere, then the workload anywhere.
-Each is the mean over done runs, because sums are made of them.
+Each is the mean over done runs, because sums are made of them. Only runs with the same preparation
+count: writing a LUN once may take longer than everything else.
 """
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Avg, Count, ExpressionWrapper, F, fields
 
@@ -52,8 +55,8 @@ class Experience:
     """How long the done runs of some workloads took. One query when it is made, none later."""
 
     def __init__(self, workload_ids: Iterable[int]) -> None:
-        self._seen: dict[tuple[int, int | None, str | None], list[tuple[float, int]]] = defaultdict(
-            list
+        self._seen: dict[tuple[int, int | None, str | None, str], list[tuple[float, int]]] = (
+            defaultdict(list)
         )
         took = ExpressionWrapper(F("ended_at") - F("started_at"), fields.DurationField())
         rows = (
@@ -63,18 +66,26 @@ class Experience:
                 started_at__isnull=False,
                 series__workload__in=set(workload_ids),
             )
-            .values_list("series__workload", "series__lun", "series__configuration__filesystem")
+            .values_list(
+                "series__workload",
+                "series__lun",
+                "series__configuration__filesystem",
+                "series__preparation",
+            )
             .annotate(mean=Avg(took), count=Count("id"))
             .order_by()
         )
-        for workload, lun, filesystem, mean, count in rows:
+        for workload, lun, filesystem, preparation, mean, count in rows:
             assert isinstance(mean, timedelta)
             one = (mean.total_seconds(), count)
             for place, slug in ((lun, filesystem), (lun, None), (None, filesystem), (None, None)):
-                self._seen[workload, place, slug].append(one)
+                self._seen[workload, place, slug, _text(preparation)].append(one)
 
-    def of(self, kind: Kind) -> Estimate | None:
-        """The estimate of one run; None where no run of its workload was ever finished."""
+    def of(self, kind: Kind, preparation: Mapping[str, Any] | None = None) -> Estimate | None:
+        """The estimate of one run; None where no run of its workload was ever finished.
+
+        ``preparation`` is that of its series, empty for a plain new file system.
+        """
         workload, lun, filesystem = kind
         for place, slug, basis in (
             (lun, filesystem, f"with {filesystem} on this LUN"),
@@ -82,12 +93,16 @@ class Experience:
             (None, filesystem, f"with {filesystem} on other LUNs"),
             (None, None, "on other LUNs"),
         ):
-            seen = self._seen.get((workload, place, slug))
+            seen = self._seen.get((workload, place, slug, _text(preparation or {})))
             if seen:
                 runs = sum(count for _, count in seen)
                 mean_s = sum(mean * count for mean, count in seen) / runs
                 return Estimate(mean_s, runs, basis)
         return None
+
+
+def _text(preparation: Mapping[str, Any]) -> str:
+    return json.dumps(preparation, sort_keys=True)
 
 
 def total(estimates: Iterable[Estimate | None]) -> Total:
@@ -107,6 +122,6 @@ def of_planned(runs: Sequence[PlannedRun]) -> list[Estimate | None]:
         row = rows[run.workload]
         kind = (row.pk, run.lun.pk, run.filesystem) if row is not None else None
         if kind is not None and kind not in found:
-            found[kind] = seen.of(kind)
+            found[kind] = seen.of(kind, run.preparation.stored())
         estimates.append(found[kind] if kind is not None else None)
     return estimates

@@ -323,11 +323,13 @@ def read(query: QueryDict) -> RunForm:
     """The form in a query string. Never raises: what makes no sense is left for ``request``."""
     query = _without_nul(query)
     is_fresh = "repeats" not in query and "repeat_by" not in query
-    usual_workloads = [DEFAULT_WORKLOAD] if is_fresh else []
+    # The page's form always sends an empty one too: an address that names none takes the usual one,
+    # and a form in which none is ticked is refused.
+    usual_workloads = [] if "workload" in query else [DEFAULT_WORKLOAD]
     form = RunForm(
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
-        workloads=list(dict.fromkeys(query.getlist("workload"))) or usual_workloads,
+        workloads=list(dict.fromkeys(filter(None, query.getlist("workload")))) or usual_workloads,
         **read_method(query),
         **read_plan(query),
         study=query.get("study", "").strip(),

@@ -16,7 +16,7 @@ from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.option_conflicts import option_conflicts
-from fsbench_web.catalog.preparation import Preparation
+from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
 from fsbench_web.catalog.workloads import (
     MOUNT_POINT,
@@ -63,6 +63,7 @@ class PlannedRun:
     workload: tuple[str, IozoneMatrix]
     is_reference: bool = False
     journal: Lun | None = None
+    preparation: Preparation = PLAIN
 
     @property
     def workload_title(self) -> str:
@@ -195,6 +196,7 @@ def _planned(
         journal=journal,
         workload=workload,
         is_reference=slot.is_reference,
+        preparation=preparation,
     )
 
 

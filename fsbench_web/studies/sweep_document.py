@@ -52,7 +52,12 @@ def read(text: str | bytes) -> Any:
 def write(data: Any) -> str:
     """The data as YAML, which ``read`` reads as the same data."""
     return yaml.dump(
-        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False
+        data,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=100,
     )
 
 
@@ -140,6 +145,13 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+    def represent(self, data: Any) -> None:
+        # What starts with a brace is JSON: the outermost map is never written on one line.
+        node = self.represent_data(data)
+        if isinstance(node, yaml.CollectionNode):
+            node.flow_style = False
+        self.serialize(node)
 
 
 def _too_deep() -> UnreadableDocument:

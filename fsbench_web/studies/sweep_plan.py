@@ -268,9 +268,11 @@ class _Reader:
             found[key] = [(_text(one), at) for one, at in self.values(value, f"{place}.{key}")]
             for one, where in found[key]:
                 # A default of an unknown option is a misspelt option all the same.
-                reasons = [_refusal(slug, key, one) for slug in slugs]
-                if reasons and all(reasons):
-                    self.problems.add(where, str(reasons[0]))
+                reasons = {slug: _refusal(slug, key, one) for slug in slugs}
+                if reasons and all(reasons.values()):
+                    # One that knows the option says more than one that does not.
+                    knowing = [slug for slug in slugs if not _refusal(slug, key, None)]
+                    self.problems.add(where, reasons[(knowing or slugs)[0]])
         return found
 
     # ---- the rest ----

@@ -87,7 +87,8 @@ def _remaining(run: Run, seen: Experience, now: datetime) -> Estimate | None:
     series = run.series
     if series.workload_id is None or series.lun_id is None:
         return None
-    whole = seen.of((series.workload_id, series.lun_id, series.configuration.filesystem))
+    kind = (series.workload_id, series.lun_id, series.configuration.filesystem)
+    whole = seen.of(kind, series.preparation)
     if whole is None or run.started_at is None:
         return whole
     passed_s = (now - run.started_at).total_seconds()

@@ -30,7 +30,9 @@ document.addEventListener("htmx:afterSettle", setUpForm);
 // Empty fields say nothing: without them the address stays short enough to read.
 document.addEventListener("formdata", (event) => {
   if (!event.target.matches("[data-run-form], [data-submit-on-change]")) return;
-  const kept = [...event.formData].filter(([name, value]) => value !== "" || name === "repeats");
+  const noWorkload = !event.formData.getAll("workload").some((value) => value !== "");
+  const says = ([name, value]) => value !== "" || name === "repeats" || (name === "workload" && noWorkload);
+  const kept = [...event.formData].filter(says);
   for (const name of new Set(event.formData.keys())) event.formData.delete(name);
   for (const [name, value] of kept) event.formData.append(name, value);
 });

@@ -41,7 +41,7 @@ def test_an_order_is_confirmed_with_the_name_of_the_lun_and_watched(watcher: Pag
     expect(page.locator("input[name=fs][value='ext4.2']")).to_be_checked()
     expect(page.locator("#id-ext4\\.1\\.journal_mode")).to_have_value("writeback")
     page.locator("#id-ext4\\.2\\.atime").select_option("noatime")
-    page.get_by_label("Repeats").fill("1")
+    page.get_by_role("spinbutton", name="Repeats", exact=True).fill("1")
     page.get_by_label("Title of the new study").fill("In the browser")
     page.get_by_role("button", name="Review the order").click()
 
@@ -85,20 +85,20 @@ def test_a_form_that_is_sent_twice_orders_its_runs_once(watcher: Page):
     # What an impatient double click does where the script does not stop it.
     page.locator("form[method=post]").evaluate("form => { form.submit(); form.submit(); }")
     page.wait_for_url("**/sweeps/*/")
-    expect(page.locator("#run-rows .badge.is-queued")).to_have_count(4)
+    expect(page.locator("#sweep-progress tbody .badge.is-queued")).to_have_count(4)
     assert Run.objects.count() == 4
 
 
 def test_a_refused_order_keeps_its_values_and_says_why(watcher: Page, complaints: list[str]):
     page = watcher
     choose_ext4_and_xfs(page)
-    page.get_by_label("Repeats").fill("99")
+    page.get_by_role("spinbutton", name="Repeats", exact=True).fill("99")
     page.get_by_role("button", name="Review the order").click()
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("Nothing was ordered, and nothing erased.")
     expect(alert).to_contain_text("1 to 20 times, not 99")
     expect(alert).to_be_focused()
-    expect(page.get_by_label("Repeats")).to_have_value("99")
+    expect(page.get_by_role("spinbutton", name="Repeats", exact=True)).to_have_value("99")
     expect(page.locator("#id-ext4\\.1\\.journal_mode")).to_have_value("writeback")
     # Chromium reports every 422 in its console.
     assert all("422" in complaint for complaint in complaints)
@@ -108,10 +108,12 @@ def test_a_refused_order_keeps_its_values_and_says_why(watcher: Page, complaints
 def test_the_list_of_runs_follows_by_itself(watcher: Page):
     page = watcher
     choose_ext4_and_xfs(page)
-    page.get_by_label("Repeats").fill("1")
+    page.get_by_role("spinbutton", name="Repeats", exact=True).fill("1")
     page.get_by_role("button", name="Review the order").click()
     page.get_by_label("Type the name of the LUN").fill("disk1")
     page.get_by_role("button", name="Erase disk1 and run").click()
+    page.wait_for_url("**/sweeps/*/")
+    page.goto("/runs/")
     expect(page.locator("#run-rows .badge.is-queued")).to_have_count(2)
     start(Run.objects.order_by("id")[0])
     expect(page.locator("#run-rows .badge.is-running")).to_have_count(1)
@@ -124,7 +126,7 @@ def test_a_queued_run_is_cancelled_on_its_page(watcher: Page):
     page = watcher
     choose_ext4_and_xfs(page)
     page.locator("input[name=fs][value='xfs.1']").uncheck()
-    page.get_by_label("Repeats").fill("1")
+    page.get_by_role("spinbutton", name="Repeats", exact=True).fill("1")
     page.get_by_role("button", name="Review the order").click()
     page.get_by_label("Type the name of the LUN").fill("disk1")
     page.get_by_role("button", name="Erase disk1 and run").click()

@@ -6,7 +6,7 @@ from django.utils import timezone
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, Workload
 from fsbench_web.studies.estimates import Estimate, Experience, total
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.submission import ConfigurationRequest, submit
 from tests.studies.conftest import complete, worker_announcement
 
@@ -36,6 +36,18 @@ def test_the_nearest_experience_counts(runs, workload, disk, order, ann):
     other = Lun.objects.get(worker=announce(worker_announcement(name="lab2")), name="disk1")
     assert seen.of((workload.pk, other.pk, "xfs")) == Estimate(300, 1, "with xfs on other LUNs")
     assert seen.of((workload.pk, other.pk, "ext2")) == Estimate(180, 3, "on other LUNs")
+
+
+def test_runs_that_were_prepared_differently_are_no_experience(runs, workload, disk):
+    took(runs[0], 100)
+    kind = (workload.pk, disk.pk, "ext4")
+    assert Experience([workload.pk]).of(kind, {"precondition": True}) is None
+    Series.objects.update(preparation={"precondition": True, "fill_percent": 5})
+    seen = Experience([workload.pk])
+    assert seen.of(kind) is None
+    assert seen.of(kind, {"fill_percent": 5, "precondition": True}) == Estimate(
+        100, 1, "with ext4 on this LUN"
+    )
 
 
 def test_a_run_that_did_not_end_well_is_no_experience(runs, workload, disk):

@@ -251,7 +251,8 @@ class TestForm:
     def test_no_workload_is_no_order(self, signed_in, disk):
         pairs = [pair for pair in self.QUERY if pair[0] != "workload"]
         query = urlencode([(k, str(disk.pk) if v == "LUN" else v) for k, v in pairs])
-        response = signed_in.get(f"/runs/new/review/?{query}")
+        assert signed_in.get(f"/runs/new/review/?{query}").status_code == 200  # the usual one
+        response = signed_in.get(f"/runs/new/review/?{query}&workload=")
         assert response.status_code == 422
         assert "Choose at least one workload" in text_of(response)
 
@@ -265,6 +266,7 @@ class TestPage:
         assert "no &lt;space&gt; left" in text
         assert text.count(">reference</span>") == 5 - 1
         assert "seed: 7" in text
+        assert "random within each repeat" in text
         assert "15 min for each whole run" in text
         assert "ext2 journal_mode=writeback" in text
         assert "Cancel all" not in text  # not signed in

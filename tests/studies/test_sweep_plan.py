@@ -262,6 +262,12 @@ def test_what_is_no_map_is_no_sweep(data: object) -> None:
     assert "A sweep is a map" in expand(data).problems["document"][0]
 
 
+def test_who_knows_the_option_says_what_is_wrong_with_its_value() -> None:
+    entry = {"filesystem": ["ext2", "ext4"], "options": {"journal_mode": "wb"}}
+    (said,) = problems(configurations=[entry])["configurations[0].options.journal_mode"]
+    assert said == 'Journal mode: "wb" is not one of ordered, writeback, journal.'
+
+
 def test_all_problems_are_told_at_once() -> None:
     found = problems(
         lun=3,

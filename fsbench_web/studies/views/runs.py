@@ -64,7 +64,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     lines = logs.last_lines(shown, LOG_LINES_SHOWN + 1)
     runs_of_series = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
     is_queued = shown.state == RunState.QUEUED
-    retried_as = Run.objects.filter(retry_of=shown).values_list("id", flat=True).first()
+    retried_as = shown.retried_as.pk if hasattr(shown, "retried_as") else None
     is_done = shown.state == RunState.DONE
     context = {
         "run": shown,
@@ -142,6 +142,8 @@ def _get(run_id: int) -> Run:
             "environment",
             "repeat_rule",
             "created_by",
+            "submission",
+            "retried_as",
         )
         .filter(pk=run_id)
         .first()

@@ -1,0 +1,72 @@
+"""A sweep from a document in a real browser: reviewed, confirmed, steered, followed."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import RunState, Submission
+from tests.browser.test_new_run import watcher as watcher
+from tests.studies.conftest import start
+from tests.studies.test_sweep_pages import DOCUMENT
+
+
+def test_a_document_becomes_a_sweep_that_is_steered(watcher: Page) -> None:
+    page = watcher
+    page.goto("/runs/new/")
+    page.get_by_role("link", name="Order from a document").click()
+    page.get_by_label("Document", exact=True).fill(DOCUMENT)
+    page.get_by_role("button", name="Review the order").click()
+    expect(page.get_by_role("heading", name="16 runs on disk1")).to_be_visible()
+    erase = page.get_by_role("button", name="Erase disk1 and run")
+    expect(erase).to_be_disabled()
+    page.get_by_label("Type the name of the LUN").fill("disk1")
+    erase.click()
+    page.wait_for_url("**/sweeps/*/")
+    expect(page.get_by_text("16 runs are queued.")).to_be_visible()
+    order = Submission.objects.get()
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Paused since")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("0 running, 16 waiting")).to_be_visible()
+    page.get_by_label("Priority").fill("7")
+    page.get_by_role("button", name="Set priority").click()
+    expect(page.get_by_text(f"The priority of sweep {order.pk} is 7.")).to_be_visible()
+
+    # The page follows by itself.
+    handle = start(order.runs.order_by("id")[0])
+    expect(page.get_by_text("1 running, 15 waiting")).to_be_visible(timeout=15_000)
+    lifecycle.finish(handle, RunState.FAILED, "no space left")
+    expect(page.get_by_text("1 of 16: 0 done, 1 failed or lost")).to_be_visible(timeout=15_000)
+    page.get_by_role("button", name=re.compile("Cancel all")).click()
+    expect(page.get_by_text("15 waiting runs cancelled.")).to_be_visible()
+    page.get_by_label("also the cancelled ones").uncheck()
+    again = page.get_by_role("button", name="Erase and try again")
+    expect(again).to_be_disabled()
+    page.get_by_label("to confirm").fill("disk1")
+    again.click()
+    expect(page.get_by_text("1 run ordered again.")).to_be_visible()
+    assert order.runs.count() == 17
+
+
+def test_only_chosen_workloads_are_sent(watcher: Page, complaints: list[str]) -> None:
+    page = watcher
+    page.goto("/runs/new/")
+    page.get_by_role("radio", name=re.compile("disk1")).check()
+    page.locator("input[name=fs][value='xfs.1']").check()
+    page.locator("input[name=workload][value=iozone-direct]").check()
+    expect(page.locator("#parameters-iozone-direct")).to_be_visible()
+    page.locator("input[name=workload][value=iozone-small]").uncheck()
+    expect(page.locator("#parameters-iozone-small")).to_be_hidden()
+    page.locator("#id-reference").select_option("xfs.1")
+    page.get_by_label("Title of the new study").fill("Direct")
+    page.get_by_role("button", name="Review the order").click()
+    expect(page.get_by_role("heading", name="4 runs on disk1")).to_be_visible()
+    assert "iozone-small" not in page.url
+    page.get_by_role("link", name="Change the order").click()
+    page.locator("input[name=workload][value=iozone-direct]").uncheck()
+    complaints.clear()
+    page.get_by_role("button", name="Review the order").click()
+    expect(page.get_by_text("Choose at least one workload.").first).to_be_visible()
+    complaints.clear()  # the answer is a refusal, 422
