@@ -26,6 +26,8 @@ app.conf.update(
     worker_timer_precision=0.2,
     worker_hijack_root_logger=False,
     broker_connection_retry_on_startup=True,
+    # A broker may be away for a night: a worker that gave up would end the run it works on.
+    broker_connection_max_retries=None,
     timezone=settings.TIME_ZONE,
 )
 

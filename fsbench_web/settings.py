@@ -116,6 +116,9 @@ if WORKER_SILENT_AFTER_S < 3 * WORKER_HEARTBEAT_S:
         "FSBENCH_WORKER_SILENT_AFTER_S must be at least three times FSBENCH_WORKER_HEARTBEAT_S."
     )
 
+# Days after which the log of an ended run is deleted; 0 keeps it. Never its numbers or raw output.
+LOG_DAYS = env.integer("FSBENCH_LOG_DAYS", 0, minimum=0, maximum=36500)
+
 # Uploads: refused while they arrive, not after (fsbench_web.imports).
 MAX_UPLOAD_BYTES = env.integer("FSBENCH_MAX_UPLOAD_MB", 64, minimum=1, maximum=4096) * 1024 * 1024
 

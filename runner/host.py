@@ -3,12 +3,15 @@
 import contextlib
 import logging
 import os
+import platform
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement
+from fsbench_web.version import VERSION
 from runner import blockdev, checks, locks, sparse
 from runner.blockdev import ToolError
 from runner.config import WorkerConfig
@@ -40,6 +43,8 @@ class Host:
         self._entries: dict[str, LunEntry] = {}
         self._loops: dict[str, tuple[sparse.Loop, Path]] = {}
         self._busy: set[str] = set()
+        # How often each LUN was taken into use: what was found on it meanwhile was of a run.
+        self._uses: Counter[str] = Counter()
         self._announced: dict[str, LunAnnouncement] = {}
 
     @property
@@ -102,6 +107,8 @@ class Host:
     def _look_at(self, entry: LunEntry) -> LunAnnouncement:
         problem = self.executor.lun_problem(entry.kind)
         device = ""
+        with self._lock:
+            uses = self._uses[entry.name]
         if not problem:
             try:
                 device = self.device(entry)
@@ -110,8 +117,8 @@ class Host:
                 problem = str(error)
         number = blockdev.device_number(device) if device else None
         with self._lock:
-            if entry.name in self._busy:
-                # A run began meanwhile: what was found is its mount.
+            if entry.name in self._busy or self._uses[entry.name] != uses:
+                # A run began meanwhile, and may have ended, too: what was found is its mount.
                 problem = ""
         return LunAnnouncement(
             name=entry.name,
@@ -176,6 +183,7 @@ class Host:
         """While a run has the LUN, nobody checks it or detaches it."""
         with self._lock:
             self._busy.add(name)
+            self._uses[name] += 1
         try:
             yield
         finally:
@@ -204,6 +212,11 @@ class Host:
                 "kernel": can.kernel,
                 "distribution": can.distribution,
                 "executor_reason": self.executor_reason,
+                "versions": [
+                    ["fsbench", VERSION],
+                    ["Python", platform.python_version()],
+                    *([program, version] for program, version in can.versions.items()),
+                ],
                 "is_usable": can.is_usable,
                 "reason": can.reason,
             },

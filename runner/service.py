@@ -19,7 +19,7 @@ from django.db import close_old_connections, connection
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
-from fsbench_web.studies import lifecycle
+from fsbench_web.studies import lifecycle, logs
 from runner import finish
 from runner.executors.base import ExecutorAway
 from runner.host import Host
@@ -28,6 +28,7 @@ logger = logging.getLogger("fsbench.worker")
 
 # A LUN that was mounted or unplugged is noticed within this time, and again before every run.
 REFRESH_EVERY_S = 30.0
+KEEP_HOUSE_EVERY_S = 60.0
 _host: Host | None = None
 
 
@@ -88,6 +89,11 @@ def give_sign_of_life(host: Host) -> None:
         lifecycle.resend(worker)
 
 
+def keep_house(host: Host) -> None:
+    """Fold the logs of ended runs, delete those that are too old."""
+    logs.keep_house()
+
+
 def _repeat(host: Host, every_s: float, work: Callable[[Host], None]) -> threading.Thread:
     def loop() -> None:
         while not host.stopping.wait(every_s):
@@ -127,6 +133,7 @@ def serve(host: Host) -> int:
     beats = [
         _repeat(host, settings.WORKER_HEARTBEAT_S, give_sign_of_life),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
+        _repeat(host, KEEP_HOUSE_EVERY_S, keep_house),
     ]
     # It is meant: root owns the disks.
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")

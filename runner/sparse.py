@@ -75,10 +75,15 @@ def _check_existing(entry: LunEntry) -> None:
 
 def is_free_to_erase(path: Path) -> bool:
     """True for a file that fsbench made, and for one without a single byte written."""
+    return was_made_here(path) or path.stat().st_blocks == 0
+
+
+def was_made_here(path: Path) -> bool:
+    """True for a file that fsbench made, as far as its file system keeps such marks."""
     with contextlib.suppress(OSError):
         os.getxattr(path, _MADE)
         return True
-    return path.stat().st_blocks == 0
+    return False
 
 
 def attached(path: Path) -> list[dict[str, object]]:

@@ -9,13 +9,17 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from fsbench_web.accounts import tokens
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.compare import permalinks
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.uploads import stash
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import Run, RunState, Submission
+from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from tests.studies.conftest import worker_announcement
 
 pytestmark = pytest.mark.django_db
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
@@ -30,6 +34,11 @@ READ_BY_ALL = {
     "runs/": ("runs/", 200),
     "runs/<int:run_id>/": ("runs/{run}/", 200),
     "runs/<int:run_id>/artefacts/<int:artefact_id>/": ("runs/{run}/artefacts/{artefact}/", 200),
+    "sweeps/": ("sweeps/", 200),
+    "sweeps/<int:order_id>/": ("sweeps/{order}/", 200),
+    "sweeps/<int:order_id>/document.yaml": ("sweeps/{order}/document.yaml", 200),
+    "workers/": ("workers/", 200),
+    "workers/<slug:name>/": ("workers/{worker}/", 200),
     "luns/": ("luns/", 200),
     "hardware/": ("hardware/", 200),
     "hardware/<slug:slug>/": ("hardware/unisys-2005-es7000/", 200),
@@ -49,17 +58,28 @@ READ_BY_ALL = {
     "api/v1/deltas.csv": ("api/v1/deltas.csv?study=lab", 200),
     "api/v1/runs/<int:run_id>": ("api/v1/runs/{run}", 200),
     "api/v1/runs/<int:run_id>/log": ("api/v1/runs/{run}/log", 200),
+    "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{order}", 200),
+    "api/v1/workers": ("api/v1/workers", 200),
 }
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {
     "runs/new/": "runs/new/",
     "runs/new/review/": "runs/new/review/",
+    "runs/new/document/": "runs/new/document/",
     "imports/new/": "imports/new/",
     "account/": "account/",
 }
 # Forms: POST alone; anybody else is sent to sign in, and nothing has happened.
 POSTS = {
     "runs/<int:run_id>/cancel/": "runs/{queued}/cancel/",
+    "runs/<int:run_id>/retry/": "runs/{queued}/retry/",
+    "sweeps/<int:order_id>/cancel/": "sweeps/{order}/cancel/",
+    "sweeps/<int:order_id>/pause/": "sweeps/{order}/pause/",
+    "sweeps/<int:order_id>/resume/": "sweeps/{order}/resume/",
+    "sweeps/<int:order_id>/priority/": "sweeps/{order}/priority/",
+    "sweeps/<int:order_id>/retry/": "sweeps/{order}/retry/",
+    "workers/<slug:name>/drain/": "workers/{worker}/drain/",
+    "workers/<slug:name>/resume/": "workers/{worker}/resume/",
     "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
     "imports/<int:import_id>/discard/": "imports/{upload}/discard/",
     "compare/pin/": "compare/pin/",
@@ -71,6 +91,15 @@ API_WRITES = {
     "api/v1/imports": "api/v1/imports",
     "api/v1/runs": "api/v1/runs",  # GET is open
     "api/v1/runs/<int:run_id>/cancel": "api/v1/runs/{queued}/cancel",
+    "api/v1/sweeps": "api/v1/sweeps",  # GET is open
+    "api/v1/sweeps/preview": "api/v1/sweeps/preview",
+    "api/v1/sweeps/<int:sweep_id>/cancel": "api/v1/sweeps/{order}/cancel",
+    "api/v1/sweeps/<int:sweep_id>/pause": "api/v1/sweeps/{order}/pause",
+    "api/v1/sweeps/<int:sweep_id>/resume": "api/v1/sweeps/{order}/resume",
+    "api/v1/sweeps/<int:sweep_id>/priority": "api/v1/sweeps/{order}/priority",
+    "api/v1/sweeps/<int:sweep_id>/retry": "api/v1/sweeps/{order}/retry",
+    "api/v1/workers/<name>/drain": "api/v1/workers/{worker}/drain",
+    "api/v1/workers/<name>/resume": "api/v1/workers/{worker}/resume",
 }
 OTHER = {
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
@@ -109,7 +138,21 @@ def there(ada: User) -> dict[str, object]:
     queued = Run.objects.create(
         series=run.series, repeat=9, origin=Run.Origin.MEASURED, state=RunState.QUEUED
     )
+    announce(worker_announcement())
+    lun = Lun.objects.select_related("worker").get(name="disk1")
+    ordered = submit(
+        RunRequest(
+            lun_id=lun.pk,
+            configurations=(ConfigurationRequest("ext4", {}, "none"),),
+            workload="iozone-small",
+            new_study="Ordered",
+        ),
+        "disk1",
+        ada,
+    )
     return {
+        "order": ordered[0].submission_id,
+        "worker": lun.worker.name,
         "run": run.pk,
         "artefact": run.artefacts.get().pk,
         "queued": queued.pk,
@@ -128,6 +171,8 @@ def counts() -> list[object]:
         list(Import.objects.order_by("pk").values_list("state", flat=True)),
         tokens.ApiToken.objects.count(),
         permalinks.Permalink.objects.count(),
+        list(Submission.objects.order_by("pk").values_list("priority", "paused_at")),
+        list(Worker.objects.values_list("drained_at", flat=True)),
     ]
 
 

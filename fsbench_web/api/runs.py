@@ -23,8 +23,8 @@ from fsbench_web.api.run_schemas import (
 from fsbench_web.api.studies import study_or_404
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import lifecycle
-from fsbench_web.studies.models import LogLine, Run, RunState, Score
+from fsbench_web.studies import lifecycle, logs
+from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.named import existing_study, lun_named
 from fsbench_web.studies.submission import (
     ConfigurationRequest,
@@ -147,20 +147,22 @@ def get_log(
     that accepts `text/plain` rather than JSON, gets all lines after `after` as plain text.
     """
     run = _run_or_404(run_id)
-    lines = LogLine.objects.filter(run=run, pk__gt=filters.after).order_by("id")
     if filters.format == "text" or _prefers_text(request):
-        text = "".join(f"{line.at.isoformat()} {line.stream} {line.text}\n" for line in lines)
+        text = "".join(
+            f"{line.at.isoformat()} {line.stream} {line.text}\n"
+            for line in logs.lines(run, filters.after)
+        )
         return HttpResponse(text, content_type="text/plain; charset=utf-8")
-    page = list(lines[: filters.limit + 1])
+    page = logs.lines(run, filters.after, filters.limit + 1)
     shown = page[: filters.limit]
     return {
         "run": run.pk,
         "state": run.state,
         "lines": [
-            {"id": line.pk, "at": line.at, "stream": line.stream, "text": line.text}
+            {"id": line.id, "at": line.at, "stream": line.stream, "text": line.text}
             for line in shown
         ],
-        "after": shown[-1].pk if shown else filters.after,
+        "after": shown[-1].id if shown else filters.after,
         "more": len(page) > len(shown),
     }
 

@@ -17,13 +17,14 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from fsbench_web.serve.children import Child
-from fsbench_web.studies import lifecycle
+from fsbench_web.studies import lifecycle, logs
 
 logger = logging.getLogger("fsbench.serve")
 
 WEB_END_S = 8.0
 # A worker that ends in mid-run stops its container, unmounts and frees the LUN first.
 WORKER_END_S = 45.0
+KEEP_HOUSE_EVERY_S = 600.0
 
 
 class AddressInUse(Exception):
@@ -139,12 +140,16 @@ class Supervisor:
         return body.get("status") == "ok" or len(self.children) == 1, str(body)
 
     def _keep_running(self) -> None:
-        """Watch the children; end runs whose worker went silent."""
+        """Watch the children; end runs whose worker went silent; keep house."""
+        keep_house_at = time.monotonic() + KEEP_HOUSE_EVERY_S
         while not self._told_to_stop():
             self._watch_children()
             try:
                 close_old_connections()
                 lifecycle.reap_lost()
+                if time.monotonic() >= keep_house_at:
+                    keep_house_at = time.monotonic() + KEEP_HOUSE_EVERY_S
+                    logs.keep_house()
             except DatabaseError as error:
                 logger.warning("the database does not answer: %s", error)
             self._pause(min(settings.WORKER_HEARTBEAT_S, 5))

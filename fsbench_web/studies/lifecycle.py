@@ -40,6 +40,7 @@ from fsbench_web.studies.series import next_repeat
 
 logger = logging.getLogger("fsbench.lifecycle")
 
+_AT_ONCE = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
 _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
 
 
@@ -107,17 +108,29 @@ def record_finished(
     return run
 
 
-def nudge(run: Run, now: datetime | None = None) -> None:
-    """Tell the LUN's worker that a run waits. A broker that is down is only logged (``resend``)."""
+def nudge(run: Run, now: datetime | None = None) -> bool:
+    """Tell the LUN's worker that a run waits.
+
+    False when the broker is down, which is only logged: the worker finds the run by ``resend``.
+    """
     lun = run.series.lun
     if lun is None:
         raise ValueError(f"run {run.pk} has no LUN")
     try:
-        app.send_task("runner.execute", args=[run.pk], queue=lun.worker.queue, retry=False)
+        # The application's own connection would try for seconds, and whoever orders waits for that.
+        with app.connection_for_write(connect_timeout=2, transport_options=_AT_ONCE) as broker:
+            app.send_task(
+                "runner.execute",
+                args=[run.pk],
+                queue=lun.worker.queue,
+                retry=False,
+                connection=broker,
+            )
     except (OSError, OperationalError) as error:
         logger.warning("run %s waits: the broker cannot be reached: %s", run.pk, error)
-        return
+        return False
     Run.objects.filter(pk=run.pk).update(sent_at=now or timezone.now())
+    return True
 
 
 def nudge_after_commit(runs: Iterable[Run]) -> None:
@@ -365,6 +378,7 @@ def resend(worker: Worker, now: datetime | None = None) -> list[int]:
     sent: list[int] = []
     for run in queue.startable(worker):
         if run.sent_at is None or run.sent_at < due:
-            nudge(run, now)
+            if not nudge(run, now):
+                break
             sent.append(run.pk)
     return sent

@@ -50,7 +50,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What can be run here; see catalog.announce for the shape it is announced in."""
+    """What can be run here; see catalog.announce for the shape it is announced in.
+
+    ``versions`` are those of the executor itself, by program.
+    """
 
     kernel: str = ""
     distribution: str = ""
@@ -58,6 +61,7 @@ class Capabilities:
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     is_usable: bool = True
     reason: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def refusal(self, filesystem: str, makes_filesystem: bool, tool: str) -> str:
         """Why a run cannot be carried out here, or nothing. Asked before anything is erased."""

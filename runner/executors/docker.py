@@ -14,6 +14,7 @@ import signal
 import tarfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +102,13 @@ class DockerExecutor:
             message = self._environment()
             load_modules(message["filesystems"])
             message = self._environment()
+            version = str(self.client.version()["Version"])
         except (*_ERRORS, ValueError, KeyError) as error:
             return Capabilities(
                 is_usable=False, reason=f"The image {self.image} cannot be run: {_short(error)}"
             )
-        return capabilities_from(message, where=f"in the image {self.image}")
+        found = capabilities_from(message, where=f"in the image {self.image}")
+        return replace(found, versions={"Docker": version})
 
     def problem(self) -> str:
         return self.missing()
@@ -256,6 +259,21 @@ class DockerExecutor:
     def clean_up(self, worker: str) -> list[str]:
         try:
             return self._remove({"fsbench.worker": worker})
+        except _ERRORS as error:
+            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}.") from None
+
+    def containers(self) -> list[Container]:
+        """All containers of runs of this site, of any worker. Raises ExecutorAway."""
+        labels = [f"fsbench.site={self.site}", "fsbench.run"]
+        try:
+            return list(self.client.containers.list(all=True, filters={"label": labels}))
+        except _ERRORS as error:
+            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}.") from None
+
+    def remove(self, container: Container) -> None:
+        """Raises ExecutorAway."""
+        try:
+            _remove_container(container)
         except _ERRORS as error:
             raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}.") from None
 

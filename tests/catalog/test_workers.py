@@ -1,8 +1,10 @@
 """Workers: their pages, and draining one for maintenance."""
 
+import tomllib
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,6 +15,7 @@ from fsbench_web.catalog.worker_states import worker_state
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.submission import SubmissionRefused, preview
+from fsbench_web.version import VERSION
 from tests.studies.conftest import NO_BTRFS, complete, start, worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -149,3 +152,14 @@ def test_the_pages_need_the_same_queries_for_many_workers(
     for address, queries in (("/workers/", 2), ("/workers/lab1/", 3)):
         with django_assert_num_queries(queries):
             client.get(address)
+
+
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
+    assert project["version"] == VERSION
+
+
+def test_versions_are_announced_and_shown(client, worker):
+    capabilities = worker_announcement().capabilities | {"versions": [["Docker", "20.10.24"]]}
+    announce(worker_announcement(capabilities=capabilities))
+    assert "20.10.24" in client.get("/workers/lab1/").content.decode()

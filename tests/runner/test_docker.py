@@ -4,13 +4,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import docker
 import pytest
 
 from fsbench_web.studies.models import Measurement, Run, RunState
-from runner import checks
+from runner import checks, locks, orphans
 from runner.blockdev import as_text, device_number
 from runner.executors.base import Message, Target
 from runner.executors.docker import DockerExecutor
@@ -284,3 +285,29 @@ def test_the_image_is_named_with_its_digest(
     assert (
         run.conditions["device"]["after"]["writes"] > run.conditions["device"]["before"]["writes"]
     )
+
+
+def test_containers_of_dead_workers_are_orphans(
+    host: Host, lun_file: Path, client: docker.DockerClient
+) -> None:
+    """Also of a worker of another name, but not of another site on this host."""
+    config = host.config
+    work = OnLun(host, lun_file).start()
+    try:
+        with locks.worker_lock(orphans.lock_of(host.name, config.site)):
+            # A run that nobody knows, of a worker that lives, is its own business for now.
+            assert [one for one in orphans.find(config) if one.kind == "container"] == []
+        assert not [
+            one
+            for one in orphans.find(replace(config, site="other", name="other"))
+            if one.kind == "container"
+        ]
+        (found,) = (one for one in orphans.find(config) if one.kind == "container")
+        assert f"of worker {host.name}, run 1" in found.what
+        assert found.remove is not None
+        found.remove()
+        assert client.containers.list(all=True) == []
+    finally:
+        work.stop.set()
+        work.thread.join()
+    work.assert_free()

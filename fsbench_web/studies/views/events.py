@@ -24,7 +24,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from fsbench_web.figures.numbers import duration
-from fsbench_web.studies.models import LogLine, Run, RunState
+from fsbench_web.studies import logs
+from fsbench_web.studies.models import Run, RunState
 
 POLL_S = 1.0
 # Proxies and browsers give up on a silent connection; a comment line keeps it.
@@ -53,7 +54,7 @@ def read_snapshot(run_id: int, after: int) -> Snapshot | None:
     if run is None:
         return None
     # The state is read before the lines: an ended run cannot get lines that are missed here.
-    lines = LogLine.objects.filter(run_id=run_id, pk__gt=after).order_by("id")[:LINES_AT_ONCE]
+    found = logs.lines(run, after, LINES_AT_ONCE)
     return Snapshot(
         state={
             "state": run.state,
@@ -63,7 +64,7 @@ def read_snapshot(run_id: int, after: int) -> Snapshot | None:
             "remaining": "" if run.remaining_s is None else duration(run.remaining_s),
             "cancelling": run.cancel_requested_at is not None,
         },
-        lines=[(line.pk, f"{line.at:%H:%M:%S}", line.stream, line.text) for line in lines],
+        lines=[(line.id, f"{line.at:%H:%M:%S}", line.stream, line.text) for line in found],
         has_ended=run.has_ended,
     )
 

@@ -1,5 +1,6 @@
 """The list of runs, one run, and cancelling."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -14,6 +15,7 @@ from fsbench_web.studies import (
     control,
     leases,
     lifecycle,
+    logs,
     queue,
     repeats,
     run_conditions,
@@ -59,7 +61,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Everything about one run: where it is, what it did, what it measured."""
     shown = _get(run_id)
     series, lun = shown.series, shown.series.lun
-    lines = list(shown.log_lines.order_by("-id")[: LOG_LINES_SHOWN + 1])[::-1]
+    lines = logs.last_lines(shown, LOG_LINES_SHOWN + 1)
     runs_of_series = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
     is_queued = shown.state == RunState.QUEUED
     retried_as = shown.retried_as.pk if hasattr(shown, "retried_as") else None
@@ -71,7 +73,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "changes": shown.changes.order_by("id"),
         "log_lines": lines[-LOG_LINES_SHOWN:],
         "log_is_cut": len(lines) > LOG_LINES_SHOWN,
-        "last_line": lines[-1].pk if lines else 0,
+        "last_line": lines[-1].id if lines else 0,
+        "log_days": settings.LOG_DAYS if logs.may_be_pruned(shown) else 0,
         "commands": run_details.commands(shown),
         "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
         "matrices": run_details.test_matrices(shown),

@@ -7,6 +7,7 @@ from runner.config import choose_executor, read_config
 from runner.host import Host
 from runner.locks import LockedElsewhere, worker_lock
 from runner.luns import LunFileError
+from runner.orphans import lock_of
 from runner.service import serve
 
 
@@ -16,7 +17,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             config = read_config()
-            with worker_lock(f"{config.name}-{config.site}"):
+            with worker_lock(lock_of(config.name, config.site)):
                 executor, reason = choose_executor(config)
                 self.stdout.write(f"Worker {config.name}, executor {executor.name}: {reason}")
                 status = serve(Host(config, executor, reason))

@@ -1,0 +1,45 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runner import orphans
+from runner.blockdev import ToolError
+from runner.config import read_config
+from runner.executors.base import ExecutorAway
+from runner.locks import LockedElsewhere
+from runner.luns import LunFileError
+
+
+class Command(BaseCommand):
+    help = (
+        "List what dead workers left on this host: containers, mounts, loop devices, output, "
+        "leases, messages. Only what is fsbench's own; nothing of a worker that runs."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--remove", action="store_true", help="remove it too")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        config = read_config()
+        try:
+            found = list(orphans.find(config))
+        except (LunFileError, ExecutorAway) as error:
+            raise CommandError(str(error)) from None
+        failed = 0
+        for orphan in found:
+            said = f"{orphan.kind}: {orphan.what}"
+            if options["remove"] and orphan.remove is not None:
+                try:
+                    orphan.remove()
+                except (ToolError, ExecutorAway, LockedElsewhere, OSError) as error:
+                    failed += 1
+                    said += f": {error}"
+                else:
+                    said += ": removed"
+            self.stdout.write(said)
+        if not found:
+            self.stdout.write("Nothing was left behind.")
+        elif not options["remove"]:
+            self.stdout.write("Remove them with: manage.py orphans --remove")
+        if failed:
+            raise CommandError(f"{failed} could not be removed.")

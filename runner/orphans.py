@@ -1,0 +1,238 @@
+"""What dead workers of this host left behind: found, told, and removed when somebody asks for it.
+
+A worker tidies up after itself, and after its predecessor when it starts. This is for the worker
+that does not come back. Whatever belongs to a worker that is alive (it holds its lock) is left
+alone, and so is everything that does not say that it is fsbench's own.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db.models import Q
+
+from fsbench_web.catalog.filesystems import OWN_LABEL
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workloads import MOUNT_POINT
+from fsbench_web.celery import app
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import Lease, Run, RunState
+from runner import blockdev, locks, sparse
+from runner.blockdev import ToolError
+from runner.config import WorkerConfig
+from runner.executors.base import ExecutorAway
+from runner.executors.docker import DockerExecutor
+from runner.luns import LunEntry, read_luns
+
+
+@dataclass(frozen=True)
+class Orphan:
+    """Something left behind. ``remove`` is None where a person has to do it; ``what`` says how."""
+
+    kind: str
+    what: str
+    remove: Callable[[], object] | None
+
+
+def lock_of(name: str, site: str) -> str:
+    """The lock that a worker holds as long as it lives."""
+    return f"{name}-{site}"
+
+
+def is_alive(name: str, site: str) -> bool:
+    """Whether a worker of this name and site runs on this host."""
+    try:
+        with locks.worker_lock(lock_of(name, site)):
+            return False
+    except locks.LockedElsewhere:
+        return True
+
+
+def find(config: WorkerConfig) -> Iterator[Orphan]:
+    """Everything that was left, in the order in which it is to be removed.
+
+    Raises LunFileError, and ExecutorAway where a Docker daemon was asked for and does not answer.
+    """
+    entries = read_luns(config.lun_file, config.lun_file_must_exist)
+    alive = is_alive(config.name, config.site)
+    yield from _containers(config)
+    yield from _mounts(entries, alive)
+    yield from _loops(config, entries, alive)
+    if not alive:
+        yield from _spooled(config)
+        yield from _leases(config.name)
+        yield from _messages(config.name)
+
+
+def _containers(config: WorkerConfig) -> Iterator[Orphan]:
+    """Containers of this site whose worker does not live, or whose run has ended."""
+    executor = DockerExecutor(config.image, config.site)
+    try:
+        left = executor.containers()
+    except ExecutorAway:
+        if config.executor == "docker":
+            raise
+        return
+    for container in left:
+        worker = container.labels.get("fsbench.worker", "")
+        number = container.labels.get("fsbench.run", "")
+        run = Run.objects.filter(pk=int(number)).first() if number.isdigit() else None
+        if is_alive(worker, config.site) and (run is None or not run.has_ended):
+            continue
+        state = f", {run.state}" if run else ""
+        yield Orphan(
+            "container",
+            f"{container.name} of worker {worker}, run {number}{state}",
+            lambda container=container: executor.remove(container),  # type: ignore[misc]
+        )
+
+
+def _loop_devices() -> Iterator[tuple[str, Path]]:
+    """(device, file) of every loop device whose file is still there."""
+    with contextlib.suppress(ToolError):
+        for line in blockdev.run_tool(
+            "losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"
+        ).splitlines():
+            name, _, file = line.partition(" ")
+            path = Path(file.encode().decode("unicode_escape"))
+            if path.is_file():
+                yield name, path
+
+
+def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
+    """File systems on LUNs of the list. Runs mount in namespaces of their own, which go with them;
+
+    what is mounted in the host's is a person's, unless it has fsbench's label and mount point.
+    """
+    if alive:
+        return
+    devices: dict[int, str] = {}
+    for entry in entries:
+        for device in _devices(entry):
+            number = blockdev.device_number(device)
+            if number is not None:
+                devices[number] = entry.name
+    here = Path("/proc/self/mountinfo").read_text()
+    points_here = {mount.point for mount in blockdev.parse_mountinfo(here)}
+    for mount in blockdev.all_mounts():
+        for number in mount.numbers & set(devices):
+            what = f"{mount.filesystem} of LUN {devices[number]} on {mount.point}"
+            is_ours = mount.point == MOUNT_POINT and mount.point in points_here
+            if is_ours and _has_own_label(number):
+                yield Orphan(
+                    "mount",
+                    what,
+                    lambda point=mount.point: blockdev.run_tool("umount", point),  # type: ignore[misc]
+                )
+            elif mount.point in points_here:
+                yield Orphan("mount", f"{what}: not made by fsbench, unmount it by hand", None)
+
+
+def _has_own_label(number: int) -> bool:
+    try:
+        found = blockdev.signatures(f"/dev/{blockdev.kernel_name(number)}")
+    except ToolError:
+        return False
+    return any(signature.label == OWN_LABEL for signature in found)
+
+
+def _devices(entry: LunEntry) -> list[str]:
+    if entry.kind == "device":
+        return [str(entry.path)]
+    if entry.kind == "sparse-file" and entry.path.is_file():
+        return [str(device["name"]) for device in sparse.attached(entry.path)]
+    return []
+
+
+def _loops(config: WorkerConfig, entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
+    """Loop devices on sparse files of the list that no worker attends to, or on such that fsbench
+
+    made in its own data folder and that are not listed any more.
+    """
+    listed = {_identity(entry.path) for entry in entries if entry.path.is_file()}
+    for device, path in _loop_devices():
+        if _identity(path) in listed:
+            if alive:
+                continue
+        elif not (path.is_relative_to(config.data_folder) and sparse.was_made_here(path)):
+            continue  # perhaps of another site on this host
+        loop = sparse.Loop(device, is_ours=True)
+        yield Orphan(
+            "loop device",
+            f"{device} on {path}",
+            lambda loop=loop, path=path: _detach(loop, path),  # type: ignore[misc]
+        )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _detach(loop: sparse.Loop, path: Path) -> None:
+    with locks.device_lock(Path(loop.device)):
+        sparse.detach(loop, path)
+
+
+def _spooled(config: WorkerConfig) -> Iterator[Orphan]:
+    """Output that was measured and not stored. It is good as long as its run is not ended: then it
+
+    is the next start of the worker that stores it.
+    """
+    for path in sorted((config.data_folder / "spool" / config.name).glob("run-*.jsonl")):
+        number = path.stem.removeprefix("run-")
+        run = Run.objects.filter(pk=int(number)).first() if number.isdigit() else None
+        if run is not None and run.is_active:
+            yield Orphan("output", f"{path}: start the worker, which stores it", None)
+        else:
+            yield Orphan("output", f"{path} of a run that has ended", path.unlink)
+
+
+def _leases(name: str) -> Iterator[Orphan]:
+    """Leases of a worker that does not live."""
+    worker = Worker.objects.filter(name=name).first()
+    if worker is None:
+        return
+    held = Lease.objects.filter(worker=worker).exclude(run=None)
+    runs = sorted(set(held.values_list("run_id", "run__state")))
+    for run_id, state in runs:
+        yield Orphan(
+            "lease",
+            f"run {run_id}, {state}, which ends as lost",
+            lambda: lifecycle.recover(worker),
+        )
+
+
+def _messages(name: str) -> Iterator[Orphan]:
+    """Messages of a dead worker's queue whose run does not wait. Reading puts all others back."""
+    for run_id in _useless(name, remove=False):
+        yield Orphan(
+            "message", f"for run {run_id}, which does not wait", lambda: _useless(name, remove=True)
+        )
+
+
+def _useless(name: str, remove: bool) -> list[int]:
+    found, kept = [], []
+    with app.connection_for_write(connect_timeout=5) as connection:
+        queue = app.amqp.queues[f"host.{name}"](connection.channel())
+        queue.declare()
+        while (message := queue.get(no_ack=False)) is not None:
+            run_id = _run_of(message.payload)
+            waits = Run.objects.filter(Q(pk=run_id), state=RunState.QUEUED).exists()
+            if not waits:
+                found.append(run_id)
+            if remove and not waits:
+                message.ack()
+            else:
+                kept.append(message)
+        for message in kept:
+            message.requeue()
+    return found
+
+
+def _run_of(payload: object) -> int:
+    try:
+        return int(payload[0][0])  # type: ignore[index]
+    except (TypeError, ValueError, LookupError):
+        return 0

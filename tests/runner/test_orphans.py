@@ -1,0 +1,213 @@
+"""What dead workers left behind, and that nothing else is touched."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kombu import Connection
+
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.workloads import MOUNT_POINT
+from fsbench_web.celery import app
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import Lease, Run, RunState
+from runner import locks, orphans
+from runner.config import WorkerConfig
+from runner.host import Host
+from runner.management.commands import orphans as command
+from tests.runner.conftest import sparse_lun, tool, write_luns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.root]
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Host], monkeypatch: pytest.MonkeyPatch) -> Host:
+    """A host whose worker is dead; its loop device is attached. There is no Docker daemon."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
+    return make_host(name=f"orphans-{os.getpid()}")
+
+
+@pytest.fixture
+def config(host: Host, monkeypatch: pytest.MonkeyPatch) -> WorkerConfig:
+    monkeypatch.setattr(command, "read_config", lambda: host.config)
+    return host.config
+
+
+def left(config: WorkerConfig, *kinds: str) -> list[orphans.Orphan]:
+    return [one for one in orphans.find(config) if not kinds or one.kind in kinds]
+
+
+def remove(found: list[orphans.Orphan]) -> None:
+    for orphan in found:
+        assert orphan.remove is not None, orphan
+        orphan.remove()
+
+
+def loops(config: WorkerConfig) -> str:
+    return tool(
+        "losetup",
+        "--noheadings",
+        "--output",
+        "NAME",
+        "-j",
+        str(config.lun_file.with_name("scratch.img")),
+    )
+
+
+def test_a_loop_device_is_detached_unless_a_worker_lives(config: WorkerConfig) -> None:
+    assert loops(config)
+    with locks.worker_lock(orphans.lock_of(config.name, config.site)):
+        assert left(config, "loop device") == []
+    (found,) = left(config, "loop device")
+    assert str(config.lun_file.with_name("scratch.img")) in found.what
+    remove([found])
+    assert not loops(config)
+    assert left(config, "loop device") == []
+
+
+def test_a_loop_device_that_is_in_use_stays(config: WorkerConfig, host: Host) -> None:
+    descriptor = os.open(loops(config), os.O_RDONLY | os.O_EXCL)
+    try:
+        remove(left(config, "loop device"))
+        assert loops(config)
+    finally:
+        os.close(descriptor)
+
+
+def test_other_peoples_loop_devices_are_not_seen(config: WorkerConfig, other_loop: str) -> None:
+    """Not even one that lies in the data folder, nor one that another site's fsbench made."""
+    elsewhere = replace(config, data_folder=config.data_folder / "of-this-site")
+    write_luns(config.lun_file)
+    assert [one.what for one in left(elsewhere, "loop device")] == []
+    assert [one.what for one in left(config, "loop device") if other_loop in one.what] == []
+    # Made here, in the data folder, and not listed any more: that one is an orphan.
+    assert len(left(config, "loop device")) == 1
+    write_luns(config.lun_file, sparse_lun(config.lun_file.with_name("scratch.img")))
+
+
+@pytest.fixture
+def mounted(config: WorkerConfig) -> Iterator[Callable[..., str]]:
+    """``mounted(point, label)`` makes ext4 on the LUN and mounts it in this namespace."""
+    points = []
+
+    def mount(point: Path, label: str) -> str:
+        tool("mkfs.ext4", "-q", "-F", "-L", label, loops(config))
+        point.mkdir(parents=True, exist_ok=True)
+        tool("mount", loops(config), str(point))
+        points.append(str(point))
+        return str(point)
+
+    yield mount
+    for point in points:
+        if Path(point).is_mount():
+            tool("umount", point)
+
+
+def test_a_mount_of_fsbench_is_undone(config: WorkerConfig, mounted: Callable[..., str]) -> None:
+    if Path(MOUNT_POINT).is_mount():
+        pytest.fail(f"{MOUNT_POINT} is mounted already")
+    point = mounted(Path(MOUNT_POINT), "fsbench")
+    (found,) = left(config, "mount")
+    assert point in found.what
+    remove([found])
+    assert not Path(point).is_mount()
+
+
+def test_a_mount_of_somebody_else_is_only_told(
+    config: WorkerConfig, mounted: Callable[..., str], tmp_path: Path
+) -> None:
+    point = mounted(tmp_path / "mine", "fsbench")
+    (found,) = left(config, "mount")
+    assert found.remove is None
+    assert "unmount it by hand" in found.what
+    assert Path(point).is_mount()
+
+
+def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
+    config: WorkerConfig, host: Host, order: Callable[..., Run]
+) -> None:
+    run = order(host)
+    worker = announce(host.announcement())
+    assert lifecycle.claim(run.pk, worker) is not None
+    with locks.worker_lock(orphans.lock_of(config.name, config.site)):
+        assert left(config, "lease") == []
+    (found,) = left(config, "lease")
+    assert f"run {run.pk}, leased" in found.what
+    remove([found])
+    run.refresh_from_db()
+    assert run.state == RunState.LOST
+    assert not Lease.objects.exclude(run=None).exists()
+
+
+def test_messages_without_a_run_that_waits_are_removed_and_others_stay(
+    config: WorkerConfig, host: Host, order: Callable[..., Run], broker: str
+) -> None:
+    waiting = order(host)
+    for number in (4711, waiting.pk, 4712):
+        send(broker, host, number)
+    found = left(config, "message")
+    assert [one.what.split(",")[0] for one in found] == ["for run 4711", "for run 4712"]
+    assert len(left(config, "message")) == 2
+    remove(found)
+    assert left(config, "message") == []
+    assert queued(broker, host) == [waiting.pk]
+
+
+@pytest.fixture(params=["filesystem", "redis"])
+def broker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Its address; the application speaks to it."""
+    if request.param == "filesystem":
+        return ""
+    address: str = request.getfixturevalue("redis_url")
+    monkeypatch.setattr(app, "connection_for_write", lambda **_: Connection(address), raising=True)
+    return address
+
+
+def send(broker: str, host: Host, number: int) -> None:
+    with app.connection_for_write() as connection:
+        app.send_task(
+            "runner.execute", args=[number], queue=f"host.{host.name}", connection=connection
+        )
+
+
+def queued(broker: str, host: Host) -> list[int]:
+    with app.connection_for_write() as connection:
+        queue = app.amqp.queues[f"host.{host.name}"](connection.channel())
+        found: list[int] = []
+        while (message := queue.get(no_ack=True)) is not None:
+            found.append(message.payload[0][0])
+        return found
+
+
+def test_output_of_a_run_that_has_ended_is_removed(
+    config: WorkerConfig, host: Host, order: Callable[..., Run]
+) -> None:
+    run = order(host)
+    worker = announce(host.announcement())
+    host.spool_folder.mkdir(parents=True)
+    (host.spool_folder / f"run-{run.pk}.jsonl").write_text("{}")
+    (host.spool_folder / "run-4711.jsonl").write_text("{}")
+    assert lifecycle.claim(run.pk, worker) is not None
+    by_what = {one.what.rpartition("/")[2]: one for one in left(config, "output")}
+    assert by_what[f"run-{run.pk}.jsonl: start the worker, which stores it"].remove is None
+    remove([by_what["run-4711.jsonl of a run that has ended"]])
+    assert [path.name for path in host.spool_folder.iterdir()] == [f"run-{run.pk}.jsonl"]
+
+
+def test_the_command_lists_removes_and_says_when_there_is_nothing(
+    config: WorkerConfig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def call(**options: Any) -> str:
+        command.Command().handle(**{"remove": False, **options})
+        return capsys.readouterr().out
+
+    listed = call()
+    assert "loop device: /dev/loop" in listed
+    assert "manage.py orphans --remove" in listed
+    assert loops(config)
+    assert ": removed" in call(remove=True)
+    assert not loops(config)
+    assert call() == "Nothing was left behind.\n"
