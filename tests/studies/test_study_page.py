@@ -83,7 +83,9 @@ def test_the_list_says_how_to_load_papers(client: Client, db: None) -> None:
 
 def test_unisys_has_42_tables_of_five(client: Client, published: None) -> None:
     html = client.get("/studies/unisys-2005/").content.decode()
-    tables = re.findall(r'<table class="table is-dense deltas is-tight">(.*?)</table>', html, re.DOTALL)
+    tables = re.findall(
+        r'<table class="table is-dense deltas is-tight">(.*?)</table>', html, re.DOTALL
+    )
     assert len(tables) == 42
     assert all(one.count('<th scope="row">') == 5 for one in tables)
 
