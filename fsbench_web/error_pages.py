@@ -22,7 +22,8 @@ def _is_api(request: HttpRequest) -> bool:
 
 def _json(status: int, detail: str) -> HttpResponse:
     """The API's error body (docs/api.md): the same keys for every error."""
-    return JsonResponse({"detail": detail, "errors": []}, status=status)
+    errors = [{"field": None, "message": detail}]
+    return JsonResponse({"detail": detail, "errors": errors}, status=status)
 
 
 def _page(

@@ -104,6 +104,7 @@ def test_programs_get_json(client: Client, db: None, name: str, status: int, say
     assert response.status_code == status
     body = json.loads(response.content)
     assert list(body) == ["detail", "errors"]
+    assert [error["message"] for error in body["errors"]] == [body["detail"]]
     assert says in body["detail"]
 
 

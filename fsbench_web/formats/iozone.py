@@ -200,6 +200,15 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
     tokens = list(_TOKEN.finditer(line, row.end()))
     numbers = []
     for token in tokens:
+        if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
+            # What IOzone says in a row begins with a word.
+            reading.refuse(
+                number,
+                token.start() + 1,
+                f"{shown(token[0])} stands among the values and is no number: the file was "
+                "changed. Upload it as IOzone printed it.",
+            )
+            return
         if not re.fullmatch("[0-9]{1,15}", token[0]):
             reading.failed = True
             rest = line[token.start() :]

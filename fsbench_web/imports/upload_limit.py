@@ -135,7 +135,8 @@ async def _refuse(scope: Message, send: Send) -> None:
     media_type, body = "text/plain; charset=utf-8", sentence
     if scope["path"].startswith("/api/"):
         media_type = "application/json"
-        body = json.dumps({"detail": sentence, "errors": []})
+        error = {"file": None, "line": None, "column": None, "message": sentence}
+        body = json.dumps({"detail": sentence, "errors": [error]})
     headers = [(b"content-type", media_type.encode()), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
     await send({"type": "http.response.body", "body": body.encode()})

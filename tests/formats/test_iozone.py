@@ -240,6 +240,17 @@ def test_an_error_within_a_row_keeps_what_stands_before_it() -> None:
     assert result.warnings[0].message == 'IOzone says "Error writing block 3".'
 
 
+@pytest.mark.parametrize("damaged", ["12x45", "1O0", "1e5", "12,345", "12.5"])
+def test_a_damaged_number_is_refused_and_not_taken_for_words(damaged: str) -> None:
+    text = row(64, 4, 100, 200) + row(64, 8, 300, 400).replace("300", damaged)
+    with pytest.raises(UnreadableFile) as refused:
+        parse("x", output(text))
+    assert f'"{damaged}" stands among the values' in str(refused.value)
+    assert [problem.line for problem in refused.value.problems] == [
+        next(n for n, line in enumerate(output(text).decode().splitlines(), 1) if damaged in line)
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
