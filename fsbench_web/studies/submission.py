@@ -143,9 +143,10 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
             distribution=availability.distribution(worker),
             preparation=request.preparation.stored(),
         )
-        repeats[key] = next_repeat(series[key])
         if request.until is not None:
             rules[key] = _rule(request.until)
+    for key in sorted(series, key=lambda key: series[key].pk):  # as control.retry locks them
+        repeats[key] = next_repeat(series[key])
     wanted = []
     for planned in plan.runs:
         key = _key(planned)
