@@ -45,8 +45,8 @@ def worker_problems(worker: Worker) -> Iterator[str]:
         by = f" by {worker.drained_by}" if worker.drained_by else ""
         yield (
             f"The worker {worker.name} was drained for maintenance{by} "
-            f"{timesince(worker.drained_at, now)} ago and takes no run: resume it on its page "
-            f"(/workers/{worker.name}/), or choose a LUN of another worker."
+            f"on {timezone.localtime(worker.drained_at):%Y-%m-%d at %H:%M} and takes no run: resume it "
+            f"on its page (/workers/{worker.name}/), or choose a LUN of another worker."
         )
     if not worker.capabilities.get("is_usable", True):
         yield str(worker.capabilities.get("reason") or f"The worker {worker.name} cannot run now.")
