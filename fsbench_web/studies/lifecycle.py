@@ -7,7 +7,8 @@ heartbeat) can write nothing more. Messages only nudge: losing or repeating one 
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -80,6 +81,48 @@ def create_queued(
         reason=why or f"{ordered}{again}.",
     )
     return run
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """A run that is to be written as queued (see ``create_queued``)."""
+
+    series: Series
+    repeat: int
+    is_reference: bool = False
+    repeat_rule: RepeatRule | None = None
+
+
+@transaction.atomic
+def create_all_queued(
+    wanted: Sequence[NewRun], *, by: User | None, submission: Submission | None
+) -> list[Run]:
+    """Write runs that wait, in this order, in few queries: an order may have thousands."""
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                series=one.series,
+                repeat=one.repeat,
+                origin=Run.Origin.MEASURED,
+                state=RunState.QUEUED,
+                created_by=by,
+                submission=submission,
+                is_reference=one.is_reference,
+                repeat_rule=one.repeat_rule,
+            )
+            for one in wanted
+        ],
+        batch_size=500,
+    )
+    why = f"Ordered by {by}." if by else "Ordered."
+    StateChange.objects.bulk_create(
+        [
+            StateChange(run=run, at=run.created_at, state=RunState.QUEUED, reason=why)
+            for run in runs
+        ],
+        batch_size=500,
+    )
+    return runs
 
 
 @transaction.atomic

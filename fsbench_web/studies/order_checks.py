@@ -102,12 +102,7 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
     lun = _checked_lun(request, problems)
     neighbours = journal_checks.neighbours(lun)
-    workloads = [
-        (wanted.name, matrix)
-        for wanted in request.workloads
-        if (matrix := _checked_workload(wanted, lun, problems)) is not None
-    ]
-    _check_workloads_differ(request.workloads, problems)
+    workloads = _checked_workloads(request.workloads, lun, problems)
     configurations = _checked_configurations(request, lun, neighbours, problems)
     reference = _checked_reference(request, lun, neighbours, problems)
     study = _checked_study(request, problems)
@@ -200,16 +195,23 @@ def _planned(
     )
 
 
-def _check_workloads_differ(workloads: tuple[WorkloadRequest, ...], problems: Problems) -> None:
-    seen: list[WorkloadRequest] = []
+def _checked_workloads(
+    workloads: tuple[WorkloadRequest, ...], lun: Lun | None, problems: Problems
+) -> list[tuple[str, IozoneMatrix]]:
+    """(preset, matrix) of each; two that come to the same parameters are one too many."""
+    found: list[tuple[str, IozoneMatrix]] = []
     for wanted in workloads:
-        if wanted in seen:
+        matrix = _checked_workload(wanted, lun, problems)
+        if matrix is None:
+            continue
+        if matrix in [other for _, other in found]:
             problems.add(
                 wanted.place,
-                f"The workload {wanted.name} is in the order twice: remove one of them, or change "
-                "its parameters. To run it more often, raise the repeats.",
+                f"The workload {wanted.name} is in the order twice with the same parameters: "
+                "remove one of them, or change it. To run it more often, raise the repeats.",
             )
-        seen.append(wanted)
+        found.append((wanted.name, matrix))
+    return found
 
 
 def _check_steering(request: RunRequest, problems: Problems) -> None:

@@ -12,9 +12,9 @@ from fsbench_web.catalog import availability
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.stored_workloads import stored_workload
-from fsbench_web.catalog.workloads import IozoneMatrix
 from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies import lifecycle
+from fsbench_web.studies.lifecycle import NewRun
 from fsbench_web.studies.models import RepeatRule, Run, Series, Study, Submission
 from fsbench_web.studies.order_checks import (
     MAXIMUM_REPEATS,
@@ -47,10 +47,6 @@ __all__ = [
     "preview",
     "submit",
 ]
-
-
-_Key = tuple[str, Lun | None, tuple[str, IozoneMatrix]]
-"""(configuration, LUN of its journal, workload): the runs of an order that are repeats"""
 
 
 def preview(request: RunRequest) -> list[PlannedRun]:
@@ -123,46 +119,50 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
         priority=request.priority,
         time_limit_s=plan.time_limit_s,
     )
-    workloads = {planned.workload: stored_workload(*planned.workload) for planned in plan.runs}
+    workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
     worker = plan.lun.worker
-    series: dict[tuple[str, Lun | None, tuple[str, IozoneMatrix]], Series] = {}
-    repeats: dict[tuple[str, Lun | None, tuple[str, IozoneMatrix]], int] = {}
-    rules: dict[object, RepeatRule] = {}
-    runs = []
-    for planned in plan.runs:
-        key = (planned.configuration, planned.journal, planned.workload)
-        if key not in series:
-            series[key] = series_for(
-                study,
-                configuration_for(
-                    planned.filesystem,
-                    planned.options,
-                    planned.scheduler,
-                    external_journal=planned.journal is not None,
-                ),
-                workload=workloads[planned.workload],
-                hardware=worker.hardware,
-                lun=plan.lun,
-                journal_lun=planned.journal,
-                kernel=availability.kernel(worker),
-                distribution=availability.distribution(worker),
-                preparation=request.preparation.stored(),
-            )
-            repeats[key] = next_repeat(series[key])
-            if request.until is not None:
-                rules[key] = _rule(request.until)
-        runs.append(
-            lifecycle.create_queued(
-                series[key],
-                repeats[key],
-                by=user,
-                submission=submission,
-                is_reference=planned.is_reference,
-                repeat_rule=rules.get(key),
-            )
+    series: dict[_Key, Series] = {}
+    repeats: dict[_Key, int] = {}
+    rules: dict[_Key, RepeatRule] = {}
+    # In one order for everybody, and not in that of the runs, which may be random: two orders of
+    # the same configurations at the same moment would wait for each other.
+    for key, planned in sorted({_key(run): run for run in plan.runs}.items()):
+        series[key] = series_for(
+            study,
+            configuration_for(
+                planned.filesystem,
+                planned.options,
+                planned.scheduler,
+                external_journal=planned.journal is not None,
+            ),
+            workload=workloads[planned.workload],
+            hardware=worker.hardware,
+            lun=plan.lun,
+            journal_lun=planned.journal,
+            kernel=availability.kernel(worker),
+            distribution=availability.distribution(worker),
+            preparation=request.preparation.stored(),
         )
+        if request.until is not None:
+            rules[key] = _rule(request.until)
+    for key in sorted(series, key=lambda key: series[key].pk):  # as control.retry locks them
+        repeats[key] = next_repeat(series[key])
+    wanted = []
+    for planned in plan.runs:
+        key = _key(planned)
+        wanted.append(NewRun(series[key], repeats[key], planned.is_reference, rules.get(key)))
         repeats[key] += 1
-    return runs
+    return lifecycle.create_all_queued(wanted, by=user, submission=submission)
+
+
+_Key = tuple[str, str, str]
+
+
+def _key(planned: PlannedRun) -> _Key:
+    """(configuration, where its journal is, workload): runs with the same are repeats."""
+    journal = planned.journal.name if planned.journal else ""
+    preset, matrix = planned.workload
+    return planned.configuration, journal, f"{preset} {matrix!r}"
 
 
 def _rule(target: RepeatTarget) -> RepeatRule:

@@ -114,6 +114,16 @@ def test_sent_twice_with_one_key_it_is_one_order(post, document) -> None:
         ({"configurations": ["zfs"]}, "configurations[0].filesystem", "zfs"),
         ({"schedulers": ["bfq"]}, "schedulers[0]", "choose one of none, mq-deadline"),
         ({"workloads": ["x"]}, "workloads[0]", "There is no workload"),
+        (
+            {
+                "workloads": [
+                    "iozone-small",
+                    {"name": "iozone-small", "parameters": {"maximum_file_kb": 4096}},
+                ]
+            },
+            "workloads[1]",
+            "twice with the same parameters",
+        ),
         ({"priority": 11}, "priority", "from -10 to 10"),
         ({"time_limit_s": 1}, "time_limit_s", "The time limit of a run"),
         ({"seed": -1}, "seed", "needs a seed"),

@@ -128,7 +128,7 @@ def test_a_test_that_misses_a_score_is_not_sure() -> None:
 
 @pytest.mark.parametrize(
     ("spread", "said"),
-    [(2.0137, "half-width 5.002% > 5%"), (2.0128, "3 repeats: half-width 5% ≤ 5%")],
+    [(2.0137, "half-width 5.0023% > 5%"), (2.0127, "3 repeats: half-width 5% ≤ 5%")],
 )
 def test_what_is_printed_never_contradicts_what_is_decided(spread: float, said: str) -> None:
     assert verdict({"write": [100.0, 100.0 + spread, 100.0 - spread]}).reason == said

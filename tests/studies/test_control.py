@@ -303,3 +303,23 @@ class TestAtTheSameMoment:
         assert sorted(run.retry_of_id for run in made) == [run.pk for run in runs]
         assert Run.objects.count() == 8
         assert len({(run.series_id, run.repeat) for run in Run.objects.all()}) == 8
+
+    def test_the_same_sweep_ordered_by_several_in_other_orders(
+        self, order: Order, ann: User, runs: list[Run]
+    ) -> None:
+        def wanted(seed: int) -> RunRequest:
+            configurations = tuple(
+                ConfigurationRequest("ext4", {"journal_size_mb": str(size)}, "none")
+                for size in range(16, 28)
+            )
+            return order(
+                configurations=configurations,
+                new_study="",
+                study="first-look",
+                order="random",
+                seed=seed,
+            )
+
+        at_once(*[lambda seed=seed: submit(wanted(seed), "disk1", ann) for seed in range(4)])  # type: ignore[misc]
+        assert Run.objects.count() == 4 + 4 * 24
+        assert len({(run.series_id, run.repeat) for run in Run.objects.all()}) == 4 + 4 * 24
