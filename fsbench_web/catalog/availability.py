@@ -43,10 +43,11 @@ def worker_problems(worker: Worker) -> Iterator[str]:
         )
     if worker.drained_at is not None:
         by = f" by {worker.drained_by}" if worker.drained_by else ""
+        at = f"{timezone.localtime(worker.drained_at):%Y-%m-%d at %H:%M}"
         yield (
             f"The worker {worker.name} was drained for maintenance{by} "
-            f"{timesince(worker.drained_at, now)} ago and takes no run: resume it on its page "
-            f"(/workers/{worker.name}/), or choose a LUN of another worker."
+            f"on {at} and takes no run: resume it on its page (/workers/{worker.name}/), or choose "
+            "a LUN of another worker."
         )
     if not worker.capabilities.get("is_usable", True):
         yield str(worker.capabilities.get("reason") or f"The worker {worker.name} cannot run now.")

@@ -39,7 +39,7 @@ class Command(BaseCommand):
             self.stdout.write(said)
         if not found:
             self.stdout.write("Nothing was left behind.")
-        elif not options["remove"]:
+        elif not options["remove"] and any(orphan.remove for orphan in found):
             self.stdout.write("Remove them with: manage.py orphans --remove")
         if failed:
             raise CommandError(f"{failed} could not be removed.")

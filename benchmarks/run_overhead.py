@@ -1,0 +1,303 @@
+"""What fsbench adds to a benchmark: `.venv/bin/python -m benchmarks.run_overhead [docker local]`.
+
+Needs root and fio on the host; Docker with the benchmark image where DOCKER_HOST (or the default
+socket) has one, else the tests' own daemon is started and the image built in it.
+
+(a) fio through an executor beside fio by hand, on one ext4 on one loop LUN that is mounted all the
+    time (the container mounts the same device, which is the same file system in the kernel). The
+    file is laid out before. In each of the pairs both run with the same job file values, caches
+    dropped before each, in turn first and second. Printed: every value, the ratio of the medians
+    (executor / by hand), and the spread of the pairs' own ratios.
+(b) real runs of IOzone on the LUN from claim to end: the time that is outside mkfs, mount and
+    benchmark, and where it goes.
+"""
+
+import argparse
+import json
+import logging
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fsbench_web.studies.models import Run
+    from runner.executors.base import Executor
+    from runner.host import Host
+
+LUN_SIZE = "1 GiB"
+FILE_MB = 512
+SECONDS = 8
+JOBS = {
+    "sequential write, 1 MiB": ("--rw=write", "--bs=1M"),
+    "random read, 4 KiB": ("--rw=randread", "--bs=4k"),
+}
+MATRIX = {
+    "minimum_record_kb": 4,
+    "maximum_record_kb": 64,
+    "minimum_file_kb": 64,
+    "maximum_file_kb": 4096,
+}
+FIO_IMAGE = "fsbench-runner:overhead"
+
+
+def fio(folder: str, job: str) -> list[str]:
+    """The command; direct I/O, so that the page cache is not what is compared."""
+    return [
+        *("fio", "--name=overhead", f"--filename={folder}/overhead.dat", f"--size={FILE_MB}M"),
+        *(*JOBS[job], "--direct=1", "--ioengine=libaio", "--iodepth=8", "--randseed=7"),
+        *("--time_based", f"--runtime={SECONDS}", "--ramp_time=1", "--output-format=json"),
+    ]
+
+
+def bandwidth_kib_s(output: str) -> float:
+    """KiB/s of the one job that fio's JSON tells of."""
+    (job,) = json.loads(output[output.index("{") :])["jobs"]
+    return float(max(job["read"]["bw"], job["write"]["bw"]))
+
+
+def by_hand(point: Path, job: str) -> float:
+    done = subprocess.run(fio(str(point), job), capture_output=True, text=True, check=True)
+    return bandwidth_kib_s(done.stdout)
+
+
+def through(executor: "Executor", device: str, point: Path, job: str) -> float:
+    """The same by an executor: the local one finds the mount, a container makes its own."""
+    from runner.executors.base import Message, Target
+    from runner.plan import RunPlan, Step
+
+    is_local = executor.name == "local"
+    folder = str(point) if is_local else "/mnt/fsbench"
+    inside = executor.device_path("overhead", device)
+    mount = [] if is_local else [Step("mount", ["mount", inside, folder], 60)]
+    plan = RunPlan(
+        steps=[*mount, Step("benchmark", fio(folder, job), 120, "fio.json")],
+        filesystem="ext4",
+        device=inside,
+        journal_device="",
+        mount_point=folder,
+        unmount=[] if is_local else ["umount", folder],
+        benchmark_file="",
+        space_needed_bytes=0,
+        tools=["fio"],
+        cells=[],
+        tests=[],
+    )
+    messages: list[Message] = []
+    outcome = executor.run(
+        plan, Target(0, "overhead", "overhead", device), messages.append, lambda: False
+    )
+    parts = [m["text"] for m in messages if m["type"] == "output" and m["name"] == "fio.json"]
+    if outcome.exit_code != 0 or not parts:
+        raise SystemExit(f"the executor failed: {outcome} {messages[-3:]}")
+    return bandwidth_kib_s("".join(parts))
+
+
+def compare(executor: "Executor", device: str, point: Path, job: str, pairs: int) -> None:
+    """Print the pairs of one job and what follows from them."""
+    from runner.hardware import drop_caches
+
+    print(f"\n{executor.name}: {job}, {SECONDS} s each\n  pair    by hand   executor   ratio")
+    hand: list[float] = []
+    other: list[float] = []
+
+    def take_hand() -> None:
+        hand.append(by_hand(point, job))
+
+    def take_other() -> None:
+        other.append(through(executor, device, point, job))
+
+    for number in range(pairs):
+        turns: list[Callable[[], None]] = [take_hand, take_other]
+        for take in turns if number % 2 == 0 else turns[::-1]:
+            drop_caches()
+            take()
+        ratio = other[-1] / hand[-1]
+        print(f"  {number + 1:4} {hand[-1]:10.0f} {other[-1]:10.0f}   {ratio:.3f}   KiB/s")
+    ratios = [b / a for a, b in zip(hand, other, strict=True)]
+    print(
+        f"  ratio of the medians {statistics.median(other) / statistics.median(hand):.3f}; pairs "
+        f"{min(ratios):.3f} to {max(ratios):.3f}; by hand alone "
+        f"{min(hand) / statistics.median(hand):.3f} to {max(hand) / statistics.median(hand):.3f} "
+        "of its median"
+    )
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Seconds of one run, from claim to end."""
+
+    total: float
+    benchmark: float
+    mkfs: float
+    mount: float
+    unmount: float
+    before: float
+    after: float
+
+    @property
+    def outside(self) -> float:
+        return self.total - self.mkfs - self.mount - self.benchmark
+
+
+def spent(run: "Run") -> Spent:
+    """Where the run's time went, from its commands and its history."""
+    from fsbench_web.studies.models import RunState
+
+    def seconds(*phases: str) -> float:
+        return float(sum(c["duration_s"] for c in run.commands if c["phase"] in phases))
+
+    at = dict(run.changes.values_list("state", "at"))
+    first, last = at[RunState.LEASED], at[RunState.DONE]
+    assert run.took_s is not None
+    lines = run.log_lines.filter(text__startswith="$ ").order_by("id")
+    began = lines[0].at
+    ended_s = lines.last().at.timestamp() + run.commands[-1]["duration_s"]  # type: ignore[union-attr]
+    return Spent(
+        total=(last - first).total_seconds(),
+        benchmark=seconds("benchmark"),
+        mkfs=seconds("mkfs"),
+        mount=seconds("mount"),
+        unmount=seconds("unmount"),
+        before=(began - first).total_seconds(),
+        after=last.timestamp() - ended_s,
+    )
+
+
+def real_runs(host: "Host", count: int) -> None:
+    """Print what ``count`` runs of ext4 and XFS in turn spent outside of what they measure."""
+    from fsbench_web.catalog.announce import announce
+    from fsbench_web.catalog.models import Worker
+    from fsbench_web.studies.models import Run, RunState
+    from runner.execute import work_on
+    from tests.runner.conftest import write_order
+
+    announce(host.announcement(has_started=True))
+    worker = Worker.objects.get(name=host.name)
+    print(
+        f"\n{host.executor.name}: real runs, seconds\n"
+        "  run    total  benchmark   mkfs  mount  outside   of it: before  unmount  after"
+    )
+    found = []
+    for number in range(count):
+        filesystem = ("ext4", "xfs")[number % 2]
+        ordered = write_order(worker, filesystem, lun="overhead", parameters=MATRIX)
+        work_on(ordered.pk, host)
+        run = Run.objects.get(pk=ordered.pk)
+        if run.state != RunState.DONE:
+            raise SystemExit(f"run {run.pk} {run.state}: {run.reason}")
+        one = spent(run)
+        found.append(one)
+        print(
+            f"  {filesystem:5} {one.total:6.2f} {one.benchmark:10.2f} {one.mkfs:6.2f} "
+            f"{one.mount:6.2f} {one.outside:8.2f} {one.before:16.2f} {one.unmount:8.2f} "
+            f"{one.after:6.2f}"
+        )
+    outside = [one.outside for one in found]
+    print(f"  outside: median {statistics.median(outside):.2f} s, worst {max(outside):.2f} s")
+
+
+@contextmanager
+def docker_with_fio() -> Iterator[tuple[str, str]]:
+    """The benchmark image, and the same with fio, of a daemon that is there or of the tests'."""
+    import docker
+    from docker.errors import DockerException, ImageNotFound
+
+    from tests.services.dockerd import docker_daemon
+    from tests.services.image import build_runner_image
+
+    image = os.environ.get("FSBENCH_IMAGE", "fsbench-runner:local")
+    with ExitStack() as stack:
+        try:
+            docker.from_env().images.get(image)
+        except (DockerException, ImageNotFound):
+            daemon = stack.enter_context(docker_daemon())
+            os.environ["DOCKER_HOST"] = daemon.host
+            image = build_runner_image(daemon.host)
+        text = f"FROM {image}\nRUN apt-get update && apt-get install -y --no-install-recommends fio"
+        subprocess.run(
+            ["docker", "build", "--network", "host", "--tag", FIO_IMAGE, "-"],
+            input=text,
+            text=True,
+            check=True,
+            capture_output=True,
+        )
+        yield image, FIO_IMAGE
+
+
+def main(arguments: argparse.Namespace, folder: Path) -> None:
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    logging.getLogger("fsbench.worker").setLevel(logging.WARNING)
+    call_command("migrate", verbosity=0)
+
+    from runner.config import WorkerConfig
+    from runner.executors.docker import DockerExecutor
+    from runner.executors.local import LocalExecutor
+    from runner.host import Host
+
+    lun_file = folder / "luns.toml"
+    lun_file.write_text(
+        f'[[lun]]\nname = "overhead"\nkind = "sparse-file"\npath = "{folder}/disk.img"\n'
+        f'size = "{LUN_SIZE}"\n'
+    )
+    lun_file.chmod(0o600)
+    with ExitStack() as stack:
+        executors: list[tuple[Any, Any]] = []
+        if "docker" in arguments.executors:
+            image, with_fio = stack.enter_context(docker_with_fio())
+            executors.append((DockerExecutor(image, "bench"), DockerExecutor(with_fio, "bench")))
+        if "local" in arguments.executors:
+            executors.append((LocalExecutor(), LocalExecutor()))
+        for for_runs, for_fio in executors:
+            config = WorkerConfig(
+                "overhead", lun_file, True, folder, for_runs.name, "", False, "bench"
+            )
+            host = Host(config, for_runs)
+            try:
+                host.start()
+                real_runs(host, arguments.runs)
+                fio_pairs(host, for_fio, folder / "mounted", arguments.pairs)
+            finally:
+                host.stop()
+
+
+def fio_pairs(host: "Host", executor: "Executor", point: Path, pairs: int) -> None:
+    device = host.device(host.entry("overhead"))
+    run = lambda *argv: subprocess.run(argv, check=True, capture_output=True)  # noqa: E731
+    run("mkfs.ext4", "-q", "-F", "-L", "fsbench", "-E", "lazy_itable_init=0", device)
+    point.mkdir(exist_ok=True)
+    run("mount", device, str(point))
+    try:
+        # Every block is written once, so that nothing is allocated while fio measures.
+        run("dd", "if=/dev/zero", f"of={point}/overhead.dat", "bs=1M", f"count={FILE_MB}")
+        for job in JOBS:
+            compare(executor, device, point, job, pairs)
+    finally:
+        run("umount", str(point))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("executors", nargs="*", default=["docker", "local"])
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=6)
+    chosen = parser.parse_args()
+    if unknown := set(chosen.executors) - {"docker", "local"}:
+        parser.error(f"unknown executor {', '.join(unknown)}; there are docker and local")
+    with tempfile.TemporaryDirectory(prefix="fsbench-benchmark-") as name:
+        os.environ["FSBENCH_TEST_DATA"] = name
+        os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+        os.environ["DATABASE_URL"] = f"sqlite:///{name}/benchmark.sqlite3"
+        began = time.strftime("%Y-%m-%d %H:%M")
+        print(f"{began}, load {os.getloadavg()[0]:.1f}, Linux {os.uname().release}")
+        main(chosen, Path(name))
+        print(f"\nload in the end {os.getloadavg()[0]:.1f}")
