@@ -2,6 +2,7 @@
 
 import json
 import time
+import urllib.error
 import urllib.request
 from datetime import UTC, datetime
 
@@ -159,7 +160,11 @@ def test_the_web_is_down_during_a_run(lab: Lab) -> None:
             json.dumps(body).encode(),
             {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(order, timeout=10) as answer:
+        try:
+            answer = urllib.request.urlopen(order, timeout=10)
+        except urllib.error.HTTPError as refused:
+            pytest.fail(refused.read().decode())
+        with answer:
             number = json.load(answer)["runs"][0]["id"]
         run = Run.objects.get(pk=number)
         lab.wait_for(run, RunState.RUNNING)

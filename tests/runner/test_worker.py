@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.celery import app
-from fsbench_web.studies import lifecycle
+from fsbench_web.studies import lifecycle, logs
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState
 from runner import checks
 from runner.host import Host
@@ -181,7 +181,7 @@ def test_a_killed_worker_loses_its_run_and_frees_the_lun_when_it_is_back(
     run.refresh_from_db()
     assert run.state == RunState.LOST
     assert "worker stopped while the run was running" in run.reason
-    assert run.log_lines.exists()
+    assert logs.lines(run)
     assert not Measurement.objects.exists()
     again = order_on(worker)
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
