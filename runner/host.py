@@ -104,6 +104,20 @@ class Host:
         with self._lock:
             self._announced = found
 
+    def look_again(self) -> None:
+        """Check again the LUNs that had a problem: what was still being unmounted is free now."""
+        with self._lock:
+            waiting = [
+                self._entries[name]
+                for name, lun in self._announced.items()
+                if lun.problem and name in self._entries and name not in self._busy
+            ]
+        for entry in waiting:
+            found = self._look_at(entry)
+            with self._lock:
+                if self._entries.get(entry.name) == entry:
+                    self._announced[entry.name] = found
+
     def _look_at(self, entry: LunEntry) -> LunAnnouncement:
         problem = self.executor.lun_problem(entry.kind)
         device = ""

@@ -79,6 +79,7 @@ def _take_over(host: Host, worker: Worker, removed: list[str]) -> None:
 def give_sign_of_life(host: Host) -> None:
     """Announce the host, end what other workers lost, repeat messages that may be lost."""
     host.look_at_executor()
+    host.look_again()
     worker = announce(host.announcement())
     if not host.has_taken_over and host.capabilities.is_usable:
         removed = _clean_up(host)

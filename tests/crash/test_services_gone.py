@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts import tokens
-from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import Run, RunState
 from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, SILENT_AFTER_S, Lab
 from tests.crash.soundness import assert_sound
@@ -144,6 +144,7 @@ def test_the_web_is_down_during_a_run(lab: Lab) -> None:
     since = time.time()
     user, _ = User.objects.get_or_create(username="ann")
     token = tokens.create(user, "tests")[1]
+    lab.wait_until(lambda: not Lun.objects.get(name="disk").problem)
     web, address = lab.web()
     try:
         body = {

@@ -1,5 +1,6 @@
 """From claim to result, with an agent that is played: what is stored, and what never is."""
 
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -462,3 +463,20 @@ class TestDirectory:
         options = {"atime": "noatime"}
         run = carry_out(order(host, found, lun="folder", options=options), host)
         assert "no mkfs or mount option" in run.reason
+
+
+def test_a_lun_that_was_in_use_is_offered_again_with_the_next_sign_of_life(
+    make_host: Callable[..., Host],
+) -> None:
+    host = make_host()
+    device = host.device(host.entry("scratch"))
+    held = os.open(device, os.O_RDONLY | os.O_EXCL)
+    try:
+        host.refresh()
+        assert "in use" in host.announcement().luns[0].problem
+        host.look_again()
+        assert "in use" in host.announcement().luns[0].problem
+    finally:
+        os.close(held)
+    host.look_again()
+    assert host.announcement().luns[0].problem == ""
