@@ -42,6 +42,7 @@ from runner.plan import RunPlan
 logger = logging.getLogger("fsbench.worker")
 
 API_TIMEOUT_S = 30
+ANSWER_S = 5
 END_WAIT_S = 60
 # So long a daemon that is away may take to come back before a run ends without it.
 REMOVE_WAIT_S = 10
@@ -59,6 +60,7 @@ class DockerExecutor:
         self.site = site
         self.is_privileged = is_privileged
         self._client: docker.DockerClient | None = None
+        self._asking: docker.DockerClient | None = None
         # The first process of each container that runs, by the container's id.
         self._pids: dict[str, int] = {}
 
@@ -71,11 +73,14 @@ class DockerExecutor:
     def missing(self) -> str:
         """Why this executor cannot be used at all, or nothing."""
         try:
-            self.client.ping()
+            # Asked with every sign of life: a daemon that hangs must not silence the worker.
+            if self._asking is None:
+                self._asking = docker.from_env(timeout=ANSWER_S)
+            self._asking.ping()
         except _ERRORS as error:
             return f"No Docker daemon answers ({_short(error)}): start it, or set DOCKER_HOST."
         try:
-            self.client.images.get(self.image)
+            self._asking.images.get(self.image)
         except NotFound:
             return (
                 f"The Docker daemon has no image {self.image}: run runner/image/build {self.image}"
