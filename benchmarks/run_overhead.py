@@ -124,9 +124,9 @@ def compare(executor: "Executor", device: str, point: Path, job: str, pairs: int
     # The hand runs in the two halves in which they were taken, as if one half were the executor's.
     itself = statistics.median(hands[1::2]) / statistics.median(hands[::2])
     print(
-        f"  ratio of the medians {statistics.median(others) / middle:.3f}; half of the {len(hands)} "
-        f"runs by hand lie within {low:.3f} to {high:.3f} of their median; by hand against by "
-        f"hand {itself:.3f}"
+        f"  ratio of the medians {statistics.median(others) / middle:.3f}; by hand against by hand "
+        f"{itself:.3f}; half of the {len(hands)} runs by hand lie within {low:.3f} to {high:.3f} "
+        "of their median"
     )
 
 
