@@ -5,9 +5,11 @@ socket) has one, else the tests' own daemon is started and the image built in it
 
 (a) fio through an executor beside fio by hand, on one ext4 on one loop LUN that is mounted all the
     time (the container mounts the same device, which is the same file system in the kernel). The
-    file is laid out before. In each of the pairs both run with the same job file values, caches
-    dropped before each, in turn first and second. Printed: every value, the ratio of the medians
-    (executor / by hand), and the spread of the pairs' own ratios.
+    file is laid out before. Each pair is several rounds of short runs of the same job: by hand,
+    executor, executor, by hand, and the next round the other way round, caches dropped before each,
+    so that what drifts falls on both alike. Printed: the median of each side of a pair, their ratio
+    (executor / by hand), the ratio of the medians of all runs, and how far the runs by hand scatter
+    among themselves: a ratio that differs from 1 by less than that says nothing.
 (b) real runs of IOzone on the LUN from claim to end: the time that is outside mkfs, mount and
     benchmark, and where it goes.
 """
@@ -20,7 +22,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
 
 LUN_SIZE = "1 GiB"
 FILE_MB = 512
-SECONDS = 8
+SECONDS = 2
+ROUNDS = 2
 JOBS = {
     "sequential write, 1 MiB": ("--rw=write", "--bs=1M"),
-    "random read, 4 KiB": ("--rw=randread", "--bs=4k"),
+    "random write, 4 KiB": ("--rw=randwrite", "--bs=4k"),
 }
 MATRIX = {
     "minimum_record_kb": 4,
@@ -51,8 +54,8 @@ def fio(folder: str, job: str) -> list[str]:
     """The command; direct I/O, so that the page cache is not what is compared."""
     return [
         *("fio", "--name=overhead", f"--filename={folder}/overhead.dat", f"--size={FILE_MB}M"),
-        *(*JOBS[job], "--direct=1", "--ioengine=libaio", "--iodepth=8", "--randseed=7"),
-        *("--time_based", f"--runtime={SECONDS}", "--ramp_time=1", "--output-format=json"),
+        *(*JOBS[job], "--direct=1", "--ioengine=psync", "--randseed=7"),
+        *("--time_based", f"--runtime={SECONDS}", "--ramp_time=500ms", "--output-format=json"),
     ]
 
 
@@ -104,28 +107,26 @@ def compare(executor: "Executor", device: str, point: Path, job: str, pairs: int
     from runner.hardware import drop_caches
 
     print(f"\n{executor.name}: {job}, {SECONDS} s each\n  pair    by hand   executor   ratio")
-    hand: list[float] = []
-    other: list[float] = []
-
-    def take_hand() -> None:
-        hand.append(by_hand(point, job))
-
-    def take_other() -> None:
-        other.append(through(executor, device, point, job))
-
+    found: dict[str, list[float]] = {"hand": [], "executor": []}
+    turns = ("hand", "executor", "executor", "hand", "executor", "hand", "hand", "executor")
     for number in range(pairs):
-        turns: list[Callable[[], None]] = [take_hand, take_other]
-        for take in turns if number % 2 == 0 else turns[::-1]:
+        for side in turns * ROUNDS:
             drop_caches()
-            take()
-        ratio = other[-1] / hand[-1]
-        print(f"  {number + 1:4} {hand[-1]:10.0f} {other[-1]:10.0f}   {ratio:.3f}   KiB/s")
-    ratios = [b / a for a, b in zip(hand, other, strict=True)]
+            found[side].append(
+                by_hand(point, job) if side == "hand" else through(executor, device, point, job)
+            )
+        last = 4 * ROUNDS
+        hand, other = (statistics.median(found[side][-last:]) for side in ("hand", "executor"))
+        print(f"  {number + 1:4} {hand:10.0f} {other:10.0f}   {other / hand:.3f}   KiB/s")
+    hands, others = found["hand"], found["executor"]
+    middle = statistics.median(hands)
+    low, _, high = (part / middle for part in statistics.quantiles(hands, n=4))
+    # The hand runs in the two halves in which they were taken, as if one half were the executor's.
+    itself = statistics.median(hands[1::2]) / statistics.median(hands[::2])
     print(
-        f"  ratio of the medians {statistics.median(other) / statistics.median(hand):.3f}; pairs "
-        f"{min(ratios):.3f} to {max(ratios):.3f}; by hand alone "
-        f"{min(hand) / statistics.median(hand):.3f} to {max(hand) / statistics.median(hand):.3f} "
-        "of its median"
+        f"  ratio of the medians {statistics.median(others) / middle:.3f}; by hand against by hand "
+        f"{itself:.3f}; half of the {len(hands)} runs by hand lie within {low:.3f} to {high:.3f} "
+        "of their median"
     )
 
 

@@ -42,6 +42,7 @@ from runner.plan import RunPlan
 logger = logging.getLogger("fsbench.worker")
 
 API_TIMEOUT_S = 30
+ANSWER_S = 5
 END_WAIT_S = 60
 # So long a daemon that is away may take to come back before a run ends without it.
 REMOVE_WAIT_S = 10
@@ -65,6 +66,7 @@ class DockerExecutor:
         self.site = site
         self.is_privileged = is_privileged
         self._client: docker.DockerClient | None = None
+        self._asking: docker.DockerClient | None = None
         # The first process of each container that runs, by the container's id.
         self._pids: dict[str, int] = {}
 
@@ -77,7 +79,10 @@ class DockerExecutor:
     def missing(self) -> str:
         """Why this executor cannot be used at all, or nothing."""
         try:
-            self.client.ping()
+            # Asked with every sign of life: a daemon that hangs must not silence the worker.
+            if self._asking is None:
+                self._asking = docker.from_env(timeout=ANSWER_S)
+            self._asking.ping()
         except _ERRORS as error:
             place = os.environ.get("DOCKER_HOST") or "/var/run/docker.sock"
             return (
@@ -85,7 +90,7 @@ class DockerExecutor:
                 "Start it, or set DOCKER_HOST."
             )
         try:
-            self.client.images.get(self.image)
+            self._asking.images.get(self.image)
         except NotFound:
             return (
                 f"The Docker daemon has no image {self.image}: run runner/image/build {self.image}"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from fsbench_web.catalog import maintenance
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle, logs
@@ -20,7 +21,7 @@ from fsbench_web.studies.models import Lease, Measurement, Run, RunState
 from runner import checks
 from runner.host import Host
 from runner.luns import read_luns
-from tests.runner.conftest import LONG, sparse_lun, tool, write_luns, write_order
+from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_order
 from tests.services.server import database_url
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
@@ -224,6 +225,26 @@ def test_a_cancelled_run_has_stopped_5_seconds_later(worker: WorkerProcess) -> N
     lifecycle.cancel(run.pk, "somebody")
     worker.wait_until(lambda: state_of(run) == RunState.CANCELLED, timeout_s=5)
     assert_lun_is_free(worker.lun_file)
+
+
+def test_a_drained_worker_finishes_its_run_and_claims_the_next_when_it_is_resumed(
+    worker: WorkerProcess,
+) -> None:
+    worker.start()
+    row = Worker.objects.get(name=worker.name)
+    run = order_on(worker, parameters=SMALL | {"maximum_file_kb": 65536})
+    worker.wait_until(is_measuring(run))
+    maintenance.set_drained(row, True, by="somebody")
+    following = order_on(worker)
+    worker.wait_until(lambda: state_of(run) == RunState.DONE)
+    seen_at = Worker.objects.get(name=worker.name).seen_at
+    worker.wait_until(
+        lambda: Worker.objects.get(name=worker.name).seen_at > seen_at + timedelta(seconds=3)
+    )
+    assert state_of(following) == RunState.QUEUED
+    assert Worker.objects.get(name=worker.name).is_drained
+    maintenance.set_drained(row, False, by="somebody")
+    worker.wait_until(lambda: state_of(following) == RunState.DONE)
 
 
 def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_path: Path) -> None:
