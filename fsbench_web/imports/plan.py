@@ -14,8 +14,8 @@ from fsbench_web.scoring.units import UnknownUnit, lower_is_better
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 
-Cell = tuple[str, int | None, int | None, float, str]
-"""Test, record size KB, file size KB, value, unit."""
+Cell = tuple[str, str, int | None, int | None, float, str]
+"""Test, load, record size KB, file size KB, value, unit."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PlannedRun:
     def content(self) -> frozenset[Cell]:
         """What makes two runs the same measurement, whatever their files look like."""
         return frozenset(
-            (v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit) for v in self.values
+            (v.test, v.load, v.record_size_kb, v.file_size_kb, v.value, v.unit) for v in self.values
         )
 
 

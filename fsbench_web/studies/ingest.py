@@ -14,6 +14,7 @@ from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring.categories import MEAN, expected_cells
 from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
+from fsbench_web.scoring.testnames import at_load
 from fsbench_web.scoring.units import overall_unit
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series
 from fsbench_web.studies.series import lock, next_repeat, series_for
@@ -66,6 +67,8 @@ def store_values(run: Run, artefact: Artefact | None, values: Iterable[ParsedVal
             file_size_kb=value.file_size_kb,
             value=value.value,
             unit=value.unit,
+            load=value.load,
+            samples=list(value.samples) or None,
         )
         for value in values
     ]
@@ -109,11 +112,12 @@ def rescore(series: Series) -> list[Score]:
     lock(series)
     repeats: dict[str, dict[int, dict[tuple[int | None, int | None], float]]] = {}
     units: dict[str, str] = {}
-    for test, run_id, record_kb, file_kb, value, unit in (
+    for name, load, run_id, record_kb, file_kb, value, unit in (
         Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
         .order_by("run_id", "id")
-        .values_list("test", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
+        .values_list("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
     ):
+        test = at_load(name, load)
         if units.setdefault(test, unit) != unit:
             raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
         repeats.setdefault(test, {}).setdefault(run_id, {})[(record_kb, file_kb)] = value

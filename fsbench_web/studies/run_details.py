@@ -12,8 +12,7 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
 from fsbench_web.figures import heatmap
-from fsbench_web.figures.numbers import words
-from fsbench_web.scoring.categories import CATEGORIES
+from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.units import is_known, lower_is_better
 from fsbench_web.studies import forms
 from fsbench_web.studies.models import Measurement, Run, RunState, Score
@@ -80,7 +79,7 @@ def test_matrices(run: Run) -> list[TestMatrix]:
     """The run's measurements by test, in the order in which the tool printed them. One query."""
     found: dict[tuple[str, str], TestMatrix] = {}
     for measurement in run.measurements.order_by("id"):
-        key = (measurement.test, measurement.unit)
+        key = (testnames.at_load(measurement.test, measurement.load), measurement.unit)
         if key not in found:
             found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
         if measurement.record_size_kb is None or measurement.file_size_kb is None:
@@ -91,7 +90,9 @@ def test_matrices(run: Run) -> list[TestMatrix]:
     for shown in found.values():
         if shown.cells:
             less = is_known(shown.unit) and lower_is_better(shown.unit)
-            shown.figure = heatmap.matrix(shown.cells, shown.unit, words(shown.test), less)
+            shown.figure = heatmap.matrix(
+                shown.cells, shown.unit, testnames.label(shown.test), less
+            )
     return list(found.values())
 
 
@@ -118,16 +119,16 @@ def score_table(run: Run) -> ScoreTable:
     for score in Score.objects.filter(series=run.series_id).order_by("id"):
         by_test[score.test][score.category] = score
     present = {category for scores in by_test.values() for category in scores}
-    categories = [category for slug, category in CATEGORIES.items() if slug in present]
+    shown = [categories.category(slug) for slug in categories.all_slugs() if slug in present]
     lines = [
         ScoreLine(
             test,
             next(iter(scores.values())).unit,
-            [scores.get(category.slug) for category in categories],
+            [scores.get(category.slug) for category in shown],
         )
-        for test, scores in by_test.items()
+        for test, scores in sorted(by_test.items(), key=lambda pair: testnames.place(pair[0]))
     ]
-    return ScoreTable(categories, lines)
+    return ScoreTable(shown, lines)
 
 
 def commands(run: Run) -> list[dict[str, Any]]:

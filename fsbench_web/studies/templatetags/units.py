@@ -7,11 +7,13 @@
 ``{{ cell.file_size_kb|kilobytes }}``    4 GB
 ``{{ run.remaining_s|duration }}``       2 h 5 min
 ``{{ "random_write"|words }}``           Random write
+``{{ score.test|test_label }}``          Randread iops at threads=16
 """
 
 from django import template
 
 from fsbench_web.figures import numbers
+from fsbench_web.scoring import testnames
 
 register = template.Library()
 
@@ -61,6 +63,12 @@ def kilobytes(value: object) -> str:
 def duration(value: object) -> str:
     """A number of seconds in a readable unit."""
     return numbers.duration(_float(value))
+
+
+@register.filter
+def test_label(value: object) -> str:
+    """The name of a test, with its load where it has one."""
+    return testnames.label(str(value))
 
 
 @register.filter

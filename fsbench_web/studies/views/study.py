@@ -54,9 +54,11 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         record_size_kb__isnull=False,
         file_size_kb__isnull=False,
     )
-    tests = sorted(
-        measured.order_by().values_list("test", flat=True).distinct(), key=testnames.place
-    )
+    names = {
+        testnames.at_load(*pair): pair
+        for pair in measured.order_by().values_list("test", "load").distinct()
+    }
+    tests = sorted(names, key=testnames.place)
     test = request.GET.get("test") or (tests[0] if tests else "")
     if test not in tests:
         raise Http404(
@@ -64,7 +66,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
             f"Its page, /studies/{study.slug}/, shows what it has."
         )
     means = (
-        measured.filter(test=test)
+        measured.filter(test=names[test][0], load=names[test][1])
         .values("run__series_id", "unit", "record_size_kb", "file_size_kb")
         .annotate(mean=Avg("value"))
         .order_by("run__series_id", "unit")
