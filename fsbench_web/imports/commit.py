@@ -173,10 +173,10 @@ def _series(study: Study, entry: PlannedRun) -> Series:
 def _contents(series: Series) -> dict[Content, Run | str]:
     """What each finished run of the series holds."""
     rows: dict[int, set[Cell]] = {}
-    for run_id, *cell in Measurement.objects.filter(
+    for run_id, test, load, record_kb, file_kb, value, unit in Measurement.objects.filter(
         run__series=series, run__state=RunState.DONE
     ).values_list("run_id", "test", "load", "record_size_kb", "file_size_kb", "value", "unit"):
-        rows.setdefault(run_id, set()).add(tuple(cell))
+        rows.setdefault(run_id, set()).add((test, load, record_kb, file_kb, value, unit))
     runs = Run.objects.in_bulk(rows)
     return {frozenset(cells): runs[run_id] for run_id, cells in rows.items()}
 
