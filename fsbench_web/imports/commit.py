@@ -1,5 +1,6 @@
 """Files -> runs with measurements and scores, all of them or none."""
 
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ from django.db import transaction
 
 from fsbench_web.catalog.configurations import from_label
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Cell, PlannedFile, PlannedRun, Target, plan_files
+from fsbench_web.imports.models import Import, ImportedFile, ImportState
+from fsbench_web.imports.plan import Cell, Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
+from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Series, Study
@@ -30,12 +32,12 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class ImportPreview:
-    """What an import would store."""
+    """What an import would store; with ``problems`` it would store nothing."""
 
     study: Study
     study_is_new: bool
-    files: list[PlannedFile]
     runs: list[StoredRun]
+    problems: list[ImportProblem]
 
 
 @dataclass(frozen=True)
@@ -59,21 +61,34 @@ def import_files(
 ) -> ImportResult:
     """Store all files, (name, content), as runs of a study, which is made when it is new.
 
-    Files are repeats of each other unless they say otherwise. One transaction: raises
-    ImportRefused with all problems, and nothing is stored then.
+    Files are repeats of each other unless they say otherwise; an archive has one configuration a
+    sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored
+    then.
     """
     target = Target(study.strip(), filesystem.strip(), configuration.strip(), hardware.strip())
-    planned = plan_files([(safe_name(name), data) for name, data in files], target)
+    uploads = [(safe_name(name), io.BytesIO(data)) for name, data in files]
+    return import_sources(unpack(uploads), target, user)
+
+
+def import_sources(
+    sources: Sequence[SourceFile], target: Target, user: User | None
+) -> ImportResult:
+    """Store unpacked files: all of them or none. Raises ImportRefused."""
+    plan = plan_files(sources, target)
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
-        return commit(row, planned, target, user)
+        return commit(row, plan, target, user)
 
 
-def commit(
-    row: Import, planned: list[PlannedFile], target: Target, user: User | None
-) -> ImportResult:
-    """Store what was planned, and note it in ``row``. The caller holds the transaction."""
-    stored = _store(planned, target, user)
+def commit(row: Import, plan: Plan, target: Target, user: User | None) -> ImportResult:
+    """Store what was planned, and note it in ``row``. The caller holds the transaction.
+
+    Raises ImportRefused; the caller's transaction must not commit then.
+    """
+    plan.check()
+    stored = _store(plan.files, target, user, row)
+    if stored.problems:
+        raise ImportRefused(stored.problems)
     row.state, row.study = ImportState.DONE, stored.study
     row.save()
     row.files.all().delete()
@@ -81,10 +96,13 @@ def commit(
     return ImportResult(row.pk, str(row.state), [entry.run.pk for entry in stored.runs])
 
 
-def preview(planned: list[PlannedFile], target: Target, user: User | None) -> ImportPreview:
-    """What ``commit`` would do, by doing it and taking all of it back. Raises ImportRefused."""
+def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
+    """What ``commit`` would do with the files that have no problem, by doing it and taking all of
+    it back. Raises ImportRefused when the study takes no runs.
+    """
     with transaction.atomic():
-        stored = _store(planned, target, user)
+        row = Import.objects.create(target=target.__dict__, created_by=user)
+        stored = _store([file for file in plan.files if not file.problems], target, user, row)
         transaction.set_rollback(True)
     return stored
 
@@ -95,19 +113,23 @@ def safe_name(name: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f]", "", last).strip()[:200] or "unnamed"
 
 
-def _store(planned: list[PlannedFile], target: Target, user: User | None) -> ImportPreview:
-    study, is_new = _study(target, user)
+def _store(
+    files: Sequence[PlannedFile], target: Target, user: User | None, row: Import
+) -> ImportPreview:
+    study, is_new = study_for(target, user)
     problems: list[ImportProblem] = []
     stored: list[StoredRun] = []
-    places = [[_series(study, entry) for entry in file.runs] for file in planned]
-    touched = {series.pk: series for row in places for series in row}
+    places = [[_series(study, entry) for entry in file.runs] for file in files]
+    touched = {series.pk: series for serieses in places for series in serieses}
     # One order of locks for everybody: two imports of the same series must not wait in a circle.
     for _, series in sorted(touched.items()):
         lock(series)
     contents = {series.pk: _contents(series) for series in touched.values()}
-    for file, row in zip(planned, places, strict=True):
+    row.save()
+    for file, serieses in zip(files, places, strict=True):
+        kept: list[StoredRun] = []
         artefact: Artefact | None = None
-        for entry, series in zip(file.runs, row, strict=True):
+        for entry, series in zip(file.runs, serieses, strict=True):
             repeat = next_repeat(series)
             known = contents[series.pk]
             refusal = _refusal(entry, series, known)
@@ -122,10 +144,13 @@ def _store(planned: list[PlannedFile], target: Target, user: User | None) -> Imp
                 environment=environment_of(entry.parsed),
             )
             if artefact is None:
-                artefact = ingest.store_artefact(run, file.name, file.data)
+                artefact = store_source(run, file.source)
             ingest.store_values(run, artefact, entry.values)
-            known[entry.content] = file.name
-            stored.append(StoredRun(run, entry))
+            known[entry.content] = file.path
+            kept.append(StoredRun(run, entry))
+        if artefact is not None:
+            _note(row, file, artefact, kept)
+        stored += kept
     for series in touched.values():
         try:
             ingest.rescore(series)
@@ -136,12 +161,33 @@ def _store(planned: list[PlannedFile], target: Target, user: User | None) -> Imp
                     "study are repeats of each other; import these into a study of their own."
                 )
             )
-    if problems:
-        raise ImportRefused(problems)
-    return ImportPreview(study, is_new, planned, stored)
+    return ImportPreview(study, is_new, stored, problems)
 
 
-def _study(target: Target, user: User | None) -> tuple[Study, bool]:
+def store_source(run: Run, source: SourceFile) -> Artefact:
+    """Keep an uploaded file as it came; it is compressed already."""
+    return Artefact.objects.create(
+        run=run,
+        name=source.name[:200],
+        sha256=source.sha256,
+        size_bytes=source.size_bytes,
+        content_gzip=source.content_gzip,
+    )
+
+
+def _note(row: Import, file: PlannedFile, artefact: Artefact, kept: list[StoredRun]) -> None:
+    """How the file was read, for reading it again."""
+    ImportedFile.objects.create(
+        import_of=row,
+        artefact=artefact,
+        path=file.path,
+        mapping=file.source.mapping,
+        runs=[[own, entry.run.pk] for entry in kept for own in entry.planned.own],
+    )
+
+
+def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
+    """The study, made when it is new. Raises ImportRefused for one that takes no runs."""
     study, is_new = Study.objects.get_or_create(
         slug=target.study_slug(), defaults={"title": target.study, "created_by": user}
     )

@@ -8,6 +8,7 @@ app_name = "imports"
 urlpatterns = [
     path("new/", views.new, name="new"),
     path("<int:import_id>/", views.show, name="show"),
+    path("<int:import_id>/check/", views.check, name="check"),
     path("<int:import_id>/commit/", views.commit, name="commit"),
     path("<int:import_id>/discard/", views.discard, name="discard"),
 ]
