@@ -7,6 +7,7 @@ from fsbench_web.formats.result import Problem, UnreadableFile
 
 MAX_LINE_LENGTH = 10_000
 MAX_PROBLEMS = 100
+_LOOKED_AT = 50_000
 # What no benchmark tool prints: control characters other than tab, newline, form feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -16,7 +17,7 @@ def lines_of(data: bytes) -> list[str]:
     """The lines of a text file, without their ends. Only the last one may lack its newline.
 
     UTF-8 with or without a byte order mark, and UTF-16 with one (spreadsheets write it). Raises
-    UnreadableFile for an empty file, binary content, and lines no tool prints.
+    UnreadableFile for an empty file and for binary content.
     """
     if not data.strip():
         raise UnreadableFile([Problem(None, None, "The file is empty.")])
@@ -29,12 +30,32 @@ def lines_of(data: bytes) -> list[str]:
             found = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
             message = f"Found {found}, expected text: this is not the output of a tool."
             problems.append(Problem(number, control.start() + 1, message))
-        if len(line) > MAX_LINE_LENGTH:
-            message = f"The line has {len(line)} characters; {MAX_LINE_LENGTH} is the most."
-            problems.append(Problem(number, MAX_LINE_LENGTH + 1, message))
     if problems:
         raise UnreadableFile(capped(problems))
     return lines
+
+
+def check_lengths(lines: list[str]) -> None:
+    """Refuse lines that no tool prints. Raises UnreadableFile."""
+    problems = [
+        Problem(
+            number,
+            MAX_LINE_LENGTH + 1,
+            f"The line has {len(line)} characters; {MAX_LINE_LENGTH} is the most.",
+        )
+        for number, line in enumerate(lines, start=1)
+        if len(line) > MAX_LINE_LENGTH
+    ]
+    if problems:
+        raise UnreadableFile(capped(problems))
+
+
+def lines_to_look_at(lines: list[str]) -> list[str]:
+    """The lines by which a format is recognised: many, but not without end.
+
+    What a terminal or a progress display put before a tool's output may be long.
+    """
+    return [line[:MAX_LINE_LENGTH] for line in lines[:_LOOKED_AT]]
 
 
 def _decoded(data: bytes) -> str:

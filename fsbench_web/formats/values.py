@@ -1,0 +1,144 @@
+"""What the parsers of tool output share: names of tests, numbers as printed, repeats in one file.
+
+A number is kept as printed, or converted by a whole factor in decimal arithmetic, so that the
+conversion is exact.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from math import isfinite
+
+from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
+from fsbench_web.formats.text import capped, shown
+
+MAX_VALUES = 200_000
+# C prints with the decimal sign of its locale and never groups digits.
+_NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
+_LONGEST_NAME = 100
+"""Suffixes that parsers add (_clat_p99.99) leave it within what the database keeps."""
+
+
+def number(text: str, times: Decimal | int = 1) -> float | None:
+    """The number that ``text`` is, times a factor; None for anything else, negatives included."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = float(Decimal(text.replace(",", ".")) * times)
+    return value if isfinite(value) else None
+
+
+def test_name(*parts: str) -> str:
+    """The name of a test from words of the file: ``test_name("Rand Read", "iops")``.
+
+    Lower case, with "_" for what a name cannot hold. One that is too long is cut and ends with a
+    digest of all of it, so that two of them stay two.
+    """
+    words = [re.sub(r"[^a-z0-9.-]+", "_", part.lower()).strip("_.-") for part in parts]
+    name = "_".join(word for word in words if word) or "unnamed"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: _LONGEST_NAME - 9]}_{digest}"
+
+
+def numbered(values: Iterable[ParsedValue]) -> list[ParsedValue]:
+    """The values with ``repeat`` set, counted from 1, where the file holds a test more than once.
+
+    What says its repeat itself keeps it.
+    """
+    kept = list(values)
+
+    def key(value: ParsedValue) -> tuple[object, ...]:
+        return (
+            *(value.filesystem, value.configuration, value.hardware),
+            *(value.test, value.load, value.record_size_kb, value.file_size_kb),
+        )
+
+    counts = Counter(key(value) for value in kept if value.repeat is None)
+    if not counts or max(counts.values()) == 1:
+        return kept
+    seen: Counter[tuple[object, ...]] = Counter()
+    result = []
+    for value in kept:
+        if value.repeat is None:
+            seen[key(value)] += 1
+            value = replace(value, repeat=seen[key(value)])
+        result.append(value)
+    return result
+
+
+@dataclass
+class Collector:
+    """The values of a file as they are found, with what is wrong about others."""
+
+    result: ParsedResult
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(
+        self,
+        test: str,
+        text: str,
+        unit: str,
+        line: int,
+        *,
+        times: Decimal | int = 1,
+        load: str = "",
+        sizes: tuple[int | None, int | None] = (None, None),
+        samples: Sequence[float] = (),
+        configuration: str = "",
+        filesystem: str = "",
+        hardware: str = "",
+    ) -> None:
+        """Keep the number ``text`` times a factor, in ``unit``.
+
+        A printed 0 is nothing measured, or less than the tool can print: it stays missing.
+        ``sizes`` are record and file size in KB.
+        """
+        value = number(text, times)
+        if value is None:
+            self.warn(line, f"{test}: {shown(text)} is no measurement; it stays missing.")
+        elif value == 0:
+            message = "0 is printed for what was not measured or is less than one unit"
+            self.warn(line, f"{test}: {message}; it stays missing.")
+        elif len(self.result.values) >= MAX_VALUES:
+            if len(self.problems) == 0:
+                message = f"The file has more than {MAX_VALUES} values: split it."
+                self.problems.append(Problem(line, None, message))
+        else:
+            record_kb, file_kb = sizes
+            self.result.values.append(
+                ParsedValue(
+                    test=test,
+                    record_size_kb=record_kb,
+                    file_size_kb=file_kb,
+                    value=value,
+                    unit=unit,
+                    line=line,
+                    load=load,
+                    samples=tuple(samples),
+                    configuration=configuration,
+                    filesystem=filesystem,
+                    hardware=hardware,
+                )
+            )
+
+    def warn(self, line: int | None, message: str) -> None:
+        """Note what a reader should know."""
+        self.result.warnings.append(Problem(line, None, message))
+
+    def refuse(self, line: int | None, message: str, column: int | None = None) -> None:
+        """Note what makes the file unreadable."""
+        self.problems.append(Problem(line, column, message))
+
+    def finish(self, nothing: str, line: int | None = None) -> ParsedResult:
+        """The result, repeats numbered. Raises UnreadableFile; ``nothing`` says why no value is."""
+        if not self.result.values and not self.problems:
+            self.refuse(line, nothing)
+        if self.problems:
+            raise UnreadableFile(capped(self.problems))
+        self.result.values = numbered(self.result.values)
+        self.result.warnings = capped(self.result.warnings)
+        return self.result
