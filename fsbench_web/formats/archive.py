@@ -176,8 +176,7 @@ def _is_tar(data: bytes) -> bool:
 
 
 def _zip(file: BinaryIO, size: int, budget: _Budget) -> Iterator[Member]:
-    directory_bytes = _directory_bytes(file, size)
-    if directory_bytes > _MAX_DIRECTORY_BYTES:
+    if directory_bytes(file, size) > _MAX_DIRECTORY_BYTES:
         raise _refused(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
     with zipfile.ZipFile(file) as opened:
         entries = [entry for entry in opened.infolist() if not entry.is_dir()]
@@ -209,7 +208,7 @@ def _zip_problem(entry: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _directory_bytes(file: BinaryIO, size: int) -> int:
+def directory_bytes(file: BinaryIO, size: int) -> int:
     """The size of the zip's directory, found where zipfile finds it (APPNOTE 4.3.16)."""
     tail_bytes = min(size, _END_RECORD.size + 0xFFFF)
     file.seek(size - tail_bytes)

@@ -8,6 +8,9 @@ from django.utils.text import slugify
 
 from fsbench_web.catalog.labels import parse_label
 from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.formats.mapping import Mapping
+from fsbench_web.formats.spreadsheet import parse_mapped
+from fsbench_web.formats.table import NeedsMapping
 from fsbench_web.imports import guesses
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
@@ -137,14 +140,19 @@ def plan_file(source: SourceFile, target: Target, folder_label: str = "") -> Pla
         parsed = _read(source)
     except UnreadableFile as error:
         problems = [ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems]
-        return PlannedFile(source, problems=problems)
+        is_table = source.mapping is not None or isinstance(error, NeedsMapping)
+        return PlannedFile(source, problems=problems, is_table=is_table)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
     planned.runs = _runs_of(source, parsed, target, folder_label)
+    planned.is_table = parsed.tool == "table"
     planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
     return planned
 
 
 def _read(source: SourceFile) -> ParsedResult:
+    """What the file holds, read with its mapping where it has one. Raises UnreadableFile."""
+    if source.mapping is not None:
+        return parse_mapped(source.read(), Mapping.from_json(source.mapping))
     return parse(source.name, source.read())
 
 
