@@ -4,7 +4,7 @@ day old. What is corrected in the preview is kept with them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import commit, guesses
+from fsbench_web.imports import commit, guesses, mappings
 from fsbench_web.imports.commit import ImportPreview, ImportResult
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, Target, plan_files
@@ -45,7 +45,7 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     Raises ImportRefused, and keeps nothing, where the study refuses or no file can be read.
     """
     remove_expired()
-    plan = plan_files(sources, target)
+    plan, names = _with_kept_mappings(plan_files(sources, target), sources, target)
     if plan.problems or not any(file.parsed or file.is_table for file in plan.files):
         raise ImportRefused(plan.all_problems)
     with transaction.atomic():
@@ -54,7 +54,7 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     with transaction.atomic():
         row = Import.objects.create(target=asdict(target), created_by=user)
         ImportFile.objects.bulk_create(
-            _row(row, file, target, label)
+            _row(row, file, target, label, names.get(file.path, ""))
             for file, label in zip(
                 plan.files,
                 guesses.folder_labels([file.path for file in plan.files]),
@@ -64,7 +64,27 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     return row
 
 
-def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> ImportFile:
+def _with_kept_mappings(
+    plan: Plan, sources: Sequence[SourceFile], target: Target
+) -> tuple[Plan, dict[str, str]]:
+    """The plan with tables read by mappings that were kept for their header, and their names."""
+    kept = {
+        file.path: saved
+        for file in plan.files
+        if file.is_table and file.parsed is None and (saved := mappings.kept_for(file.source))
+    }
+    if not kept:
+        return plan, {}
+    mapped = [
+        replace(source, mapping=kept[source.path].mapping) if source.path in kept else source
+        for source in sources
+    ]
+    return plan_files(mapped, target), {path: saved.name for path, saved in kept.items()}
+
+
+def _row(
+    row: Import, file: PlannedFile, target: Target, folder_label: str, mapping_name: str
+) -> ImportFile:
     source = file.source
     given, reasons = _proposal(file, target, folder_label)
     return ImportFile(
@@ -77,6 +97,7 @@ def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> I
         given=asdict(given),
         guesses=reasons,
         mapping=source.mapping,
+        mapping_name=mapping_name,
     )
 
 

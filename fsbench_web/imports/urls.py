@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from fsbench_web.imports import views
+from fsbench_web.imports import mapping_views, views
 
 app_name = "imports"
 urlpatterns = [
     path("new/", views.new, name="new"),
     path("<int:import_id>/", views.show, name="show"),
     path("<int:import_id>/check/", views.check, name="check"),
+    path("<int:import_id>/files/<int:file_id>/columns/", mapping_views.mapping, name="mapping"),
     path("<int:import_id>/commit/", views.commit, name="commit"),
     path("<int:import_id>/discard/", views.discard, name="discard"),
 ]
