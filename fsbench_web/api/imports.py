@@ -15,7 +15,7 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused
 
 router = Router()
 
-FIELDS = ("study", "filesystem", "configuration", "hardware")
+FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 _MULTIPART = {
     "requestBody": {
@@ -30,7 +30,8 @@ _MULTIPART = {
                             "type": "array",
                             "items": {"type": "string", "format": "binary"},
                             "description": "one or more; recognised by what they hold: output of "
-                            "IOzone, or CSV tables",
+                            "benchmark tools, tables, spreadsheets, or an archive (zip, tar.gz) of "
+                            "them with a folder for each configuration",
                         },
                         "study": {
                             "type": "string",
@@ -48,6 +49,14 @@ _MULTIPART = {
                         "hardware": {
                             "type": "string",
                             "description": "slug or name of a hardware profile",
+                        },
+                        "source": {
+                            "type": "string",
+                            "description": "who measured it, or where it was published",
+                        },
+                        "licence": {
+                            "type": "string",
+                            "description": "what others may do with it",
                         },
                     },
                 }

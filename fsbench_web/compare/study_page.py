@@ -20,6 +20,9 @@ from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
 
 
+IMPORTS_SHOWN = 50
+
+
 @dataclass(frozen=True)
 class Winner:
     """One cell of the overview: who is best, and by how much percent faster than the next.
@@ -117,6 +120,11 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
                 if section["kind"] != "tables" and not _is_combined(section)
             ],
             "series": [] if found.is_published else _series(found),
+            "imports": found.imports.filter(state="done")
+            .select_related("created_by")
+            .annotate(run_count=Count("runs"))[:IMPORTS_SHOWN]
+            if not found.is_published
+            else [],
         },
     )
 

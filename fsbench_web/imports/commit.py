@@ -57,6 +57,8 @@ def import_files(
     filesystem: str = "",
     configuration: str = "",
     hardware: str = "",
+    source: str = "",
+    licence: str = "",
     user: User | None,
 ) -> ImportResult:
     """Store all files, (name, content), as runs of a study, which is made when it is new.
@@ -65,7 +67,8 @@ def import_files(
     sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored
     then.
     """
-    target = Target(study.strip(), filesystem.strip(), configuration.strip(), hardware.strip())
+    said = (study, filesystem, configuration, hardware, source, licence)
+    target = Target(*(text.strip() for text in said))
     uploads = [(safe_name(name), io.BytesIO(data)) for name, data in files]
     return import_sources(unpack(uploads), target, user)
 

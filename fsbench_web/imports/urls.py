@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from fsbench_web.imports import mapping_views, views
+from fsbench_web.imports import mapping_views, reread_views, views
 
 app_name = "imports"
 urlpatterns = [
+    path("reread/<int:artefact_id>/", reread_views.reread, name="reread"),
     path("new/", views.new, name="new"),
     path("<int:import_id>/", views.show, name="show"),
     path("<int:import_id>/check/", views.check, name="check"),

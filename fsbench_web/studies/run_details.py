@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
+from django.db.models import Q, QuerySet
 
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
@@ -15,7 +16,7 @@ from fsbench_web.figures import heatmap
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.units import is_known, lower_is_better
 from fsbench_web.studies import forms
-from fsbench_web.studies.models import Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 
 STEPS = [
@@ -50,13 +51,15 @@ def steps(run: Run) -> list[Step]:
 class TestMatrix:
     """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}.
 
-    ``others`` are those without a record size or a file size.
+    ``measured`` are the measurements by cell. ``others`` are those without a record size or a file
+    size.
     """
 
     test: str
     unit: str
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
+    measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
     others: list[Measurement] = field(default_factory=list)
     figure: go.Figure | None = None
 
@@ -66,11 +69,11 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
-    def rows(self) -> list[tuple[int, list[float | None]]]:
+    def rows(self) -> list[tuple[int, list[Measurement | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
         return [
-            (file, [self.cells.get((record, file)) for record in records])
+            (file, [self.measured.get((record, file)) for record in records])
             for file in sorted({file for _, file in self.cells})
         ]
 
@@ -87,6 +90,7 @@ def test_matrices(run: Run) -> list[TestMatrix]:
         else:
             cell = (measurement.record_size_kb, measurement.file_size_kb)
             found[key].cells[cell] = measurement.value
+            found[key].measured[cell] = measurement
     for shown in found.values():
         if shown.cells:
             less = is_known(shown.unit) and lower_is_better(shown.unit)
@@ -94,6 +98,13 @@ def test_matrices(run: Run) -> list[TestMatrix]:
                 shown.cells, shown.unit, testnames.label(shown.test), less
             )
     return list(found.values())
+
+
+def artefacts(run: Run) -> QuerySet[Artefact]:
+    """The raw output that the run's numbers stand in, also where it was kept with another run."""
+    holds = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
+    return found.defer("content_gzip").order_by("id")
 
 
 @dataclass(frozen=True)

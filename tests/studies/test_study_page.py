@@ -164,8 +164,9 @@ def test_a_study_page_takes_a_constant_number_of_queries(
     slug: str,
     django_assert_num_queries: Callable,
 ) -> None:
-    # The study; two for what there is to compare; scores and finished runs; own studies: series.
-    with django_assert_num_queries(6 if slug == "mine" else 5):
+    # The study; two for what there is to compare; scores and finished runs; own studies: series,
+    # and imports.
+    with django_assert_num_queries(7 if slug == "mine" else 5):
         client.get(f"/studies/{slug}/")
 
 

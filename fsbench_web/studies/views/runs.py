@@ -65,7 +65,10 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
         "matrices": run_details.test_matrices(shown),
         "scores": run_details.score_table(shown) if is_done else None,
-        "artefacts": shown.artefacts.defer("content_gzip").order_by("id"),
+        "imported": shown.imports.select_related("created_by").first()
+        if shown.origin == Run.Origin.IMPORTED
+        else None,
+        "artefacts": run_details.artefacts(shown),
         "repeats": repeats,
         "done_repeats": sum(state == RunState.DONE for _, _, state in repeats),
         "options": run_details.named_options(shown),
