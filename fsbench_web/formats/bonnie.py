@@ -60,6 +60,7 @@ def parse(lines: list[str]) -> ParsedResult:
     machines = {row[0] if version == "1.03" else row[2] for _, version, row in rows}
     modes: dict[str, None] = {}
     for number, version, row in rows:
+        found.begin()
         if version == "1.03":
             _old(found, row, number, modes, named=len(machines) > 1)
         else:

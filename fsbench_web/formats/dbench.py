@@ -46,6 +46,7 @@ def parse(lines: list[str]) -> ParsedResult:
             rows.append((row[1], row[2], row[3], line_number))
         elif (end := _END.match(line)) is not None:
             ended += 1
+            found.begin()
             clients = _CLIENTS.search(end[2])
             load = load_text(clients=int(clients[1]) if clients else None)
             for name, average, longest, at in rows:

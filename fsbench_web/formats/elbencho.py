@@ -92,10 +92,15 @@ def _row(found: Collector, row: dict[str, str], line: int) -> None:
         if re.fullmatch("[0-9]{1,9}", row.get(column, ""))
     }
     load = load_text(**counts)
+    found.begin()
     operation = row["operation"]
     if row.get("random") == "1" and operation.upper() in ("READ", "WRITE", "RWMIX"):
         operation = f"random_{operation}"
-    sizes = _sizes(row)
+    # Making directories has sizes in its row too, and nothing to do with them.
+    moves_data = any(
+        row.get(f"{name} [{when}]") for name in ("IOPS", "MiB/s") for when in ("first", "last")
+    )
+    sizes = _sizes(row) if moves_data else (None, None)
     for column, text in row.items():
         kept = _KEPT.fullmatch(column)
         # A phase that does not have a result leaves its field empty.

@@ -45,6 +45,7 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (starting := _THREADS.search(line)) is not None:
             (threads if starting[2] == "threads" else instances).append(int(starting[1]))
         elif (summary := _SUMMARY.search(line)) is not None:
+            found.begin()
             rate, reads, writes, data, cpu, latency = summary.groups()
             # Threads of several kinds, or of several processes, are no one number.
             only = threads[0] if len(threads) == 1 and instances in ([], [1]) else None

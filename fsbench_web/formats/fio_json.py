@@ -66,6 +66,7 @@ def parse(lines: list[str]) -> ParsedResult:
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
     for document in documents:
+        found.begin()
         names: Counter[str] = Counter()
         for job in document.jobs:
             names[job.name] += 1

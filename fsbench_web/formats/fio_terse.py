@@ -45,6 +45,7 @@ def parse(lines: list[str]) -> ParsedResult:
         if error != "0":
             result.complete = False
             found.warn(line_number, f"fio says that {name} ended with error {error}.")
+        found.begin()
         _job(found, version or "2", test_name(name), fields, line_number)
     return found.finish("No job in fio's terse output did any I/O.")
 

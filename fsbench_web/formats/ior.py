@@ -51,6 +51,7 @@ def parse(lines: list[str]) -> ParsedResult:
             columns, tasks = [], None
         elif _HEADER.match(line):
             header = line[line.index("Operation") :].replace("Std Dev", "StdDev")
+            found.begin()
             columns = header.replace(" (", "(").split()
         elif columns and (row := _ROW.match(line)) is not None:
             words = line[row.start(1) :].split()

@@ -94,6 +94,7 @@ def _run(found: Collector, lines: list[str], start: int, end: int) -> None:
     result.modes = tuple(dict.fromkeys((*result.modes, *head.modes)))
     for problem in problems:
         found.refuse((problem.line or 0) + start, problem.message)
+    found.begin()
     test = _Test()
     for index in range(first, end):
         _line(found, test, lines[index], index + 1)

@@ -46,6 +46,7 @@ def parse(lines: list[str]) -> ParsedResult:
             result.command = result.command or command[1].strip()[:2000]
         elif (title := _SUMMARY.match(line)) is not None:
             summary = title
+            found.begin()
         elif summary is not None and (row := _ROW.match(line)) is not None:
             _row(found, summary, row, line_number, load_text(tasks=tasks))
     return found.finish("No summary of mdtest is there: the run did not end.", len(lines))

@@ -47,7 +47,9 @@ def parse(lines: list[str]) -> ParsedResult:
         if (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[1]
         elif (time := _TIME.match(line)) is not None:
-            reports += time[2] == "total"
+            if time[2] == "total":
+                reports += 1
+                found.begin()
             name = "total_time" if time[2] == "total" else "transactions_time"
             found.add(f"postmark_{name}", time[1], "s", line_number)
             if time[3]:

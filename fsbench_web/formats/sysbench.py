@@ -80,6 +80,7 @@ def parse(lines: list[str]) -> ParsedResult:
         if not run.values:
             result.complete = False
             continue
+        found.begin()
         load = load_text(threads=run.threads)
         samples = _samples(run)
         for name, text, unit, times, line in run.values:

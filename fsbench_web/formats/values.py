@@ -6,8 +6,7 @@ conversion is exact.
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from math import isfinite
@@ -44,30 +43,38 @@ def test_name(*parts: str) -> str:
     return f"{name[: _LONGEST_NAME - 9]}_{digest}"
 
 
-def numbered(values: Iterable[ParsedValue]) -> list[ParsedValue]:
-    """The values with ``repeat`` set, counted from 1, where the file holds a test more than once.
+Key = tuple[object, ...]
 
-    What says its repeat itself keeps it.
+
+def _key(value: ParsedValue) -> Key:
+    return (
+        *(value.filesystem, value.configuration, value.hardware),
+        *(value.test, value.load, value.record_size_kb, value.file_size_kb),
+    )
+
+
+def numbered(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValue]:
+    """The values of a file's reports in order, with ``repeat`` set where reports are repeats.
+
+    A report is the repeat after the last one that measured any of the same: a report of another
+    load goes with the first, whatever else either lacks.
     """
-    kept = list(values)
-
-    def key(value: ParsedValue) -> tuple[object, ...]:
-        return (
-            *(value.filesystem, value.configuration, value.hardware),
-            *(value.test, value.load, value.record_size_kb, value.file_size_kb),
-        )
-
-    counts = Counter(key(value) for value in kept if value.repeat is None)
-    if not counts or max(counts.values()) == 1:
-        return kept
-    seen: Counter[tuple[object, ...]] = Counter()
-    result = []
-    for value in kept:
-        if value.repeat is None:
-            seen[key(value)] += 1
-            value = replace(value, repeat=seen[key(value)])
-        result.append(value)
-    return result
+    last: dict[Key, int] = {}
+    placed: list[tuple[int, ParsedValue]] = []
+    for block in blocks:
+        keys = [_key(value) for value in block]
+        if len(set(keys)) == len(keys):
+            place = 1 + max((last.get(key, 0) for key in keys), default=0)
+            last.update(dict.fromkeys(keys, place))
+            placed += [(place, value) for value in block]
+        else:
+            # The same test twice in one report: it is counted value by value.
+            for key, value in zip(keys, block, strict=True):
+                last[key] = last.get(key, 0) + 1
+                placed.append((last[key], value))
+    if max(last.values(), default=1) == 1:
+        return [value for _, value in placed]
+    return [replace(value, repeat=place) for place, value in placed]
 
 
 @dataclass
@@ -76,6 +83,12 @@ class Collector:
 
     result: ParsedResult
     problems: list[Problem] = field(default_factory=list)
+    _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
+    _count: int = 0
+
+    def begin(self) -> None:
+        """A further report starts: what it measures again is a repeat."""
+        self._blocks.append([])
 
     def add(
         self,
@@ -103,13 +116,14 @@ class Collector:
         elif value == 0:
             message = "0 is printed for what was not measured or is less than one unit"
             self.warn(line, f"{test}: {message}; it stays missing.")
-        elif len(self.result.values) >= MAX_VALUES:
+        elif self._count >= MAX_VALUES:
             if len(self.problems) == 0:
                 message = f"The file has more than {MAX_VALUES} values: split it."
                 self.problems.append(Problem(line, None, message))
         else:
             record_kb, file_kb = sizes
-            self.result.values.append(
+            self._count += 1
+            self._blocks[-1].append(
                 ParsedValue(
                     test=test,
                     record_size_kb=record_kb,
@@ -135,10 +149,10 @@ class Collector:
 
     def finish(self, nothing: str, line: int | None = None) -> ParsedResult:
         """The result, repeats numbered. Raises UnreadableFile; ``nothing`` says why no value is."""
-        if not self.result.values and not self.problems:
+        if not self._count and not self.problems:
             self.refuse(line, nothing)
         if self.problems:
             raise UnreadableFile(capped(self.problems))
-        self.result.values = numbered(self.result.values)
+        self.result.values = numbered(self._blocks)
         self.result.warnings = capped(self.result.warnings)
         return self.result

@@ -245,7 +245,6 @@ def test_an_error_within_a_row_keeps_what_stands_before_it() -> None:
     [
         ("no-temp-file", r"No value follows .* \"Can not open temp file"),
         ("record-larger-than-file", r"No value follows .* \"Error reading block"),
-        ("throughput", "throughput mode"),
         ("diagnostic", "invalid in this mode"),
     ],
 )
