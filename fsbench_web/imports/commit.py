@@ -141,7 +141,7 @@ def _store(
                 continue
             run = lifecycle.record_finished(
                 series,
-                entry.repeat or repeat,
+                _said_repeat(entry) or repeat,
                 by=user,
                 reason=_reason(entry),
                 environment=environment_of(entry.parsed),
@@ -230,6 +230,12 @@ def _contents(series: Series) -> dict[Content, Run | str]:
     return {frozenset(cells): runs[run_id] for run_id, cells in rows.items()}
 
 
+def _said_repeat(entry: PlannedRun) -> int | None:
+    """The repeat that the user or a table names. The output of a tool only counts its own."""
+    counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
+    return None if counted else entry.repeat
+
+
 def _refusal(
     entry: PlannedRun, series: Series, known: dict[Content, Run | str]
 ) -> ImportProblem | None:
@@ -247,9 +253,10 @@ def _refusal(
             file=entry.file,
             run_id=same.pk,
         )
-    if entry.repeat is not None and series.runs.filter(repeat=entry.repeat).exists():
+    said = _said_repeat(entry)
+    if said is not None and series.runs.filter(repeat=said).exists():
         return ImportProblem(
-            f"Repeat {entry.repeat} of {label} is already there. Leave the column repeat empty, "
+            f"Repeat {said} of {label} is already there. Leave the column repeat empty, "
             "and the runs are numbered on.",
             file=entry.file,
             line=entry.values[0].line,
