@@ -20,9 +20,10 @@ _RATES = (
 _FILES = ("seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del")
 _LATENCY = re.compile(r"([0-9]{1,15}(?:[.,][0-9]{1,6})?)(us|ms|s)")
 _MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000}
-_SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTkmgt]?"
+_SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTkmgt]"
 _NEW = re.compile(r'^\s*"?1\.9[678]"?,')
-_OLD = re.compile(rf"^[^,]*,(?:{_SIZE}(?::{_SIZE})?)?(?:,(?:[0-9.]+|\++)?){{12}}(?:,|$)")
+# The size always has its unit, which tells the line from a row of a table of numbers.
+_OLD = re.compile(rf"^[^,]*,{_SIZE}(?::{_SIZE})?(?:,(?:[0-9.]+|\++)?){{12}}(?:,|$)")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
 
 

@@ -332,3 +332,20 @@ def test_a_decimal_comma_of_the_locale(sample: Sample, name: str) -> None:
     changed = re.sub(rb"([0-9])\.([0-9]+)(?![0-9.]|-|ds|\+)", rb"\1,\2", data)
     before, after = parse("x", data), parse("x", changed)
     assert [v.value for v in after.values] == [v.value for v in before.values]
+
+
+def test_a_row_of_numbers_alone_is_not_bonnie() -> None:
+    matrix = "write KB/s,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384\n"
+    rows = "".join(f"{kb}," + ",".join(["1105556"] * 13) + "\n" for kb in (64, 128))
+    try:
+        format_read = parse("x", (matrix + rows).encode()).format
+    except UnreadableFile:
+        format_read = "none"
+    assert format_read != "bonnie-csv"
+
+
+def test_bonnie_1_03_without_tests_by_character() -> None:
+    line = b"srv,300M:8k,,,191234,41,78123,15,,,212345,17,412.5,1"
+    assert set(numbers(parse("x", line + b"\n"))) == {
+        *("bonnie_put_block", "bonnie_rewrite", "bonnie_get_block", "bonnie_seeks"),
+    }
