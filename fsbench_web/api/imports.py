@@ -1,6 +1,6 @@
 """Imports: results of other people and other tools, all of a call's files or none."""
 
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -10,7 +10,8 @@ from ninja import Router, Schema, Status
 from fsbench_web.api import text
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.errors import Error, Refused
-from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.commit import import_uploads
+from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 
 router = Router()
@@ -113,8 +114,8 @@ def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
     _refuse_too_large(request)
     try:
         given = _fields(request)
-        files = [(file.name or "", file.read()) for file in request.FILES.getlist("file")]
-        done = import_files(files, **given, user=user_of(request))
+        files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
+        done = import_uploads(files, Target(**given), user_of(request))
     except ImportRefused as refused:
         errors = refused.errors
         detail = " ".join(_placed(error) for error in refused.problems)

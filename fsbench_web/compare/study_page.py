@@ -19,7 +19,6 @@ from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
 
-
 IMPORTS_SHOWN = 50
 
 

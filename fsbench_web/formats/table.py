@@ -10,7 +10,7 @@ value is a cell that was not measured. Any other table needs somebody to say wha
 
 import re
 
-from fsbench_web.formats.cells import known_test, size_kb, unit_of
+from fsbench_web.formats.cells import MAX_VALUES, known_test, size_kb, unit_of
 from fsbench_web.formats.grid import Grid, Row, delimiter_of, grid_of
 from fsbench_web.formats.mapping import (
     FORMAT,
@@ -83,6 +83,9 @@ def recognises_wide(lines: list[str]) -> bool:
 
 def parse(lines: list[str]) -> ParsedResult:
     """All numbers of the table. Raises UnreadableFile with the place of everything wrong."""
+    if len(lines) > 2 * MAX_VALUES:
+        message = f"The table has more than {MAX_VALUES} values: import it by itself, or split it."
+        raise UnreadableFile([Problem(None, None, message)])
     return parse_grid(grid_of(lines))
 
 
@@ -92,7 +95,7 @@ def parse_grid(grid: Grid) -> ParsedResult:
     if mapping is None or (mapping.shape != LONG and mapping.missing()):
         raise NeedsMapping([_asks(grid, mapping)])
     if mapping.shape == LONG:
-        _check_header(grid, mapping)
+        check_header(grid, mapping)
     elif not _is_complete(grid, mapping):
         raise NeedsMapping([_asks(grid, mapping)])
     result = read_mapped(grid, mapping)
@@ -118,6 +121,12 @@ def unmapped(lines: list[str]) -> NeedsMapping | None:
     )
     if len(widths) < 2 or max(widths) < 2 or 2 * steady < len(widths) or not has_numbers:
         return None
+    return NeedsMapping([_asks(grid, proposal(grid))])
+
+
+def needs_mapping(head: bytes) -> NeedsMapping:
+    """The error for a large table of which only the beginning was looked at."""
+    grid = grid_of(head.decode("utf-8-sig", "replace").splitlines()[:_LOOKED_AT])
     return NeedsMapping([_asks(grid, proposal(grid))])
 
 
@@ -233,7 +242,7 @@ def _is_complete(grid: Grid, mapping: Mapping) -> bool:
     return all(title_of(block.title)[0] or title_of(grid.name)[0] for block in blocks)
 
 
-def _check_header(grid: Grid, mapping: Mapping) -> None:
+def check_header(grid: Grid, mapping: Mapping) -> None:
     """Raise UnreadableFile for a header of long shape that cannot be, NeedsMapping for a part."""
     header = next(row for row in grid.rows if row.line == mapping.header_line)
     problems = []

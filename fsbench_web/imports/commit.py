@@ -4,22 +4,22 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.catalog.configurations import from_label
 from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.imports import contents
 from fsbench_web.imports.models import Import, ImportedFile, ImportState
-from fsbench_web.imports.plan import Cell, Plan, PlannedFile, PlannedRun, Target, plan_files
+from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Series, Study
+from fsbench_web.studies.models import Artefact, Run, Series, Study
 from fsbench_web.studies.series import lock, next_repeat, series_for
-
-Content = frozenset[Cell]
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,27 @@ def import_files(
     then.
     """
     said = (study, filesystem, configuration, hardware, source, licence)
-    target = Target(*(text.strip() for text in said))
-    uploads = [(safe_name(name), io.BytesIO(data)) for name, data in files]
-    return import_sources(unpack(uploads), target, user)
+    uploads = [(name, io.BytesIO(data)) for name, data in files]
+    return import_uploads(uploads, Target(*said), user)
+
+
+def import_uploads(
+    uploads: Sequence[tuple[str, BinaryIO]], target: Target, user: User | None
+) -> ImportResult:
+    """``import_files`` of open files, which are read piece by piece."""
+    target = Target(*(text.strip() for text in vars(target).values()))
+    sources = unpack([(safe_name(name), file) for name, file in uploads])
+    return import_sources(sources, target, user)
 
 
 def import_sources(
     sources: Sequence[SourceFile], target: Target, user: User | None
 ) -> ImportResult:
     """Store unpacked files: all of them or none. Raises ImportRefused."""
+    from fsbench_web.imports import large  # which stores with this module
+
+    if large.is_large(sources):
+        return large.import_large(sources[0], target, user)
     plan = plan_files(sources, target)
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
@@ -127,14 +139,16 @@ def _store(
     # One order of locks for everybody: two imports of the same series must not wait in a circle.
     for _, series in sorted(touched.items()):
         lock(series)
-    contents = {series.pk: _contents(series) for series in touched.values()}
+    known_of: dict[int, dict[str, Run | str]] = {
+        series.pk: {**contents.known(series)} for series in touched.values()
+    }
     row.save()
     for file, serieses in zip(files, places, strict=True):
         kept: list[StoredRun] = []
         artefact: Artefact | None = None
         for entry, series in zip(file.runs, serieses, strict=True):
             repeat = next_repeat(series)
-            known = contents[series.pk]
+            known = known_of[series.pk]
             refusal = _refusal(entry, series, known)
             if refusal is not None:
                 problems.append(refusal)
@@ -149,6 +163,7 @@ def _store(
             if artefact is None:
                 artefact = store_source(run, file.source)
             ingest.store_values(run, artefact, entry.values)
+            contents.remember(run, entry.content)
             known[entry.content] = file.path
             kept.append(StoredRun(run, entry))
         if artefact is not None:
@@ -203,13 +218,19 @@ def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
     return study, is_new
 
 
+def hardware_for(name: str) -> HardwareProfile | None:
+    """The hardware profile of a name, made when it is new; None for no name."""
+    if not name:
+        return None
+    hardware, _ = HardwareProfile.objects.get_or_create(
+        slug=Target("", hardware=name).hardware_slug(),
+        defaults={"name": name, "source": "Named by an import"},
+    )
+    return hardware
+
+
 def _series(study: Study, entry: PlannedRun) -> Series:
-    hardware = None
-    if entry.hardware:
-        hardware, _ = HardwareProfile.objects.get_or_create(
-            slug=Target("", hardware=entry.hardware).hardware_slug(),
-            defaults={"name": entry.hardware, "source": "Named by an import"},
-        )
+    hardware = hardware_for(entry.hardware)
     configuration = from_label(entry.configuration, entry.filesystem)
     workload = workload_of(entry.parsed)
     series = series_for(study, configuration, workload=workload, hardware=hardware)
@@ -219,17 +240,6 @@ def _series(study: Study, entry: PlannedRun) -> Series:
     return series
 
 
-def _contents(series: Series) -> dict[Content, Run | str]:
-    """What each finished run of the series holds."""
-    rows: dict[int, set[Cell]] = {}
-    for run_id, test, load, record_kb, file_kb, value, unit in Measurement.objects.filter(
-        run__series=series, run__state=RunState.DONE
-    ).values_list("run_id", "test", "load", "record_size_kb", "file_size_kb", "value", "unit"):
-        rows.setdefault(run_id, set()).add((test, load, record_kb, file_kb, value, unit))
-    runs = Run.objects.in_bulk(rows)
-    return {frozenset(cells): runs[run_id] for run_id, cells in rows.items()}
-
-
 def _said_repeat(entry: PlannedRun) -> int | None:
     """The repeat that the user or a table names. The output of a tool only counts its own."""
     counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
@@ -237,7 +247,7 @@ def _said_repeat(entry: PlannedRun) -> int | None:
 
 
 def _refusal(
-    entry: PlannedRun, series: Series, known: dict[Content, Run | str]
+    entry: PlannedRun, series: Series, known: dict[str, Run | str]
 ) -> ImportProblem | None:
     """Why this run cannot be stored beside those that are there, or None."""
     same = known.get(entry.content)

@@ -1,6 +1,7 @@
 """The mapping page: which column of an uploaded table is what."""
 
 import gzip
+import io
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,11 +11,12 @@ from django.views.decorators.http import require_http_methods
 from fsbench_web.formats import UnreadableFile
 from fsbench_web.formats.cells import SIZE_UNITS
 from fsbench_web.formats.mapping import Mapping
-from fsbench_web.imports import mappings
+from fsbench_web.imports import mappings, queue
 from fsbench_web.imports.models import ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem
 from fsbench_web.imports.views import gone, user_of
 
+_HEAD_BYTES = 64 * 1024
 SHAPES = (
     ("long", "Long: one number a row"),
     ("tests", "A column for each test"),
@@ -39,7 +41,9 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     )
     if file is None:
         raise Http404(gone(import_id))
-    data = gzip.decompress(file.content_gzip)
+    row = file.import_of
+    is_large = bool(row.report.get("large"))
+    data = _head(file) if is_large else gzip.decompress(file.content_gzip)
     problems: list[ImportProblem] = []
     said = Mapping.from_json(file.mapping) if file.mapping else None
     name = file.mapping_name
@@ -51,6 +55,8 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
                 problems.append(ImportProblem("The name of the mapping is too long."))
             if not problems:
                 _keep(request, file, data, said, name)
+                if is_large:
+                    queue.check_again(row)
                 return redirect("imports:show", import_id=import_id)
     try:
         table = mappings.shown(data, said)
@@ -68,6 +74,13 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     }
     status = 422 if problems else 200
     return render(request, "imports/mapping.html", context, status=status)
+
+
+def _head(file: ImportFile) -> bytes:
+    """The first whole lines of a large table: enough to say which column is what."""
+    with gzip.GzipFile(fileobj=io.BytesIO(file.content_gzip)) as stream:
+        head = stream.read(_HEAD_BYTES)
+    return head if len(head) < _HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
 
 
 def _keep(request: HttpRequest, file: ImportFile, data: bytes, said: Mapping, name: str) -> None:

@@ -91,6 +91,15 @@ class ImportedFile(models.Model):
         ordering = ["id"]
 
 
+class RunContent(models.Model):
+    """A digest over a run's numbers (studies.content), to know the same measurement again."""
+
+    run = models.OneToOneField(
+        Run, on_delete=models.CASCADE, primary_key=True, related_name="content"
+    )
+    digest = models.CharField(max_length=64, db_index=True)
+
+
 class SavedMapping(models.Model):
     """Which column is what, kept for the next table with the same header."""
 

@@ -15,15 +15,13 @@ from fsbench_web.imports import guesses
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better
+from fsbench_web.studies.content import digest_of_rows
 
 # All files of an import together; a single table may hold more (imports.large).
 MAX_VALUES = 300_000
 
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
-
-Cell = tuple[str, str, int | None, int | None, float, str]
-"""Test, load, record size KB, file size KB, value, unit."""
 
 OwnKey = tuple[str, str, str, int | None]
 """What the file's own columns say of file system, configuration, hardware and repeat."""
@@ -66,10 +64,10 @@ class PlannedRun:
     own: list[OwnKey] = field(default_factory=list)
 
     @property
-    def content(self) -> frozenset[Cell]:
+    def content(self) -> str:
         """What makes two runs the same measurement, whatever their files look like."""
-        return frozenset(
-            (v.test, v.load, v.record_size_kb, v.file_size_kb, v.value, v.unit) for v in self.values
+        return digest_of_rows(
+            (v.test, v.load, v.unit, v.record_size_kb, v.file_size_kb, v.value) for v in self.values
         )
 
 
@@ -176,11 +174,15 @@ def target_problems(target: Target) -> list[ImportProblem]:
 
 
 def _unit_problems(name: str, parsed: ParsedResult) -> list[ImportProblem]:
-    """Units nobody can rank, each at its first line."""
-    problems = []
     units: dict[str, int] = {}
     for value in parsed.values:
         units.setdefault(value.unit, value.line)
+    return unit_problems(name, units)
+
+
+def unit_problems(name: str, units: dict[str, int]) -> list[ImportProblem]:
+    """Units nobody can rank, each at its first line: ``units`` to lines."""
+    problems = []
     for unit, line in units.items():
         try:
             lower_is_better(unit)
@@ -215,47 +217,65 @@ def _runs_of(
 
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:
-    line = run.values[0].line
-    own_filesystem = bool(run.values[0].filesystem)
-    own_label = bool(run.values[0].configuration)
+    first = run.values[0]
+    return label_problems(
+        run.filesystem,
+        run.configuration,
+        run.hardware,
+        (run.file, first.line),
+        own_filesystem=bool(first.filesystem),
+        own_label=bool(first.configuration),
+    )
+
+
+def label_problems(
+    filesystem: str,
+    configuration: str,
+    hardware: str,
+    place: tuple[str | None, int | None] = (None, None),
+    *,
+    own_filesystem: bool = False,
+    own_label: bool = False,
+) -> list[ImportProblem]:
+    """What is wrong with what a run is said to be of; with its place where the file says it."""
     problems = []
 
     def refuse(message: str, in_file: bool) -> None:
-        place = {"file": run.file, "line": line} if in_file else {}
-        problems.append(ImportProblem(message, **place))  # type: ignore[arg-type]
+        file, line = place if in_file else (None, None)
+        problems.append(ImportProblem(message, file, line))
 
-    if not run.filesystem:
+    if not filesystem:
         refuse("filesystem is missing: say which file system was measured, such as ext4.", False)
-    elif not _FILESYSTEM.fullmatch(run.filesystem):
+    elif not _FILESYSTEM.fullmatch(filesystem):
         refuse(
-            f'filesystem "{run.filesystem}" is not a name such as ext4 or xfs: letters, digits, '
+            f'filesystem "{filesystem}" is not a name such as ext4 or xfs: letters, digits, '
             "- and _ are allowed, 40 at most.",
             own_filesystem,
         )
-    if not run.configuration:
+    if not configuration:
         refuse(
             "configuration is missing: give it a short label, such as ext4_noatime, or ext4 "
             "where everything was left at its default.",
             False,
         )
-    elif not _LABEL.fullmatch(run.configuration):
+    elif not _LABEL.fullmatch(configuration):
         refuse(
-            f'configuration "{run.configuration}" is not a label such as ext4_noatime: lower-case '
+            f'configuration "{configuration}" is not a label such as ext4_noatime: lower-case '
             "letters, digits, - and _ are allowed, 120 at most.",
             own_label,
         )
     elif (
-        _FILESYSTEM.fullmatch(run.filesystem)
-        and (parts := parse_label(run.configuration)) is not None
-        and parts.filesystem != run.filesystem
+        _FILESYSTEM.fullmatch(filesystem)
+        and (parts := parse_label(configuration)) is not None
+        and parts.filesystem != filesystem
     ):
         refuse(
-            f"configuration {run.configuration} is one of {parts.filesystem}, and the file system "
-            f"is said to be {run.filesystem}.",
+            f"configuration {configuration} is one of {parts.filesystem}, and the file system "
+            f"is said to be {filesystem}.",
             own_label or own_filesystem,
         )
-    if run.hardware and not slugify(run.hardware):
-        refuse(f'hardware "{run.hardware}" needs a Latin letter or a digit.', False)
-    if len(run.hardware) > 200:
+    if hardware and not slugify(hardware):
+        refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
+    if len(hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)
     return problems

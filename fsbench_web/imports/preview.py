@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fsbench_web.formats import ParsedResult
 from fsbench_web.imports.commit import StoredRun
@@ -12,10 +13,12 @@ from fsbench_web.imports.problems import ImportProblem
 from fsbench_web.imports.sources import Given
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
+from fsbench_web.scoring import testnames
 
 # Five fields a file; Django takes 1000 fields of a form.
 MAX_FILES_SHOWN = 150
 MAX_RUNS_SHOWN = 12
+MAX_KEYS_SHOWN = 100
 TARGET_FIELDS = ("study", "source", "licence")
 
 
@@ -68,12 +71,14 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
     for stored in preview.stored.runs if preview.stored else []:
         runs[stored.planned.file].append(stored)
     files = []
+    told: set[ImportProblem] = set()
     for row in rows:
         file = FileShown(row)
         plan = planned.get(row.pk)
         if plan is not None:
             file.parsed, file.is_table = plan.parsed, plan.is_table
-            file.problems = by_file.pop(row.path, [])
+            file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(row.path, [])]))
+            told |= set(file.problems)
             file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
             file.runs = [
                 RunShown(stored, summary(stored.planned.values))
@@ -84,10 +89,27 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
     return PageShown(
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
-        problems=[problem for rest in by_file.values() for problem in rest],
+        problems=[p for rest in by_file.values() for p in rest if p not in told],
         run_count=len(preview.stored.runs) if preview.stored else 0,
         bad_count=sum(1 for file in files if file.problems),
     )
+
+
+def large_tests(report: Mapping[str, Any]) -> list[TestSummary]:
+    """The tests of a large table as its report keeps them (imports.large)."""
+    return [
+        TestSummary(
+            test=test,
+            label=testnames.label(test),
+            cells=count,
+            unit=unit,
+            smallest=low,
+            largest=high,
+            record_kb=(first, last) if first >= 0 else None,
+            file_kb=(small, big) if small >= 0 else None,
+        )
+        for test, unit, count, first, last, small, big, low, high in report.get("tests", [])
+    ]
 
 
 def corrections_of(

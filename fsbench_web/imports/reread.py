@@ -13,6 +13,7 @@ from django.utils import timezone
 from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
 from fsbench_web.formats.mapping import Mapping
 from fsbench_web.formats.spreadsheet import parse_mapped
+from fsbench_web.imports import contents
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.plan import own_key
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -180,6 +181,7 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
     _write(found)
     for run_id in run_ids:
         _note(runs[run_id], found, user)
+    contents.forget(list(run_ids))
     if found.changes_workload:
         touched |= _move(runs.values(), found)
     for series in touched.values():

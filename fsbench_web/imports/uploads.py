@@ -118,12 +118,13 @@ def _proposal(file: PlannedFile, target: Target, folder_label: str) -> tuple[Giv
     return Given(filesystem, configuration, target.hardware), reasons
 
 
-def sources_of(row: Import) -> list[SourceFile]:
+def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
     """The files of an upload, with what was said of them."""
+    files = row.files.all() if with_content else row.files.defer("content_gzip")
     return [
         SourceFile(
             path=file.path,
-            content_gzip=bytes(file.content_gzip),
+            content_gzip=bytes(file.content_gzip) if with_content else b"",
             size_bytes=file.size_bytes,
             sha256=file.sha256,
             problem=file.problem,
@@ -132,7 +133,7 @@ def sources_of(row: Import) -> list[SourceFile]:
             is_left_out=file.is_left_out,
             pk=file.pk,
         )
-        for file in row.files.all()
+        for file in files
     ]
 
 

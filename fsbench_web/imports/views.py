@@ -10,14 +10,15 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.imports import preview, uploads
+from fsbench_web.imports import large, preview, queue, uploads
 from fsbench_web.imports.commit import safe_name
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Target, target_problems
@@ -79,7 +80,10 @@ def _receive(request: HttpRequest, target: Target) -> Import:
         (name if name != file.name else safe_name(name), cast(BinaryIO, file))
         for name, file in zip(names, files, strict=True)
     ]
-    return uploads.stash(unpack(named), target, user_of(request))
+    sources = unpack(named)
+    if large.is_large(sources):
+        return queue.receive(sources[0], target, user_of(request))
+    return uploads.stash(sources, target, user_of(request))
 
 
 def _filesystems() -> list[str]:
@@ -97,7 +101,26 @@ def show(request: HttpRequest, import_id: int) -> HttpResponse:
         return _result(request, row)
     if row.created_by != request.user:
         raise Http404("Only who uploaded these files sees them before they are imported.")
+    if row.state != ImportState.PREVIEWED:
+        return _waiting(request, row)
     return _preview(request, row)
+
+
+def _waiting(request: HttpRequest, row: Import) -> HttpResponse:
+    """How far the importer is, or why it gave up."""
+    file = row.files.defer("content_gzip").first()
+    return render(request, "imports/waiting.html", {"import": row, "file": file})
+
+
+@require_GET
+@never_cache
+def progress(request: HttpRequest, import_id: int) -> HttpResponse:
+    """State, phase and share done, for the bar of the page that waits."""
+    row = Import.objects.filter(pk=import_id).first()
+    if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
+        raise Http404(gone(import_id))
+    said = {"state": row.state, "phase": row.phase, "progress": row.progress}
+    return JsonResponse(said | {"claimed": bool(row.claimed_by)})
 
 
 def gone(import_id: int) -> str:
@@ -131,6 +154,8 @@ def _preview(
     problems: list[ImportProblem] | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    if row.report.get("large"):
+        return _large_preview(request, row, problems or [])
     found = uploads.preview_of(row, user_of(request))
     page = preview.shown(list(row.files.defer("content_gzip")), found)
     context = {
@@ -145,6 +170,26 @@ def _preview(
     if found.problems and status == 200:
         status = 422
     return render(request, "imports/preview.html", context, status=status)
+
+
+def _large_preview(
+    request: HttpRequest, row: Import, problems: list[ImportProblem]
+) -> HttpResponse:
+    found = [*problems, *queue.problems_of(row)]
+    context = {
+        "import": row,
+        "target": row.target,
+        "file": row.files.defer("content_gzip").first(),
+        "problems": list(dict.fromkeys(found)),
+        "report": row.report,
+        "tests": preview.large_tests(row.report),
+        "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
+        "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),
+        "filesystems": _filesystems(),
+        "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),
+    }
+    status = 422 if found else 200
+    return render(request, "imports/preview_large.html", context, status=status)
 
 
 @login_required
@@ -189,6 +234,9 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
         if problems:
             return _preview(request, row, problems, status=422)
     try:
+        if row.state == ImportState.PREVIEWED and row.report.get("large"):
+            queue.accept(_uploaded(request, import_id), user_of(request))
+            return redirect("imports:show", import_id=import_id)
         uploads.commit_stashed(import_id, user_of(request))
     except Import.DoesNotExist:
         raise Http404(gone(import_id)) from None
@@ -203,7 +251,12 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
 @require_POST
 def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete an upload that was not imported."""
-    row = _uploaded(request, import_id)
+    discardable = (ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED)
+    row = Import.objects.filter(
+        pk=import_id, state__in=discardable, created_by=user_of(request)
+    ).first()
+    if row is None:
+        raise Http404(gone(import_id))
     query = urlencode({name: text for name, text in row.target.items() if text})
     row.delete()
     messages.info(request, "The upload was discarded. Nothing of it was stored.")

@@ -6,7 +6,9 @@ parser can read old output again.
 
 import gzip
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 
 from django.db import transaction
 
@@ -17,14 +19,13 @@ from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.scoring.testnames import at_load
 from fsbench_web.scoring.units import overall_unit
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series
+from fsbench_web.studies.run_columns import MixedMeasurements as MixedMeasurements
+from fsbench_web.studies.run_columns import RunColumns
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
 COMPUTED = "computed"
 _BATCH = 2000
-
-
-class MixedMeasurements(ValueError):
-    """Measurements of one test that no score can be made of: two units, or cells beside a mean."""
+LARGE_SERIES = 200_000
 
 
 def store_artefact(
@@ -110,6 +111,8 @@ def rescore(series: Series) -> list[Score]:
     printed stay untouched. Raises MixedMeasurements.
     """
     lock(series)
+    if _is_large(series):
+        return replace_scores(series, *_streamed_scores(series))
     repeats: dict[str, dict[int, dict[tuple[int | None, int | None], float]]] = {}
     units: dict[str, str] = {}
     for name, load, run_id, record_kb, file_kb, value, unit in (
@@ -121,6 +124,17 @@ def rescore(series: Series) -> list[Score]:
         if units.setdefault(test, unit) != unit:
             raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
         repeats.setdefault(test, {}).setdefault(run_id, {})[(record_kb, file_kb)] = value
+    scores = {test: _scores(test, list(runs.values())) for test, runs in repeats.items()}
+    return replace_scores(series, scores, units)
+
+
+def replace_scores(
+    series: Series, scores: Mapping[str, Mapping[str, ScoreValue]], units: Mapping[str, str]
+) -> list[Score]:
+    """Write the computed scores of a series, {test: {category: score}}, in place of the old.
+
+    ``units``: that of each test. The caller holds the series' lock.
+    """
     expected = _expected_cells(series)
     series.scores.filter(origin=COMPUTED).delete()
     printed = set(series.scores.values_list("test", "category"))
@@ -137,10 +151,41 @@ def rescore(series: Series) -> list[Score]:
             flags=list(score.flags),
             origin=COMPUTED,
         )
-        for test, runs in repeats.items()
-        for category, score in _scores(test, list(runs.values())).items()
+        for test, found in scores.items()
+        for category, score in found.items()
         if (test, category) not in printed
     )
+
+
+def _is_large(series: Series) -> bool:
+    """Whether the series holds more numbers than fit into memory as a matrix each."""
+    rows = Measurement.objects.filter(run__series=series).order_by()
+    return len(rows.values_list("pk")[LARGE_SERIES : LARGE_SERIES + 1]) > 0
+
+
+def _streamed_scores(series: Series) -> tuple[dict[str, dict[str, ScoreValue]], dict[str, str]]:
+    """The scores of a large series: its cells come from the database in order, one test at a time.
+
+    Where one run measured a test its columns are scored as they are; several runs are brought
+    together cell by cell, which takes memory for the distinct cells of one test.
+    """
+    rows = (
+        Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
+        .order_by("test", "load", "run_id")
+        .values_list("test", "load", "unit", "run_id", "record_size_kb", "file_size_kb", "value")
+        .iterator(chunk_size=5000)
+    )
+    scores: dict[str, dict[str, ScoreValue]] = {}
+    units: dict[str, str] = {}
+    for (name, load), group in groupby(rows, key=itemgetter(0, 1)):
+        test = at_load(name, load)
+        columns = RunColumns()
+        for _, _, unit, run_id, record_kb, file_kb, value in group:
+            if units.setdefault(test, unit) != unit:
+                raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
+            columns.add(run_id, record_kb, file_kb, value)
+        scores[test] = columns.scores(test)
+    return scores, units
 
 
 def _scores(

@@ -47,6 +47,22 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="RunContent",
+            fields=[
+                (
+                    "run",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="content",
+                        serialize=False,
+                        to="studies.run",
+                    ),
+                ),
+                ("digest", models.CharField(db_index=True, max_length=64)),
+            ],
+        ),
+        migrations.CreateModel(
             name="SavedMapping",
             fields=[
                 (
