@@ -179,7 +179,8 @@ def _zip(file: BinaryIO, size: int, budget: _Budget) -> Iterator[Member]:
     if directory_bytes(file, size) > _MAX_DIRECTORY_BYTES:
         raise _refused(f"The archive has more than {MAX_MEMBERS} files: import it in parts.")
     with zipfile.ZipFile(file) as opened:
-        entries = [entry for entry in opened.infolist() if not entry.is_dir()]
+        # Not is_dir(): it fails for a name that is empty.
+        entries = [e for e in opened.infolist() if not e.filename.endswith("/")]
         for entry in entries:
             path, problem = _label(entry.filename)
             if _NO_RESULT.search(path):

@@ -22,6 +22,7 @@ from fsbench_web.studies import ingest
 from fsbench_web.studies.models import Artefact, Measurement, Run, Series, StateChange
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
+MAX_VALUES = 50_000
 Cell = tuple[str, str, int | None, int | None]
 """Test, load, record size KB, file size KB."""
 
@@ -82,6 +83,12 @@ class Difference:
 
 def difference(artefact: Artefact) -> Difference:
     """Compare what is stored with what today's parsers read. Raises ImportRefused."""
+    if Measurement.objects.filter(artefact=artefact).count() > MAX_VALUES:
+        message = (
+            f"The file holds more than {MAX_VALUES} values, too many to be compared one by one. "
+            "Import it again into another study, and compare the two."
+        )
+        raise ImportRefused([ImportProblem(message, artefact.name)])
     imported = ImportedFile.objects.filter(artefact=artefact).first()
     data = ingest.artefact_bytes(artefact)
     try:

@@ -19,6 +19,8 @@ from fsbench_web.studies import forms
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 
+# A page with more numbers is no page any more: its heat maps would be larger than a screen.
+MAX_MEASUREMENTS_SHOWN = 20_000
 STEPS = [
     RunState.QUEUED,
     RunState.LEASED,

@@ -53,6 +53,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     repeats = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
     is_queued = shown.state == RunState.QUEUED
     is_done = shown.state == RunState.DONE
+    measured = shown.measurements.count()
+    too_many = measured if measured > run_details.MAX_MEASUREMENTS_SHOWN else 0
     context = {
         "run": shown,
         "series": series,
@@ -63,7 +65,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "last_line": lines[-1].pk if lines else 0,
         "commands": run_details.commands(shown),
         "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
-        "matrices": run_details.test_matrices(shown),
+        "matrices": run_details.test_matrices(shown) if not too_many else [],
+        "too_many": too_many,
         "scores": run_details.score_table(shown) if is_done else None,
         "imported": shown.imports.select_related("created_by").first()
         if shown.origin == Run.Origin.IMPORTED
