@@ -166,6 +166,8 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
     table = large.read(source, say)
     if problems := problems_of(row):
         raise ImportRefused(problems)
+    # SQLite's one writer is this transaction from here on: said before it begins.
+    Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(phase="Storing", progress=0)
     with transaction.atomic():
         large.store(row, source, table, target, row.created_by, say)
         stored = Import.objects.filter(

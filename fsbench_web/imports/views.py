@@ -155,7 +155,7 @@ def _preview(
     status: int = 200,
 ) -> HttpResponse:
     if row.report.get("large"):
-        return _large_preview(request, row, problems or [])
+        return _large_preview(request, row, problems or [], status)
     found = uploads.preview_of(row, user_of(request))
     page = preview.shown(list(row.files.defer("content_gzip")), found)
     context = {
@@ -167,13 +167,11 @@ def _preview(
         "filesystems": _filesystems(),
         "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),
     }
-    if found.problems and status == 200:
-        status = 422
     return render(request, "imports/preview.html", context, status=status)
 
 
 def _large_preview(
-    request: HttpRequest, row: Import, problems: list[ImportProblem]
+    request: HttpRequest, row: Import, problems: list[ImportProblem], status: int
 ) -> HttpResponse:
     found = [*problems, *queue.problems_of(row)]
     context = {
@@ -188,7 +186,6 @@ def _large_preview(
         "filesystems": _filesystems(),
         "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),
     }
-    status = 422 if found else 200
     return render(request, "imports/preview_large.html", context, status=status)
 
 

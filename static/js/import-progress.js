@@ -17,8 +17,12 @@ async function ask() {
       return;
     }
     card.querySelector("[data-phase]").textContent = said.phase || "Waiting for the importer";
-    card.querySelector("[data-percent]").textContent = `${Math.round(said.progress * 100)} %`;
-    card.querySelector("[data-bar]").value = said.progress;
+    // SQLite tells nothing while it stores: a bar without a value says that something goes on.
+    const unknown = said.phase === "Storing" && said.progress === 0;
+    card.querySelector("[data-percent]").textContent = unknown ? "" : `${Math.round(said.progress * 100)} %`;
+    const bar = card.querySelector("[data-bar]");
+    if (unknown) bar.removeAttribute("value");
+    else bar.value = said.progress;
     const untaken = !said.claimed && Date.now() - began > UNTAKEN_AFTER_MS;
     card.querySelector("[data-no-importer]").hidden = !untaken;
   } catch {

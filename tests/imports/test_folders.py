@@ -136,7 +136,7 @@ def test_a_bad_file_among_good_ones_can_be_left_out(signed_in: Client) -> None:
     upload = SimpleUploadedFile("r.zip", zipped(files))
     where = signed_in.post("/imports/new/", {"study": "Lab", "file": upload})["Location"]
     answer = signed_in.get(where)
-    assert answer.status_code == 422
+    assert answer.status_code == 200
     text = answer.content.decode()
     assert "lab/XFS/notes.txt" in text
     assert "1 file cannot be imported as it is" in text
