@@ -3,6 +3,7 @@
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
+from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 from ninja import Router, Schema, Status
@@ -13,6 +14,7 @@ from fsbench_web.api.errors import Error, Refused
 from fsbench_web.imports.commit import import_uploads
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.upload_limit import too_many_sentence
 
 router = Router()
 
@@ -144,6 +146,8 @@ def _fields(request: HttpRequest) -> dict[str, str]:
     try:
         posted = request.POST
         files = request.FILES
+    except TooManyFilesSent:
+        raise ImportRefused([ImportProblem(too_many_sentence())]) from None
     except MultiPartParserError as error:
         raise ImportRefused([ImportProblem(f"The form cannot be read: {error}")]) from None
     problems = [

@@ -12,6 +12,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.guesses import folder_labels, from_command
@@ -228,6 +229,16 @@ def test_the_same_numbers_are_shown_with_the_run_that_has_them(
     form.pop(f"take-{ImportFile.objects.order_by('id')[0].pk}")
     signed_in.post(f"{where}commit/", form)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
+
+
+def test_too_many_files_are_refused_in_words(signed_in: Client, settings: Settings) -> None:
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3
+    for address in ("/imports/new/", "/api/v1/imports"):
+        files = [SimpleUploadedFile(f"{n}.csv", table(n)) for n in range(1, 6)]
+        answer = signed_in.post(address, {"study": "Lab", "file": files})
+        assert answer.status_code in (413, 422)
+        assert "more than 3 files" in answer.content.decode()
+    assert not Import.objects.exists()
 
 
 def test_a_broken_archive_keeps_nothing(signed_in: Client) -> None:
