@@ -25,10 +25,10 @@ from runner.finish import end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
 from runner.locks import LockedElsewhere
-from runner.places import Place, RunRefused
+from runner.places import Place, RunRefused, Stopped
 from runner.plan import PlanError, RunPlan, plan_run
 from runner.progress import IozoneProgress
-from runner.record import Recorder
+from runner.record import Recorder, reconnect
 from runner.scheduler import SchedulerError
 from runner.spool import Spool
 
@@ -36,10 +36,6 @@ logger = logging.getLogger("fsbench.worker")
 
 
 _Result = TypeVar("_Result")
-
-
-class Stopped(Exception):
-    """The run is to end before anything was erased."""
 
 
 _REFUSALS = (
@@ -114,7 +110,8 @@ def _carry_out(
     except _REFUSALS as error:
         return RunState.FAILED, f"Refused: {error}", None
     except Stopped:
-        return *why_not(Outcome(None), recorder), None
+        state, reason = why_not(Outcome(None), recorder)
+        return state, f"{reason} Nothing was erased.", None
     except LeaseLost:
         raise
     except Exception as error:
@@ -173,6 +170,7 @@ def _erase_and_measure(
                     else "The host's page cache could not be dropped (only root can)."
                 )
                 places.verify(host, [data, *journals], recorder)
+                _still_wanted(recorder)
                 target = Target(
                     run.pk,
                     host.name,
@@ -185,6 +183,23 @@ def _erase_and_measure(
                     outcome = _run_plan(plan, target, host, recorder, spool)
             places.wait_until_free([data, *journals], recorder)
     return plan, outcome
+
+
+def _still_wanted(recorder: Recorder) -> None:
+    """Asked of the database in the last moment before a disk is written to: a worker that was held
+
+    up during its checks may have lost its lease, or its run may have been cancelled. Raises
+    LeaseLost, Stopped.
+    """
+    try:
+        if lifecycle.heartbeat(recorder.handle):
+            recorder.stop_reason = recorder.stop_reason or "cancelled"
+    except (OperationalError, InterfaceError):
+        # Nobody knows: the disk stays as it is.
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+    if recorder.should_stop():
+        raise Stopped
 
 
 def _beside(

@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from fsbench_web.catalog.commands import BENCHMARK_FILE
 from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
 from runner import blockdev, checks, locks, sparse
 from runner.host import Host, LunUnusable
@@ -196,6 +198,56 @@ def test_a_device_by_a_link_is_checked_as_what_it_is(other_loop: str, lun_file: 
         assert other_loop in made[1].message
     finally:
         link.unlink()
+
+
+def test_a_link_that_leads_elsewhere_since_is_refused(
+    other_loop: str, lun_file: Path, device: str
+) -> None:
+    """The run has looked where it leads, and a controller was reset before the checks."""
+    link = Path(f"/dev/fsbench-test-{os.getpid()}")
+    link.symlink_to(other_loop)
+    try:
+        write_luns(lun_file, {"name": "disk", "kind": "device", "path": str(link)})
+        entry = read_luns(lun_file)[0]
+        assert failed(entry, lun_file, other_loop) == {}
+        link.unlink()
+        link.symlink_to(device)
+        assert f"leads to {device} now" in failed(entry, lun_file, other_loop)["path"]
+        link.unlink()
+        assert "no block device" in failed(entry, lun_file, other_loop)["path"]
+    finally:
+        link.unlink(missing_ok=True)
+
+
+def directory_lun(lun_file: Path, path: Path | str) -> LunEntry:
+    write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(path)})
+    return read_luns(lun_file)[0]
+
+
+@pytest.mark.parametrize("path", ["/", "/usr", "/var/lib", "/dev/shm", "/proc/self"])
+def test_a_folder_of_the_system_is_no_lun(lun_file: Path, path: str) -> None:
+    assert "operating system" in failed(directory_lun(lun_file, path), lun_file, "")["directory"]
+
+
+def test_a_link_to_a_folder_of_the_system_is_no_lun(lun_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "innocent").symlink_to("/")
+    entry = directory_lun(lun_file, tmp_path / "innocent")
+    assert "operating system" in failed(entry, lun_file, "")["directory"]
+
+
+def test_a_benchmark_overwrites_nobodys_file(lun_file: Path, tmp_path: Path) -> None:
+    folder, precious = tmp_path / "folder", tmp_path / "precious"
+    folder.mkdir()
+    precious.write_text("mine")
+    entry, rest = directory_lun(lun_file, folder), folder / BENCHMARK_FILE
+    assert failed(entry, lun_file, "") == {}
+    rest.write_text("what a killed benchmark left")
+    assert failed(entry, lun_file, "") == {}
+    rest.unlink()
+    for make in (rest.symlink_to, rest.hardlink_to):
+        make(precious)
+        assert "would be overwritten" in failed(entry, lun_file, "")["directory"]
+        rest.unlink()
 
 
 def test_the_disk_under_the_root_file_system_is_refused(lun_file: Path) -> None:
@@ -395,3 +447,21 @@ class TestHost:
     def test_an_unknown_lun_is_refused(self, host: Host) -> None:
         with pytest.raises(LunUnusable, match="lists no LUN “sda”"):
             host.entry("sda")
+
+
+def test_a_device_that_somebody_looks_at_for_a_moment_is_detached_all_the_same(
+    host: Host, entry: LunEntry, device: str
+) -> None:
+    descriptor = os.open(device, os.O_RDONLY | os.O_EXCL)
+    threading.Timer(0.3, os.close, [descriptor]).start()
+    assert sparse.detach(sparse.Loop(device, True), entry.path) == ""
+    assert device not in dict(sparse.backing_files())
+
+
+def test_a_loop_device_whose_file_was_replaced_is_not_forgotten(
+    host: Host, entry: LunEntry, device: str
+) -> None:
+    entry.path.unlink()
+    again = host.device(entry)
+    assert dict(sparse.backing_files()).get(again) == str(entry.path)
+    assert again == device or device not in dict(sparse.backing_files())
