@@ -21,7 +21,7 @@ from fsbench_web.studies.models import Run, RunState
 from runner import blockdev, conditions, places
 from runner.environment import environment_facts
 from runner.executors.base import Message, Outcome, Target
-from runner.finish import end, has_succeeded, persist, verdict, why_not
+from runner.finish import NOT_MEASURED, end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
 from runner.locks import LockedElsewhere
@@ -36,6 +36,10 @@ logger = logging.getLogger("fsbench.worker")
 
 
 _Result = TypeVar("_Result")
+
+
+class AgentMismatch(Exception):
+    """The agent says something else than this worker understands; the text says what to do."""
 
 
 _REFUSALS = (
@@ -114,6 +118,8 @@ def _carry_out(
         return state, f"{reason} Nothing was erased.", None
     except LeaseLost:
         raise
+    except AgentMismatch as error:
+        return RunState.FAILED, f"{error} {NOT_MEASURED}", None
     except Exception as error:
         logger.exception("run %s broke off", run.pk)
         return RunState.FAILED, f"The worker broke off: {type(error).__name__}: {error}", None
@@ -261,12 +267,17 @@ def _environment_writer(
         if said is None:
             return
         data, *journals = (host.lun_facts(lun.entry) for lun in luns)
-        facts = environment_facts(said, host.executor, data, scheduler, recorder.mounted)
+        try:
+            facts = environment_facts(said, host.executor, data, scheduler, recorder.mounted)
+            kernel, distribution = str(said["kernel"]), str(said["distribution"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise AgentMismatch(
+                f"The agent does not say {error} of where it runs: its image is of another version "
+                "of fsbench than the worker. Build it again (make image)."
+            ) from None
         for journal in journals:
             facts["Journal LUN"] = journal
-        environment = environment_for(
-            facts, kernel=said["kernel"], distribution=said["distribution"]
-        )
+        environment = environment_for(facts, kernel=kernel, distribution=distribution)
         with transaction.atomic():
             lifecycle.record_environment(recorder.handle, environment)
             lifecycle.record_conditions(recorder.handle, recorder.conditions)
