@@ -18,6 +18,7 @@ import argparse
 import json
 import logging
 import os
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -283,7 +284,26 @@ def fio_pairs(host: "Host", executor: "Executor", point: Path, pairs: int) -> No
         for job in JOBS:
             compare(executor, device, point, job, pairs)
     finally:
-        run("umount", str(point))
+        unmount(point)
+
+
+def unmount(point: Path) -> None:
+    """A fio that was broken off has jobs that write on for the rest of their seconds."""
+    deadline = time.monotonic() + 4 * SECONDS + 10
+    while True:
+        done = subprocess.run(["umount", str(point)], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{point} stays mounted: {done.stderr.strip()}")
+        time.sleep(0.5)
+
+
+def end_tidily(*_: object) -> None:
+    """As Ctrl-C does: every ``finally`` follows, and a second signal does not break them off."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    raise SystemExit("ended early: nothing is left mounted or attached")
 
 
 if __name__ == "__main__":
@@ -294,6 +314,8 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     if unknown := set(chosen.executors) - {"docker", "local"}:
         parser.error(f"unknown executor {', '.join(unknown)}; there are docker and local")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end_tidily)
     with tempfile.TemporaryDirectory(prefix="fsbench-benchmark-") as name:
         os.environ["FSBENCH_TEST_DATA"] = name
         os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"

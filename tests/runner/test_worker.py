@@ -227,6 +227,49 @@ def test_a_cancelled_run_has_stopped_5_seconds_later(worker: WorkerProcess) -> N
     assert_lun_is_free(worker.lun_file)
 
 
+def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more(
+    worker: WorkerProcess,
+) -> None:
+    """SIGSTOP, as a virtual machine is suspended; somebody else ends its run meanwhile."""
+    worker.environment["FSBENCH_WORKER_SILENT_AFTER_S"] = "4"
+    worker.start()
+    assert worker.process is not None
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    worker.process.send_signal(signal.SIGSTOP)
+    try:
+        worker.wait_until(lambda: lifecycle.reap_lost() == [run.pk])
+        run.refresh_from_db()
+        assert run.state == RunState.LOST
+        lines, changes = run.log_lines.count(), run.changes.count()
+        again = order_on(worker, filesystem="xfs")
+    finally:
+        worker.process.send_signal(signal.SIGCONT)
+    worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
+    assert state_of(again) == RunState.DONE, Run.objects.get(pk=again.pk).reason
+    # The LUN was free for the next run: nothing of the lost one was at work any more.
+    before = run.__dict__ | {"_state": None}
+    run.refresh_from_db()
+    assert run.__dict__ | {"_state": None} == before
+    assert (run.log_lines.count(), run.changes.count()) == (lines, changes)
+    assert not run.artefacts.exists()
+    assert not run.measurements.exists()
+    assert "lost its lease and was stopped" in worker.log.read_text()
+
+
+def test_a_study_that_is_deleted_while_a_run_of_it_is_measured_frees_the_lun(
+    worker: WorkerProcess,
+) -> None:
+    worker.start()
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    run.series.study.delete()
+    again = order_on(worker, filesystem="xfs")
+    worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
+    assert state_of(again) == RunState.DONE, Run.objects.get(pk=again.pk).reason
+    assert not Lease.objects.exclude(run=None).exists()
+
+
 def test_a_drained_worker_finishes_its_run_and_claims_the_next_when_it_is_resumed(
     worker: WorkerProcess,
 ) -> None:
