@@ -1,8 +1,10 @@
 """May this LUN be erased? Asked of real loop devices."""
 
 import os
+import struct
 import subprocess
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -95,6 +97,69 @@ def test_what_fsbench_did_not_write_is_not_erased(
     problems = failed(entry, lun_file, device)
     assert set(problems) == {"signature"}
     assert "overwrite = true" in problems["signature"]
+
+
+def write_at(device: str, offset: int, data: bytes) -> None:
+    with Path(device).open("r+b") as disk:
+        disk.seek(offset)
+        disk.write(data)
+    os.sync()
+
+
+def lvm_label() -> bytes:
+    """The label of a physical volume (lvm2, lib/format_text/layout.h), with its checksum."""
+    body = struct.pack("<I8s32s", 32, b"LVM2 001", b"Abcdef" * 5 + b"xy").ljust(492, b"\0")
+    crc = zlib.crc32(body, 0xF597A6CF ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return struct.pack("<8sQI", b"LABELONE", 1, crc) + body
+
+
+def md_super_block() -> bytes:
+    """A member of an MD RAID with metadata 1.2, 4 KB from the start (md_p.h), with its checksum."""
+    block = bytearray(256)
+    struct.pack_into("<II", block, 0, 0xA92B4EFC, 1)
+    block[16:32], block[32:64] = b"0123456789abcdef", b"host:0".ljust(32, b"\0")
+    struct.pack_into("<Q", block, 144, 8)  # where it stands, in sectors
+    total = sum(struct.unpack("<64I", block))
+    struct.pack_into("<I", block, 216, ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF)
+    return bytes(block)
+
+
+@pytest.mark.parametrize(
+    ("offset", "block", "kind"),
+    [(512, lvm_label(), "LVM2_member"), (4096, md_super_block(), "linux_raid_member")],
+    ids=["LVM", "MD"],
+)
+def test_a_member_of_an_array_that_is_not_assembled_is_not_erased(
+    entry: LunEntry, lun_file: Path, device: str, offset: int, block: bytes, kind: str
+) -> None:
+    write_at(device, offset, block)
+    problems = failed(entry, lun_file, device)
+    assert set(problems) == {"signature"}
+    assert kind in problems["signature"]
+
+
+def test_what_is_stacked_on_it_is_refused_and_so_is_where_that_is_mounted(
+    entry: LunEntry, lun_file: Path, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel without a device mapper runs these tests too: its sysfs is written here."""
+    number = blockdev.device_number(device)
+    assert number is not None
+    (tmp_path / "dm-0").mkdir()
+    (tmp_path / "dm-0" / "dev").write_text("253:0\n")
+    (tmp_path / "sys").mkdir()
+    for real in blockdev.sys_folder(number).iterdir():
+        if real.name != "holders":
+            (tmp_path / "sys" / real.name).symlink_to(real)
+    (tmp_path / "sys" / "holders").mkdir()
+    (tmp_path / "sys" / "holders" / "dm-0").symlink_to(tmp_path / "dm-0")
+    folders = {number: tmp_path / "sys", os.makedev(253, 0): tmp_path / "dm-0"}
+    found = blockdev.sys_folder
+    monkeypatch.setattr(blockdev, "sys_folder", lambda one: folders.get(one) or found(one))
+    mount = blockdev.Mount("/srv/vms", "/dev/dm-0", "xfs", frozenset({os.makedev(253, 0)}))
+    monkeypatch.setattr(blockdev, "all_mounts", lambda: [mount])
+    problems = failed(entry, lun_file, device)
+    assert "part of dm-0" in problems["holders"]
+    assert "/srv/vms" in problems["mounts"]
 
 
 def test_a_partition_table_is_not_erased(entry: LunEntry, lun_file: Path, device: str) -> None:
