@@ -16,7 +16,7 @@ from runner import blockdev, checks, locks, sparse
 from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
-from runner.hardware import host_facts
+from runner.hardware import host_facts, host_mark
 from runner.luns import LunEntry, LunFileError, read_luns
 from runner.scheduler import read_schedulers
 
@@ -235,6 +235,7 @@ class Host:
                     ["Python", platform.python_version()],
                     *([program, version] for program, version in can.versions.items()),
                 ],
+                "host_mark": host_mark(),
                 "is_usable": can.is_usable,
                 "reason": can.reason,
             },

@@ -18,7 +18,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle, logs
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState
-from runner import checks
+from runner import checks, service
 from runner.host import Host
 from runner.luns import read_luns
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_order
@@ -288,6 +288,34 @@ def test_a_drained_worker_finishes_its_run_and_claims_the_next_when_it_is_resume
     assert Worker.objects.get(name=worker.name).is_drained
     maintenance.set_drained(row, False, by="somebody")
     worker.wait_until(lambda: state_of(following) == RunState.DONE)
+
+
+def test_a_worker_of_the_same_name_on_another_host_is_refused_while_it_lives(
+    make_host: Callable[..., Host], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.WORKER_SILENT_AFTER_S = 1
+    host = make_host()
+    worker = service.begin(host)
+    run = write_order(worker)
+    assert lifecycle.claim(run.pk, worker) is not None
+    monkeypatch.setattr(service, "host_mark", lambda: "another host")
+    is_beating = True
+
+    def beat_then_sleep(_: float) -> None:
+        if is_beating:
+            Worker.objects.update(seen_at=timezone.now())
+        else:
+            Worker.objects.update(seen_at=timezone.now() - timedelta(seconds=2))
+        sleep(0.1)
+
+    sleep = time.sleep
+    monkeypatch.setattr(service.time, "sleep", beat_then_sleep)
+    with pytest.raises(RuntimeError, match="lives on another host"):
+        service.begin(host)
+    assert state_of(run) == RunState.LEASED
+    is_beating = False
+    service.begin(host)
+    assert state_of(run) == RunState.LOST
 
 
 def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_path: Path) -> None:
