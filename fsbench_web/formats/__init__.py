@@ -1,10 +1,64 @@
 """Output of benchmark tools -> ParsedResult. Pure: no Django. One file a format."""
 
-from fsbench_web.formats import iozone, table
-from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
-from fsbench_web.formats.text import lines_of, shown
+from collections.abc import Callable
+from typing import NamedTuple
 
-__all__ = ["ParsedResult", "ParsedValue", "Problem", "UnreadableFile", "parse"]
+from fsbench_web.formats import (
+    bonnie,
+    dbench,
+    elbencho,
+    filebench,
+    fio_json,
+    fio_terse,
+    ior,
+    iozone,
+    iozone_biff,
+    iozone_throughput,
+    mdtest,
+    phoronix,
+    phoronix_csv,
+    postmark,
+    spreadsheet,
+    sysbench,
+    table,
+)
+from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
+from fsbench_web.formats.text import check_lengths, lines_of, lines_to_look_at, shown
+
+__all__ = ["FORMATS", "ParsedResult", "ParsedValue", "Problem", "UnreadableFile", "parse"]
+
+
+class Format(NamedTuple):
+    """A format of text: what it is called, how it is recognised and read."""
+
+    name: str
+    recognises: Callable[[list[str]], bool]
+    parse: Callable[[list[str]], ParsedResult]
+    has_long_lines: bool = False
+
+
+# In the order in which they are tried. fio can print several formats into one file: JSON says most.
+_TEXT = (
+    Format(table.FORMAT, table.recognises, table.parse),
+    Format(elbencho.FORMAT, elbencho.recognises, elbencho.parse),
+    Format(phoronix.FORMAT, phoronix.recognises, phoronix.parse, has_long_lines=True),
+    Format(fio_json.FORMAT, fio_json.recognises, fio_json.parse, has_long_lines=True),
+    Format(fio_terse.FORMAT, fio_terse.recognises, fio_terse.parse),
+    Format(iozone_throughput.FORMAT, iozone_throughput.recognises, iozone_throughput.parse),
+    Format(iozone.FORMAT, iozone.recognises, iozone.parse),
+    Format(postmark.FORMAT, postmark.recognises, postmark.parse),
+    Format(filebench.FORMAT, filebench.recognises, filebench.parse),
+    Format(sysbench.FORMAT, sysbench.recognises, sysbench.parse),
+    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse),
+    Format(ior.FORMAT, ior.recognises, ior.parse),
+    Format(dbench.FORMAT, dbench.recognises, dbench.parse),
+    Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
+    Format(phoronix_csv.FORMAT, phoronix_csv.recognises, phoronix_csv.parse),
+    Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),
+)
+
+FORMATS = (*(one.name for one in _TEXT), iozone_biff.FORMAT)
+"""The names of all formats, as ParsedResult.format gives them."""
 
 
 def parse(name: str, data: bytes) -> ParsedResult:
@@ -12,19 +66,29 @@ def parse(name: str, data: bytes) -> ParsedResult:
 
     Raises UnreadableFile with everything that is wrong.
     """
+    if iozone_biff.recognises(data):
+        return iozone_biff.parse(data)
+    if spreadsheet.recognises(data):
+        return spreadsheet.parse(data)
     lines = lines_of(data)
-    for reader in (iozone, table):
-        if reader.recognises(lines):
-            return reader.parse(lines)
+    looked_at = lines_to_look_at(lines)
+    found = next((one for one in _TEXT if one.recognises(looked_at)), None)
+    if found is None or not found.has_long_lines:
+        check_lengths(lines)
+    if found is not None:
+        return found.parse(lines)
+    if (unmapped := table.unmapped(looked_at)) is not None:
+        raise unmapped
     first = next(line for line in lines if line.strip())
     raise UnreadableFile(
         [
             Problem(
                 1,
                 None,
-                f"{name} starts with {shown(first)} and is neither the text output of IOzone nor "
-                "a table. A table has a header row with the columns test, record_size_kb, "
-                "file_size_kb, value and unit, separated by commas, semicolons or tabs.",
+                f"{name} starts with {shown(first)} and is not the output of a tool that fsbench "
+                f"reads ({', '.join(FORMATS)}), nor a table. A table has a header row with the "
+                "columns test, record_size_kb, file_size_kb, value and unit, separated by commas, "
+                "semicolons or tabs.",
             )
         ]
     )

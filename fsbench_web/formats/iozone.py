@@ -35,7 +35,6 @@ _HEADER = re.compile(r"^\s*KB\s+reclen\s+\S", re.IGNORECASE)
 _ROW = re.compile(r"^\s*([0-9]{1,12})\s+([0-9]{1,9})(?![0-9])")
 _TOKEN = re.compile(r"\S+")
 _COMPLETE = "iozone test complete."
-_THROUGHPUT = re.compile(r"Throughput test with|Children see throughput")
 _INVALID = "Performance measurements are invalid in this mode"
 _NO_SETTING = ("Compiled", "Contributors", "Build", "Run began", "Command line", "Version")
 # Settings that say what was measured, not how: they do not make two runs different.
@@ -134,6 +133,19 @@ def parse(lines: list[str]) -> ParsedResult:
     if reading.problems:
         raise UnreadableFile(capped(reading.problems))
     return result
+
+
+def read_head(lines: list[str]) -> tuple[ParsedResult, str, list[Problem]]:
+    """What IOzone says before it measures: version, command and modes; its unit; what is wrong.
+
+    For parsers of its other outputs. The unit is empty where the lines do not say it.
+    """
+    reading = _Reading(ParsedResult(FORMAT, "iozone"))
+    settings: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        _settings_line(reading, settings, line, number)
+    _name_modes(reading.result, settings)
+    return reading.result, reading.unit, reading.problems
 
 
 def _settings_line(reading: _Reading, settings: list[str], line: str, number: int) -> None:
@@ -302,14 +314,6 @@ def _name_modes(result: ParsedResult, settings: list[str]) -> None:
 
 
 def _nothing(lines: list[str]) -> Problem:
-    for number, line in enumerate(lines, start=1):
-        if _THROUGHPUT.search(line):
-            return Problem(
-                number,
-                None,
-                "This is IOzone's throughput mode (-t), which prints no matrix; fsbench reads the "
-                "output of iozone -a, or of -s and -r with the tests -i.",
-            )
     for number, line in enumerate(lines, start=1):
         if _HEADER.match(line):
             said = next((text.strip() for text in lines[number + 1 :] if text.strip()), "")

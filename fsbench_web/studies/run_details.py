@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
+from django.db.models import Q, QuerySet
 
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
@@ -14,14 +15,15 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
 from fsbench_web.figures import heatmap
-from fsbench_web.figures.numbers import words
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
 from fsbench_web.studies import forms
-from fsbench_web.studies.models import Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 
+# A page with more numbers is no page any more: its heat maps would be larger than a screen.
+MAX_MEASUREMENTS_SHOWN = 20_000
 STEPS = [
     RunState.QUEUED,
     RunState.LEASED,
@@ -54,13 +56,15 @@ def steps(run: Run) -> list[Step]:
 class TestMatrix:
     """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}.
 
-    ``others`` are those without a record size or a file size.
+    ``measured`` are the measurements by cell. ``others`` are those without a record size or a file
+    size.
     """
 
     test: str
     unit: str
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
+    measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
     others: list[Measurement] = field(default_factory=list)
     figure: go.Figure | None = None
 
@@ -70,11 +74,11 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
-    def rows(self) -> list[tuple[int, list[float | None]]]:
+    def rows(self) -> list[tuple[int, list[Measurement | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
         return [
-            (file, [self.cells.get((record, file)) for record in records])
+            (file, [self.measured.get((record, file)) for record in records])
             for file in sorted({file for _, file in self.cells})
         ]
 
@@ -83,7 +87,7 @@ def test_matrices(run: Run) -> list[TestMatrix]:
     """The run's measurements by test, in the order of all other pages. One query."""
     found: dict[tuple[str, str], TestMatrix] = {}
     for measurement in run.measurements.order_by("id"):
-        key = (measurement.test, measurement.unit)
+        key = (testnames.at_load(measurement.test, measurement.load), measurement.unit)
         if key not in found:
             found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
         if measurement.record_size_kb is None or measurement.file_size_kb is None:
@@ -91,11 +95,20 @@ def test_matrices(run: Run) -> list[TestMatrix]:
         else:
             cell = (measurement.record_size_kb, measurement.file_size_kb)
             found[key].cells[cell] = measurement.value
+            found[key].measured[cell] = measurement
     for shown in found.values():
         if shown.cells:
             less = is_known(shown.unit) and lower_is_better(shown.unit)
-            shown.figure = heatmap.matrix(shown.cells, shown.unit, words(shown.test), less)
+            name = testnames.label(shown.test)
+            shown.figure = heatmap.matrix(shown.cells, shown.unit, name, less)
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
+
+
+def artefacts(run: Run) -> QuerySet[Artefact]:
+    """The raw output that the run's numbers stand in, also where it was kept with another run."""
+    holds = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
+    return found.defer("content_gzip").order_by("id")
 
 
 @dataclass(frozen=True)
@@ -130,16 +143,17 @@ def score_table(run: Run) -> ScoreTable:
         by_test[score.test][score.category] = score
     present = {category for scores in by_test.values() for category in scores}
     categories = [category for slug, category in CATEGORIES.items() if slug in present]
+    ordered = sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
     lines = [
         ScoreLine(
             test,
             next((s.unit for s in scores.values() if s.unit != SUM), SUM),
             [scores.get(category.slug) for category in categories],
         )
-        for test, scores in sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
+        for test, scores in ordered
         if any(category.slug in scores for category in categories)
     ]
-    single = [scores[MEAN] for scores in by_test.values() if MEAN in scores]
+    single = [scores[MEAN] for _, scores in ordered if MEAN in scores]
     return ScoreTable(categories, lines, single)
 
 

@@ -256,7 +256,6 @@ def test_a_damaged_number_is_refused_and_not_taken_for_words(damaged: str) -> No
     [
         ("no-temp-file", r"No value follows .* \"Can not open temp file"),
         ("record-larger-than-file", r"No value follows .* \"Error reading block"),
-        ("throughput", "throughput mode"),
         ("diagnostic", "invalid in this mode"),
     ],
 )
