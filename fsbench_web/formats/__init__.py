@@ -70,6 +70,15 @@ FORMATS = (*(one.name for one in _TEXT), iozone_biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
 
 
+def _others(found: Format, lines: list[str]) -> list[str]:
+    """Further formats in a file, such as a log of several tools; their numbers are not read."""
+    if found.name in (table.FORMAT, table.WIDE_FORMAT):
+        return []
+    # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
+    same = {found.name, fio_terse.FORMAT, iozone.FORMAT, table.WIDE_FORMAT}
+    return [one.name for one in _TEXT if one.name not in same and one.recognises(lines)]
+
+
 def _is_document(data: bytes) -> bool:
     """Whether a text of very many lines begins as JSON or XML does that is known.
 
@@ -100,7 +109,17 @@ def parse(name: str, data: bytes) -> ParsedResult:
     if found is None or not found.has_long_lines:
         check_lengths(lines)
     if found is not None:
-        return found.parse(lines)
+        result = found.parse(lines)
+        result.warnings[:0] = [
+            Problem(
+                None,
+                None,
+                f"The file looks like output of {other} too. Only what is {found.name} was read: "
+                "make the rest a file of its own.",
+            )
+            for other in _others(found, looked_at)
+        ]
+        return result
     if (known := not_read.text(looked_at)) is not None:
         raise UnreadableFile([Problem(known[0], None, known[1])])
     if (unmapped := table.unmapped(looked_at)) is not None:

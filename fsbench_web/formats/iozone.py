@@ -61,6 +61,11 @@ def recognises(lines: list[str]) -> bool:
     )
 
 
+def is_matrix_header(line: str) -> bool:
+    """Whether the line is the header of a matrix."""
+    return _HEADER.match(line) is not None
+
+
 @dataclass
 class _Reading:
     """What has been read so far."""
