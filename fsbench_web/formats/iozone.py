@@ -37,6 +37,11 @@ _ROW = re.compile(r"^\s*([0-9]{1,12})\s+([0-9]{1,9})(?![0-9])")
 _TOKEN = re.compile(r"\S+")
 _COMPLETE = "iozone test complete."
 _INVALID = "Performance measurements are invalid in this mode"
+# What IOzone says of cells that were too short, and goes on.
+_REMARK = re.compile(
+    r"The test completed too quickly|You will get a more precise|performance by re-running|"
+    r"iozone [0-9]+\s+\(i\.e\., file size"
+)
 _NO_SETTING = ("Compiled", "Contributors", "Build", "Run began", "Command line", "Version")
 # Settings that say what was measured, not how: they do not make two runs different.
 _SIZES_ONLY = re.compile(
@@ -242,7 +247,7 @@ def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
     elif (row := _ROW.match(line)) is not None:
         _row(reading, line, number, row, is_last=index == len(lines) - 1)
     else:
-        reading.failed = reading.failed or not reading.complete
+        reading.failed = reading.failed or not (reading.complete or _REMARK.match(text))
         reading.warn(number, None, f"IOzone says {shown(text, 200)}.")
 
 

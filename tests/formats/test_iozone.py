@@ -353,3 +353,14 @@ def test_more_values_than_a_matrix_has_are_refused() -> None:
     text = f'\tOutput is in kBytes/sec\n"Writer report"\n  {sizes}\n{report}'
     with pytest.raises(UnreadableFile, match="more than 200,000 values"):
         parse("x", text.encode())
+
+
+def test_cells_that_were_too_short_do_not_end_a_run() -> None:
+    said = (
+        "\nThe test completed too quickly to give a good result\n"
+        "You will get a more precise measure of this machine's\n"
+        "performance by re-running iozone using the command:\n\n"
+        "\tiozone 256 \t(i.e., file size = 256 kilobytes64)\n"
+    )
+    result = parse("x", output(row(64, 4, 100) + said, row(64, 8, 100)))
+    assert (result.complete, len(result.values), len(result.warnings)) == (True, 2, 4)
