@@ -34,6 +34,7 @@ _UNITS = {
 }
 _HEADER = re.compile(r"^\s*KB\s+reclen\s+\S", re.IGNORECASE)
 _ROW = re.compile(r"^\s*([0-9]{1,12})\s+([0-9]{1,9})(?![0-9])")
+_NO_RATE = re.compile(r"[+-][0-9].*|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _TOKEN = re.compile(r"\S+")
 _COMPLETE = "iozone test complete."
 _INVALID = "Performance measurements are invalid in this mode"
@@ -256,6 +257,10 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
     tokens = list(_TOKEN.finditer(line, row.end()))
     numbers = []
     for token in tokens:
+        if _NO_RATE.fullmatch(token[0]):
+            message = f"{shown(token[0])} stands among the values, and no rate or time is that."
+            reading.refuse(number, token.start() + 1, message)
+            return
         if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
             # What IOzone says in a row begins with a word.
             reading.refuse(

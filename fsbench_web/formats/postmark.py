@@ -71,6 +71,7 @@ def parse(lines: list[str]) -> ParsedResult:
         result.complete = False
         found.warn(len(lines), "The report ends before PostMark's did: the rest is missing.")
     return found.finish(
-        "PostMark's title is there, but no report in words: the run did not end, or its report was set to be terse.",
+        "PostMark's title is there, but no report in words: the run did not end, or its report "
+        "was set to be terse.",
         1,
     )

@@ -95,7 +95,7 @@ def parse(lines: list[str]) -> ParsedResult:
     if not result.complete:
         found.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
     return found.finish(
-        "No result of sysbench's file test is there: the run did not end, or it was of another test.",
+        "No result of sysbench's file test is there: the run did not end, or it was another test.",
         1,
     )
 

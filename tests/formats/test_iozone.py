@@ -364,3 +364,10 @@ def test_cells_that_were_too_short_do_not_end_a_run() -> None:
     )
     result = parse("x", output(row(64, 4, 100) + said, row(64, 8, 100)))
     assert (result.complete, len(result.values), len(result.warnings)) == (True, 2, 4)
+
+
+@pytest.mark.parametrize("text", ["-100", "nan", "-inf", "Infinity"])
+def test_what_can_be_no_rate_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableFile, match="no rate or time") as refused:
+        parse("x", output(row(64, 4, 100, text, 300), row(64, 8, 100)))
+    assert refused.value.problems[0].line == 4
