@@ -296,12 +296,11 @@ def _numbered(
         yield entry, repeat, digest
 
 
-def _content(
-    table: LargeTable, entry: Placed, source: SourceFile
-) -> tuple[str, ImportProblem | None]:
-    """The digest of a run's numbers, and the cell that it holds twice."""
-    columns = entry.columns
-    prefixes = [content.test_prefix(test, "", unit) for test, unit in table.tests]
+def _prefixes(table: LargeTable) -> list[bytes]:
+    return [content.test_prefix(test, "", unit) for test, unit in table.tests]
+
+
+def _cells(prefixes: list[bytes], columns: Columns) -> list[bytes]:
     cells = [
         content.cell(prefixes[test], record, file, value)
         for test, record, file, value in zip(
@@ -309,6 +308,21 @@ def _content(
         )
     ]
     cells.sort()
+    return cells
+
+
+def digest(table: LargeTable, columns: Columns) -> str:
+    """What makes the numbers of a run the same measurement (studies.content)."""
+    return content.digest_of_sorted(_cells(_prefixes(table), columns))
+
+
+def _content(
+    table: LargeTable, entry: Placed, source: SourceFile
+) -> tuple[str, ImportProblem | None]:
+    """The digest of a run's numbers, and the cell that it holds twice."""
+    columns = entry.columns
+    prefixes = _prefixes(table)
+    cells = _cells(prefixes, columns)
     twice = content.first_repeated(cells)
     digest = content.digest_of_sorted(cells)
     if twice is None:

@@ -82,3 +82,22 @@ def test_other_settings_are_another_series(db: None) -> None:
             [("a.json", text)], study="Lab", filesystem="ext4", configuration="ext4", user=None
         )
     assert Series.objects.count() == 2
+
+
+def test_throughput_is_no_repeat_of_a_matrix_and_shows_one_number_a_test(
+    db: None, client: Client
+) -> None:
+    names = ("iozone-3.489-all-tests.txt", "iozone-3.489-throughput.txt")
+    result = import_files(
+        [(name, content(name)) for name in names],
+        study="Lab",
+        filesystem="ext4",
+        configuration="ext4",
+        user=None,
+    )
+    assert list(Run.objects.order_by("id").values_list("repeat", flat=True)) == [1, 1]
+    assert Series.objects.count() == 2
+    text = client.get(f"/runs/{result.runs[1]}/").content.decode()
+    scores = text.split('id="scores-head"')[1].split("</section>")[0]
+    assert "Target average" not in scores
+    assert "Write at processes=" in scores
