@@ -143,7 +143,7 @@ def main(rows: int, folder: Path) -> None:
         show("import", rows, seconds, f"peak {peak_mb:.0f} MB of memory")
         if connection.vendor != "postgresql":
             continue
-        for what, name in (("copy", "COPY, measurement table"), ("bare", "COPY, nothing but rows")):
+        for what, name in (("copy", "COPY, indexed table"), ("bare", "COPY, bare table")):
             copy_s, _ = measured(what, path)
             show(name, rows, copy_s, f"the import reaches {copy_s / seconds:.0%} of its rate")
 

@@ -57,7 +57,10 @@ def read(source: SourceFile, say: Say) -> LargeTable:
             )
     except UnreadableFile as error:
         raise ImportRefused(
-            [ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems]
+            [
+                *(ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems),
+                *unit_problems(source.path, error.units),
+            ]
         ) from error
 
 
@@ -127,19 +130,8 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
                 tests.items(), key=lambda pair: testnames.place(table.tests[pair[0]][0])
             )
         ][:500],
-        "problems": [vars(problem) for problem in unit_problems(source.path, _first_lines(table))],
+        "problems": [vars(problem) for problem in unit_problems(source.path, table.units())],
     }
-
-
-def _first_lines(table: LargeTable) -> dict[str, int]:
-    """The first line of each unit."""
-    found: dict[str, int] = {}
-    for columns in table.runs.values():
-        for test in set(columns.tests):
-            unit = table.tests[test][1]
-            line = columns.lines[columns.tests.index(test)]
-            found[unit] = min(line, found.get(unit, line))
-    return found
 
 
 def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:

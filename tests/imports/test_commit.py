@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Workload
+from fsbench_web.imports import large
 from fsbench_web.imports.commit import ImportResult, import_files, import_sources, safe_name
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.plan import Target
@@ -241,6 +242,17 @@ def test_a_unit_nobody_can_rank_is_refused_with_its_line() -> None:
     [error] = refused(("a.csv", table("write,4,64,100,bananas")))
     assert (error["file"], error["line"]) == ("a.csv", 2)
     assert "bananas" in error["message"]
+
+
+@pytest.mark.parametrize("large_bytes", [10, 10**9])
+def test_a_wrong_unit_is_told_along_with_wrong_rows(
+    monkeypatch: pytest.MonkeyPatch, large_bytes: int
+) -> None:
+    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+    rows = ("write,4,64,5,furlongs", "read,4,64,NaN,KB/s", "read,4,128,7,")
+    problems = refused(("a.csv", table(*rows)))
+    assert sorted(row["line"] for row in problems) == [2, 3, 4]
+    assert any("furlongs" in row["message"] for row in problems)
 
 
 def test_what_a_file_lacks_is_told_in_the_runs_reason(sample: Sample) -> None:
