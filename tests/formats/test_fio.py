@@ -277,3 +277,25 @@ def test_json_of_very_many_lines_is_read(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (value.test, value.value) == ("j_read_iops", 5.5)
     with pytest.raises(UnreadableFile, match="more than 1,000 lines"):
         parse("x", b"write,4,64,1,KB/s\n" * 3000)
+
+
+def test_histograms_are_stepped_over_and_other_numbers_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file of megabytes in which every few bytes are a number must not fill the memory."""
+    from fsbench_web.formats import json_text
+
+    monkeypatch.setattr(json_text, "MAX_VALUES", 100)
+    many = ", ".join(f'"{n}": 1' for n in range(200))
+    few = ", ".join(f'"{n}": 1' for n in range(60))
+    head = '{{"fio version": "fio-3.33", "jobs": [{{"jobname": "j", "read": '
+    job = head + '{{{}: {{{}}}, "iops": 5.5}}}}]}}'
+    [value] = parse("x", job.format('"bins"', many).encode()).values
+    assert value.value == 5.5
+    with pytest.raises(UnreadableFile, match="no more than 100 values"):
+        parse("x", job.format('"x"', many).encode())
+    with pytest.raises(UnreadableFile, match="no more than 100 values"):
+        parse("x", (job.format('"x"', few) * 3).encode())
+    monkeypatch.setattr(json_text, "MAX_VALUES", 1000)
+    with pytest.raises(UnreadableFile, match="cut off"):
+        parse("x", job.format('"bins"', many).encode()[:-200])
