@@ -123,6 +123,9 @@ LOG_DAYS = env.integer("FSBENCH_LOG_DAYS", 0, minimum=0, maximum=36500)
 # Uploads: refused while they arrive, not after (fsbench_web.imports).
 MAX_UPLOAD_BYTES = env.integer("FSBENCH_MAX_UPLOAD_MB", 64, minimum=1, maximum=4096) * 1024 * 1024
 
+# A folder dropped on the upload page comes file by file, each with a descriptor while it is read.
+DATA_UPLOAD_MAX_NUMBER_FILES = 500
+
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",

@@ -1,5 +1,6 @@
 """Who may do what at every address. An address that is in no table here fails the test."""
 
+import io
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +17,7 @@ from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.plan import Target
+from fsbench_web.imports.sources import unpack
 from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.models import Run, RunState, Submission
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
@@ -34,6 +36,10 @@ READ_BY_ALL = {
     "runs/": ("runs/", 200),
     "runs/<int:run_id>/": ("runs/{run}/", 200),
     "runs/<int:run_id>/artefacts/<int:artefact_id>/": ("runs/{run}/artefacts/{artefact}/", 200),
+    "runs/<int:run_id>/artefacts/<int:artefact_id>/lines/": (
+        "runs/{run}/artefacts/{artefact}/lines/",
+        200,
+    ),
     "sweeps/": ("sweeps/", 200),
     "sweeps/<int:order_id>/": ("sweeps/{order}/", 200),
     "sweeps/<int:order_id>/document.yaml": ("sweeps/{order}/document.yaml", 200),
@@ -67,6 +73,10 @@ SIGNED_IN = {
     "runs/new/review/": "runs/new/review/",
     "runs/new/document/": "runs/new/document/",
     "imports/new/": "imports/new/",
+    "imports/<int:import_id>/files/<int:file_id>/columns/": (
+        "imports/{upload}/files/{file}/columns/"
+    ),
+    "imports/reread/<int:artefact_id>/": "imports/reread/{artefact}/",
     "account/": "account/",
 }
 # Forms: POST alone; anybody else is sent to sign in, and nothing has happened.
@@ -80,6 +90,7 @@ POSTS = {
     "sweeps/<int:order_id>/retry/": "sweeps/{order}/retry/",
     "workers/<slug:name>/drain/": "workers/{worker}/drain/",
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
+    "imports/<int:import_id>/check/": "imports/{upload}/check/",
     "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
     "imports/<int:import_id>/discard/": "imports/{upload}/discard/",
     "compare/pin/": "compare/pin/",
@@ -103,6 +114,7 @@ API_WRITES = {
 }
 OTHER = {
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
+    "imports/<int:import_id>/progress/",  # the same
     "runs/<int:run_id>/events/",  # open; it reads on other threads (tests/studies)
     "account/sign-out/",  # ends the caller's own session, if there is one
     "api/v1/",  # leads to the documentation
@@ -150,6 +162,7 @@ def there(ada: User) -> dict[str, object]:
         "disk1",
         ada,
     )
+    upload = stash(unpack([("b.csv", io.BytesIO(TABLE % 2))]), TARGET, ada)
     return {
         "order": ordered[0].submission_id,
         "worker": lun.worker.name,
@@ -157,7 +170,8 @@ def there(ada: User) -> dict[str, object]:
         "artefact": run.artefacts.get().pk,
         "queued": queued.pk,
         "key": permalinks.pin(ComparisonSpec(studies=("lab",)), ada).key,
-        "upload": stash([("b.csv", TABLE % 2)], TARGET, ada).pk,
+        "upload": upload.pk,
+        "file": upload.files.get().pk,
         "result": result.id,
         "token": tokens.create(ada, "hers")[0].pk,
     }
@@ -188,7 +202,7 @@ def test_anybody_reads_what_is_open(client: Client, there: dict[str, object]) ->
 
 def test_a_stranger_is_sent_to_sign_in(client: Client, there: dict[str, object]) -> None:
     for address in SIGNED_IN.values():
-        response = client.get("/" + address)
+        response = client.get("/" + address.format(**there))
         assert (response.status_code, response.headers["Location"].split("?")[0]) == (
             302,
             "/account/sign-in/",
@@ -223,17 +237,23 @@ def test_uploads_and_tokens_of_others_are_not_there(there: dict[str, object]) ->
     client = Client()
     client.force_login(User.objects.create_user("eve"))
     before = counts()
-    for address in ("imports/{upload}/commit/", "imports/{upload}/discard/"):
-        assert client.post("/" + address.format(**there)).status_code == 404, address
+    for part in ("check/", "commit/", "discard/", "files/{file}/columns/"):
+        address = "/imports/{upload}/" + part
+        assert client.post(address.format(**there)).status_code == 404, address
+    assert client.get("/imports/{upload}/files/{file}/columns/".format(**there)).status_code == 404
     assert client.post("/account/tokens/{token}/revoke/".format(**there)).status_code == 404
     assert counts() == before
-    assert client.get("/imports/{upload}/".format(**there)).status_code == 404
-    assert Client().get("/imports/{upload}/".format(**there)).status_code == 404
+    for address in ("/imports/{upload}/", "/imports/{upload}/progress/"):
+        assert client.get(address.format(**there)).status_code == 404, address
+        assert Client().get(address.format(**there)).status_code == 404, address
     # What is imported is everybody's to read.
-    assert Client().get("/imports/{result}/".format(**there)).status_code == 200
+    for address in ("/imports/{result}/", "/imports/{result}/progress/"):
+        assert Client().get(address.format(**there)).status_code == 200, address
 
 
 def test_raw_output_is_found_under_its_own_run_only(
     client: Client, there: dict[str, object]
 ) -> None:
     assert client.get("/runs/{queued}/artefacts/{artefact}/".format(**there)).status_code == 404
+    address = "/runs/{queued}/artefacts/{artefact}/lines/"
+    assert client.get(address.format(**there)).status_code == 404

@@ -1,8 +1,9 @@
 """Imports: results of other people and other tools, all of a call's files or none."""
 
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
+from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 from ninja import Router, Schema, Status
@@ -10,12 +11,14 @@ from ninja import Router, Schema, Status
 from fsbench_web.api import text
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.errors import Error, Refused
-from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.commit import import_uploads
+from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.upload_limit import too_many_sentence
 
 router = Router()
 
-FIELDS = ("study", "filesystem", "configuration", "hardware")
+FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 _MULTIPART = {
     "requestBody": {
@@ -30,7 +33,8 @@ _MULTIPART = {
                             "type": "array",
                             "items": {"type": "string", "format": "binary"},
                             "description": "one or more; recognised by what they hold: output of "
-                            "IOzone, or CSV tables",
+                            "benchmark tools, tables, spreadsheets, or an archive (zip, tar.gz) of "
+                            "them with a folder for each configuration",
                         },
                         "study": {
                             "type": "string",
@@ -48,6 +52,14 @@ _MULTIPART = {
                         "hardware": {
                             "type": "string",
                             "description": "slug or name of a hardware profile",
+                        },
+                        "source": {
+                            "type": "string",
+                            "description": "who measured it, or where it was published",
+                        },
+                        "licence": {
+                            "type": "string",
+                            "description": "what others may do with it",
                         },
                     },
                 }
@@ -104,8 +116,8 @@ def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
     _refuse_too_large(request)
     try:
         given = _fields(request)
-        files = [(file.name or "", file.read()) for file in request.FILES.getlist("file")]
-        done = import_files(files, **given, user=user_of(request))
+        files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
+        done = import_uploads(files, Target(**given), user_of(request))
     except ImportRefused as refused:
         errors = refused.errors
         detail = " ".join(_placed(error) for error in refused.problems)
@@ -134,6 +146,8 @@ def _fields(request: HttpRequest) -> dict[str, str]:
     try:
         posted = request.POST
         files = request.FILES
+    except TooManyFilesSent:
+        raise ImportRefused([ImportProblem(too_many_sentence())]) from None
     except MultiPartParserError as error:
         raise ImportRefused([ImportProblem(f"The form cannot be read: {error}")]) from None
     problems = [

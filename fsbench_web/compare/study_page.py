@@ -21,6 +21,8 @@ from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
 
+IMPORTS_SHOWN = 50
+
 
 @dataclass(frozen=True)
 class Winner:
@@ -121,6 +123,11 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
                 if section["kind"] != "tables" and not _is_combined(section)
             ],
             "series": [] if found.is_published else _series(found),
+            "imports": found.imports.filter(state="done")
+            .select_related("created_by")
+            .annotate(run_count=Count("runs"))[:IMPORTS_SHOWN]
+            if not found.is_published
+            else [],
         },
     )
 

@@ -34,6 +34,11 @@ def is_report_title(line: str) -> bool:
     return title is not None and title[1].lower() in _TITLES
 
 
+def test_of_title(title: str) -> str:
+    """The test that a table's title names, as in "Re-reader Report"; empty for any other."""
+    return _TITLES.get(title.strip().lower(), "")
+
+
 def parse_report(
     lines: list[str], start: int, unit: str, problems: list[Problem], warnings: list[Problem]
 ) -> tuple[list[ParsedValue], bool]:

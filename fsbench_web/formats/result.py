@@ -1,7 +1,8 @@
 """What every parser returns, and how it says that it cannot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -25,26 +26,45 @@ MAX_VALUES = 200_000
 """Of one file. IOzone's largest matrix has a few thousand; what has more fills memory."""
 
 
-def too_many_values(line: int) -> Problem:
+MAX_VALUE = 1e30
+"""No disk is that fast; up to here every sum and mean is a finite number."""
+
+MAX_REPEAT = 1_000_000
+"""Runs are numbered on from the highest repeat, which must leave room for more."""
+
+
+def too_many_values(line: int | None) -> Problem:
     return Problem(line, None, f"The file has more than {MAX_VALUES:,} values: split it.")
 
 
 class UnreadableFile(ValueError):
-    """A file that cannot be read, with all its problems at once."""
+    """A file that cannot be read, with all its problems at once.
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    ``units`` are those of the rows that can be read, each with its first line, so that who knows
+    units can tell the wrong ones along with the rest.
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], units: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = list(problems)
+        self.units = dict(units)
 
 
 @dataclass(frozen=True)
 class ParsedValue:
     """One number that the file holds.
 
-    ``test`` is a name of the contract (write, rewrite, ...); sizes are KB of 1024 bytes, None for
-    a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs, s). ``line`` is where
-    the number stands. ``filesystem``, ``configuration``, ``hardware`` and ``repeat`` are set when
-    the file itself says what the number belongs to.
+    ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of
+    1024 bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs,
+    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware`` and
+    ``repeat`` are set when the file itself says what the number belongs to; a tool's output that
+    holds the same test more than once counts its repeats from 1.
+
+    ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
+    alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
+    values of the intervals in order, in the same unit, where the tool prints them.
     """
 
     test: str
@@ -57,6 +77,16 @@ class ParsedValue:
     configuration: str = ""
     hardware: str = ""
     repeat: int | None = None
+    load: str = ""
+    samples: tuple[float, ...] = ()
+
+
+def load_text(**counts: int | None) -> str:
+    """A load as measurements keep it: ``load_text(jobs=4, iodepth=16)`` is iodepth=16,jobs=4.
+
+    What is None is not said, and left out.
+    """
+    return ",".join(f"{name}={n}" for name, n in sorted(counts.items()) if n is not None)
 
 
 @dataclass

@@ -1,147 +1,252 @@
-"""Tables of measurements: CSV or TSV, one number a row, with a header row.
+"""Tables of measurements that say themselves which column is what: CSV, TSV and other separators.
 
-Columns: test, record_size_kb, file_size_kb, value, unit; and, where the file itself says what its
-numbers belong to, filesystem, configuration, hardware, repeat. Fields are separated by comma,
-semicolon or tab. Where it is no comma, numbers may have a decimal comma. A row without a value is
-a cell that was not measured.
+Long: columns test, record_size_kb, file_size_kb, value, unit; and, where the file itself says what
+its numbers belong to, filesystem, configuration, hardware, repeat. A column for each test, under
+the names of the tests. Or matrices of record sizes by file sizes under a title that names the test
+and the unit. Where the separator is no comma, numbers may have a decimal comma. A row without a
+value is a cell that was not measured. Any other table needs somebody to say what is what
+(NeedsMapping).
 """
 
-import csv
 import re
-from dataclasses import dataclass, field
 
-from fsbench_web.formats.iozone_header import TESTS
-from fsbench_web.formats.result import (
-    MAX_VALUES,
-    ParsedResult,
-    ParsedValue,
-    Problem,
-    UnreadableFile,
-    too_many_values,
+from fsbench_web.formats.cells import known_test, size_kb, unit_of
+from fsbench_web.formats.grid import Grid, Row, delimiter_of, grid_of
+from fsbench_web.formats.mapping import (
+    FORMAT,
+    LONG,
+    MATRIX,
+    TESTS,
+    Mapping,
+    blocks_of,
+    read_mapped,
+    title_of,
 )
-from fsbench_web.formats.text import ENOUGH_PROBLEMS, capped, shown
+from fsbench_web.formats.result import MAX_VALUES, ParsedResult, Problem, UnreadableFile
+from fsbench_web.formats.text import shown
 
-FORMAT = "table"
-_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+__all__ = [
+    "FORMAT",
+    "NeedsMapping",
+    "parse",
+    "parse_grid",
+    "proposal",
+    "recognises",
+    "recognises_wide",
+    "unmapped",
+]
+
 _NAMES = {
-    "test": "test",
-    "record_size_kb": "record_size_kb",
-    "record_kb": "record_size_kb",
-    "record_size": "record_size_kb",
-    "reclen": "record_size_kb",
-    "file_size_kb": "file_size_kb",
-    "file_kb": "file_size_kb",
-    "file_size": "file_size_kb",
-    "size": "file_size_kb",
-    "kb": "file_size_kb",
-    "value": "value",
-    "score": "value",
-    "unit": "unit",
-    "filesystem": "filesystem",
-    "configuration": "configuration",
-    "hardware": "hardware",
-    "repeat": "repeat",
+    "test": ("test", "benchmark", "operation"),
+    "record_size_kb": (
+        *("record_size_kb", "record_kb", "record_size", "reclen", "record", "block_size", "bs"),
+        *("block_size_kb", "record_length", "blocksize"),
+    ),
+    "file_size_kb": ("file_size_kb", "file_kb", "file_size", "size", "kb", "filesize"),
+    "value": ("value", "score", "result", "throughput", "rate"),
+    "unit": ("unit", "units"),
+    "filesystem": ("filesystem", "file_system", "fs", "fstype"),
+    "configuration": ("configuration", "config", "label"),
+    "hardware": ("hardware",),
+    "repeat": ("repeat", "run", "iteration", "repetition"),
 }
-_REQUIRED = ("test", "value", "unit")
-_UNITS = {
-    "kb/s": "KB/s",
-    "kb/sec": "KB/s",
-    "kbytes/s": "KB/s",
-    "kbytes/sec": "KB/s",
-    "kib/s": "KB/s",
-    "ops/sec": "ops/s",
-    "us": "µs",
-    "μs": "µs",
-}
-_TEST = re.compile("[a-z0-9][a-z0-9_.-]{0,59}")
-# "Random Write", "random-write" and "Re-read" are tests that have a name here already.
-_KNOWN_TESTS = {test.replace("_", ""): test for test in TESTS}
-_WHOLE = re.compile("[0-9]{1,12}")
-_POINT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
-_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]*)?([eE][+-]?[0-9]{1,3})?")
-_NO_NUMBER = {"nan", "inf", "infinity", "-inf", "+inf", "-infinity"}
-# Largest numbers the database keeps for a size (PositiveIntegerField, PositiveBigIntegerField).
-_MAX_RECORD_KB = 2**31 - 1
-# Runs are numbered on from the highest repeat, which must leave room for more.
-_MAX_REPEAT = 1_000_000
-# No disk is that fast; up to here every sum and mean is a finite number.
-_MAX_VALUE = 1e30
-_LARGEST = {"record_size_kb": _MAX_RECORD_KB, "file_size_kb": 10**12, "repeat": _MAX_REPEAT}
+FIELD_OF = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
+_LOOKED_AT = 12
+WIDE_FORMAT = "wide table"
+_WITH_UNIT = re.compile(r"(.+?)\s*[(\[]([^()\[\]]{1,20})[)\]]")
+_SIZE_UNITS = {"b": "bytes", "bytes": "bytes", "kb": "KB", "kib": "KB", "k": "KB", "mb": "MB"}
+_SIZE_UNITS |= {"mib": "MB", "m": "MB", "gb": "GB", "gib": "GB"}
+
+
+class NeedsMapping(UnreadableFile):
+    """A table of which somebody has to say which column is what."""
 
 
 def recognises(lines: list[str]) -> bool:
-    """Whether the first line that says something is the header of a table."""
-    header = _header_of(lines)
-    return header is not None and {"test", "value"} <= set(header.names)
+    """Whether the first line that says something is the header of a long table."""
+    first = next((n for n, line in enumerate(lines) if line.strip() and line[:1] != "#"), None)
+    if first is None or not delimiter_of(lines[first : first + 1]):
+        return False
+    header = grid_of(lines[: first + 1], delimiter_of(lines)).header
+    words = {_name(_split(word)[0]) for word in header.words} if header else set()
+    return "test" in words and bool(words & {"value", "score"})
 
 
-@dataclass
-class _Header:
-    index: int
-    delimiter: str
-    names: list[str]
-    """Our names; empty for a column that is not ours."""
-    words: list[str]
-
-
-def _header_of(lines: list[str]) -> _Header | None:
-    for index, line in enumerate(lines):
-        if not line.strip() or line.startswith("#"):
-            continue
-        delimiter = max(_DELIMITERS, key=line.count)
-        if line.count(delimiter) == 0:
-            return None
-        try:
-            words = [word.strip() for word in _fields(line, delimiter)]
-        except csv.Error:
-            return None
-        names = [_NAMES.get(word.lower().replace(" ", "_"), "") for word in words]
-        return _Header(index, delimiter, names, words)
-    return None
-
-
-def _fields(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter, strict=True), [])
-
-
-@dataclass
-class _Reading:
-    header: _Header
-    result: ParsedResult
-    problems: list[Problem] = field(default_factory=list)
-    seen: dict[tuple[object, ...], int] = field(default_factory=dict)
-    decimal: str = ""
-    """The decimal sign of the file, once one has been seen."""
+def recognises_wide(lines: list[str]) -> bool:
+    """Whether it is another table that says itself what is what. Ask when no tool claims it."""
+    if not delimiter_of(lines):
+        return False
+    grid = grid_of(lines)
+    mapping = proposal(grid)
+    return mapping is not None and not mapping.missing() and _is_complete(grid, mapping)
 
 
 def parse(lines: list[str]) -> ParsedResult:
     """All numbers of the table. Raises UnreadableFile with the place of everything wrong."""
-    header = _header_of(lines)
-    assert header is not None
-    _check_header(header)
-    reading = _Reading(header, ParsedResult(FORMAT, "table"))
-    for name, word in zip(header.names, header.words, strict=True):
-        if not name:
-            message = f"Column {shown(word)} is not one that fsbench keeps."
-            reading.result.warnings.append(Problem(header.index + 1, None, message))
-    for number, line in enumerate(lines[header.index + 1 :], start=header.index + 2):
-        if line.strip() and not line.startswith("#"):
-            _row(reading, line, number)
-        if len(reading.problems) >= ENOUGH_PROBLEMS:
-            break
-        if len(reading.result.values) > MAX_VALUES:
-            reading.problems.append(too_many_values(number))
-            break
-    if not reading.result.values and not reading.problems:
-        message = "The table has a header and no values."
-        reading.problems.append(Problem(len(lines), None, message))
-    if reading.problems:
-        raise UnreadableFile(capped(reading.problems))
-    return reading.result
+    if len(lines) > 2 * MAX_VALUES:
+        message = (
+            f"The table has more than {MAX_VALUES:,} values: import it by itself, or split it."
+        )
+        raise UnreadableFile([Problem(None, None, message)])
+    return parse_grid(grid_of(lines))
 
 
-def _check_header(header: _Header) -> None:
-    number = header.index + 1
+def parse_grid(grid: Grid) -> ParsedResult:
+    """The same of rows. Raises NeedsMapping where they do not say what is what."""
+    mapping = proposal(grid)
+    if mapping is None or (mapping.shape != LONG and mapping.missing()):
+        raise NeedsMapping([_asks(grid, mapping)])
+    if mapping.shape == LONG:
+        check_header(grid, mapping)
+    elif not _is_complete(grid, mapping):
+        raise NeedsMapping([_asks(grid, mapping)])
+    result = read_mapped(grid, mapping)
+    header = next((row for row in grid.rows if row.line == mapping.header_line), None)
+    if mapping.shape != MATRIX and header is not None:
+        used = {*mapping.columns.values(), *mapping.tests}
+        for column, word in enumerate(header.words):
+            if column not in used:
+                message = f"Column {shown(word)} is not one that fsbench keeps."
+                result.warnings.append(Problem(header.line, None, message))
+    return result
+
+
+def unmapped(lines: list[str]) -> NeedsMapping | None:
+    """The error for a text that is a table and does not say what is what; None for no table."""
+    if not delimiter_of(lines):
+        return None
+    grid = grid_of(lines)
+    widths = [len(row.words) for row in grid.rows if not row.problem]
+    steady = max(widths.count(width) for width in set(widths)) if widths else 0
+    has_numbers = any(
+        re.fullmatch("[0-9][0-9.,]*", word) for row in grid.rows for word in row.words
+    )
+    if len(widths) < 2 or max(widths) < 2 or 2 * steady < len(widths) or not has_numbers:
+        return None
+    return NeedsMapping([_asks(grid, proposal(grid))])
+
+
+def needs_mapping(head: bytes) -> NeedsMapping:
+    """The error for a large table of which only the beginning was looked at."""
+    grid = grid_of(head.decode("utf-8-sig", "replace").splitlines()[:_LOOKED_AT])
+    return NeedsMapping([_asks(grid, proposal(grid))])
+
+
+def _asks(grid: Grid, mapping: Mapping | None) -> Problem:
+    line = grid.header.line if grid.header else None
+    lacking = ", ".join(mapping.missing() or ["test"]) if mapping else "test, value, unit"
+    message = (
+        f"This is a table, and it does not say: {lacking}. Say which column is what on the import "
+        "page, or give it a header row with the columns test, record_size_kb, file_size_kb, value "
+        "and unit."
+    )
+    return Problem(line, None, message)
+
+
+def _name(word: str) -> str:
+    return word.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def proposal(grid: Grid) -> Mapping | None:
+    """What the header says of the columns; None for rows that look like no table at all."""
+    header = _likely_header(grid)
+    if header is None:
+        return None
+    rows = [row for row in grid.rows if not row.problem]
+    blocks, _ = blocks_of(rows)
+    if blocks and blocks[0].body:
+        return _matrix_proposal(grid, rows)
+    columns = _field_columns(header)
+    known = {name: column for name, (column, _) in columns.items()}
+    units = {name: unit for name, (_, unit) in columns.items() if unit}
+    tests = {}
+    for column, word in enumerate(header.words):
+        name, unit = _split(word)
+        if column not in known.values() and (test := known_test(name)):
+            tests[column] = (test, unit_of(unit))
+    shape = TESTS if tests and "value" not in known else LONG
+    constants = {"unit": units["value"]} if "value" in units and "unit" not in known else {}
+    return Mapping(
+        shape=shape,
+        header_line=header.line,
+        delimiter=grid.delimiter,
+        columns=known if shape == LONG else {k: v for k, v in known.items() if k != "test"},
+        constants=constants,
+        tests=tests if shape == TESTS else {},
+        record_unit=_size_unit(units.get("record_size_kb", "")),
+        file_unit=_size_unit(units.get("file_size_kb", "")),
+        sheet=grid.name,
+    )
+
+
+def _likely_header(grid: Grid) -> Row | None:
+    """The first of the first rows that names something, since titles may stand above it."""
+    first = [row for row in grid.rows[:_LOOKED_AT] if not row.problem]
+    for row in first:
+        words = [_split(word)[0] for word in row.words]
+        if sum(_name(word) in FIELD_OF or bool(known_test(word)) for word in words) > 1:
+            return row
+    widest = max((len(row.words) for row in first), default=0)
+    return next((row for row in first if len(row.words) == widest), None)
+
+
+def _split(word: str) -> tuple[str, str]:
+    """A header's name and the unit it gives in brackets."""
+    match = _WITH_UNIT.fullmatch(word.strip())
+    return (match[1], match[2]) if match else (word, "")
+
+
+def _field_columns(header: Row) -> dict[str, tuple[int, str]]:
+    """The fields that the header names: (column, unit in brackets); the first of two counts."""
+    found: dict[str, tuple[int, str]] = {}
+    for column, word in enumerate(header.words):
+        name, unit = _split(word)
+        if (kept := FIELD_OF.get(_name(name))) is not None:
+            found.setdefault(kept, (column, unit))
+    return found
+
+
+def _size_unit(text: str) -> str:
+    return _SIZE_UNITS.get(text.strip().lower(), "KB")
+
+
+def _matrix_proposal(grid: Grid, rows: list[Row]) -> Mapping:
+    blocks, _ = blocks_of(rows)
+    corner = FIELD_OF.get(_name(blocks[0].head.words[0]), "")
+    rows_are = "record" if corner == "record_size_kb" else "file"
+    if not corner:
+        pairs = [
+            (size_kb(row.words[0]) or 0, size_kb(block.head.words[column]) or 0)
+            for block in blocks
+            for row in block.body
+            for column in range(1, min(len(row.words), len(block.head.words)))
+            if row.words[column]
+        ]
+        # A record is never larger than its file.
+        if any(down < across for down, across in pairs):
+            rows_are = "record" if all(down <= across for down, across in pairs) else "file"
+    unit = title_of(blocks[0].title)[1] or title_of(grid.name)[1]
+    return Mapping(
+        shape=MATRIX,
+        header_line=blocks[0].head.line,
+        delimiter=grid.delimiter,
+        constants={"unit": unit_of(unit)} if unit else {},
+        rows_are=rows_are,
+        sheet=grid.name,
+    )
+
+
+def _is_complete(grid: Grid, mapping: Mapping) -> bool:
+    """Whether every matrix names its test."""
+    if mapping.shape != MATRIX:
+        return True
+    blocks, _ = blocks_of([row for row in grid.rows if not row.problem])
+    return all(title_of(block.title)[0] or title_of(grid.name)[0] for block in blocks)
+
+
+def check_header(grid: Grid, mapping: Mapping) -> None:
+    """Raise UnreadableFile for a header of long shape that cannot be, NeedsMapping for a part."""
+    header = next(row for row in grid.rows if row.line == mapping.header_line)
     problems = []
     lowered = [word.lower() for word in header.words]
     if "category" in lowered:
@@ -150,143 +255,16 @@ def _check_header(header: _Header) -> None:
             "A table with categories holds scores, not measurements: fsbench makes the scores. "
             "Import the measurements they were made of."
         )
-        problems.append(Problem(number, place, message))
-    missing = [name for name in _REQUIRED if name not in header.names]
-    if missing:
-        message = f"The header has no column {', '.join(missing)}."
-        problems.append(Problem(number, None, message))
-    for place, name in enumerate(header.names, start=1):
-        if name and header.names.index(name) != place - 1:
-            message = f"{shown(header.words[place - 1])} is a second column for {name}."
-            problems.append(Problem(number, place, message))
+        problems.append(Problem(header.line, place, message))
+    for column, word in enumerate(header.words):
+        name = FIELD_OF.get(_name(_split(word)[0]))
+        if name is not None and mapping.columns[name] != column:
+            message = f"{shown(word)} is a second column for {name}."
+            problems.append(Problem(header.line, column + 1, message))
     if problems:
         raise UnreadableFile(problems)
-
-
-def _row(reading: _Reading, line: str, number: int) -> None:
-    header = reading.header
-    try:
-        words = _fields(line, header.delimiter)
-    except csv.Error as error:
-        reading.problems.append(Problem(number, None, f"The row cannot be read: {error}."))
-        return
-    if len(words) != len(header.names):
-        message = (
-            f"Found {len(words)} fields separated by {_DELIMITERS[header.delimiter]}, "
-            f"expected {len(header.names)} as in the header."
-        )
-        reading.problems.append(Problem(number, None, message))
-        return
-    before = len(reading.problems)
-    row = {name: word.strip() for name, word in zip(header.names, words, strict=True) if name}
-    if row["value"] == "":
-        return
-    value = _value(reading, row["value"], number)
-    test = _test(reading, row["test"], number)
-    record_kb = _size(reading, row, "record_size_kb", number)
-    file_kb = _size(reading, row, "file_size_kb", number)
-    repeat = _size(reading, row, "repeat", number)
-    unit = _UNITS.get(row["unit"].lower(), row["unit"])
-    if not unit:
-        _problem(reading, number, "unit", "The unit is missing (KB/s, ops/s, s, ...).")
-    elif len(unit) > 20:
-        _problem(reading, number, "unit", f"{shown(unit)} is too long for a unit.")
-    if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
-        name = "record_size_kb" if record_kb is None else "file_size_kb"
-        _problem(reading, number, name, "Give record size and file size, or neither.")
-    if len(reading.problems) > before:
-        return
-    assert value is not None
-    parsed = ParsedValue(
-        test=test,
-        record_size_kb=record_kb,
-        file_size_kb=file_kb,
-        value=value,
-        unit=unit,
-        line=number,
-        filesystem=row.get("filesystem", ""),
-        configuration=row.get("configuration", ""),
-        hardware=row.get("hardware", ""),
-        repeat=repeat,
-    )
-    _keep(reading, parsed)
-
-
-def _keep(reading: _Reading, value: ParsedValue) -> None:
-    key = (
-        *(value.filesystem, value.configuration, value.hardware, value.repeat),
-        *(value.test, value.record_size_kb, value.file_size_kb),
-    )
-    first = reading.seen.setdefault(key, value.line)
-    if first != value.line:
-        message = (
-            f"The same cell was already given in line {first}. Repeats of a cell need a column "
-            "repeat, or a file each."
-        )
-        _problem(reading, value.line, "value", message)
-        return
-    if value.value == 0:
-        message = "0 is kept as measured; leave the value empty where nothing was measured."
-        column = _column(reading, "value")
-        reading.result.warnings.append(Problem(value.line, column, message))
-    reading.result.values.append(value)
-
-
-def _column(reading: _Reading, name: str) -> int | None:
-    """The place of a column in its row, from 1."""
-    names = reading.header.names
-    return names.index(name) + 1 if name in names else None
-
-
-def _problem(reading: _Reading, number: int, name: str, message: str) -> None:
-    reading.problems.append(Problem(number, _column(reading, name), message))
-
-
-def _test(reading: _Reading, text: str, number: int) -> str:
-    plain = re.sub("[ _-]", "", text.lower())
-    test = _KNOWN_TESTS.get(plain, text.lower().replace(" ", "_"))
-    if not _TEST.fullmatch(test):
-        message = f"Found {shown(text)}, expected the name of a test, such as random_read."
-        _problem(reading, number, "test", message)
-    return test
-
-
-def _size(reading: _Reading, row: dict[str, str], name: str, number: int) -> int | None:
-    """A whole number from 1, or None where the field is empty or the column is not there."""
-    text = row.get(name, "")
-    if not text:
-        return None
-    limit = _LARGEST[name]
-    if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= limit:
-        whole = f"a whole number from 1 to {_MAX_REPEAT:,}"
-        expected = whole if name == "repeat" else "a size in KB, such as 64"
-        _problem(reading, number, name, f"Found {shown(text)}, expected {expected}.")
-        return None
-    return int(text)
-
-
-def _value(reading: _Reading, text: str, number: int) -> float | None:
-    """The number, read with the file's own decimal sign; None and a problem when it is none."""
-    message = ""
-    if text.lower() in _NO_NUMBER:
-        message = f"{text} is not a measurement. Leave the value empty where nothing was measured."
-    elif _POINT.fullmatch(text):
-        sign = "." if "." in text else ""
-    elif _COMMA.fullmatch(text) and reading.header.delimiter != ",":
-        sign = ","
-    else:
-        message = f"Found {shown(text)}, expected a number such as 1234.5, without separators."
-    if not message and sign:
-        if reading.decimal not in ("", sign):
-            message = f"Found {shown(text)}, but numbers before have a decimal {reading.decimal!r}."
-        reading.decimal = reading.decimal or sign
-    if not message:
-        value = float(text.replace(",", "."))
-        if value > _MAX_VALUE:  # infinity too
-            message = f"{shown(text)} is too large a number."
-        elif value < 0:
-            message = f"{text} is negative, and no rate or time is."
-        else:
-            return value
-    _problem(reading, number, "value", message)
-    return None
+    if missing := mapping.missing():
+        if not {"test", "value"} <= set(mapping.columns):
+            raise NeedsMapping([_asks(grid, mapping)])
+        message = f"The header has no column {', '.join(missing)}."
+        raise NeedsMapping([Problem(header.line, None, message)])

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from itertools import islice
 
 from fsbench_web.formats.result import Problem, UnreadableFile
 
@@ -11,22 +12,25 @@ MAX_PROBLEMS = 100
 ENOUGH_PROBLEMS = 1000
 # A line costs some fifty bytes of memory beside its text, whatever stands in it.
 MAX_LINES = 1_000_000
+# JSON and XML have a line for each number and for each bracket.
+MAX_LINES_OF_DOCUMENTS = 3_000_000
+_LOOKED_AT = 50_000
 # What no benchmark tool prints: control characters other than tab, newline, form feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def lines_of(data: bytes) -> list[str]:
+def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
     """The lines of a text file, without their ends. Only the last one may lack its newline.
 
     UTF-8 with or without a byte order mark, and UTF-16 with one (spreadsheets write it). Raises
-    UnreadableFile for an empty file, binary content, and lines no tool prints.
+    UnreadableFile for an empty file and for binary content.
     """
     if not data.strip():
         raise UnreadableFile([Problem(None, None, "The file is empty.")])
     # Every end of a line has one of these bytes, in UTF-16 too.
-    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
-        message = f"The file has more than {MAX_LINES:,} lines: split it."
+    if max(data.count(b"\n"), data.count(b"\r")) > most:
+        message = f"The file has more than {most:,} lines: split it."
         raise UnreadableFile([Problem(None, None, message)])
     text = _decoded(data)
     lines = re.split("\r\n|\r|\n", text)
@@ -39,12 +43,32 @@ def lines_of(data: bytes) -> list[str]:
             found = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
             message = f"Found {found}, expected text: this is not the output of a tool."
             problems.append(Problem(number, control.start() + 1, message))
-        if len(line) > MAX_LINE_LENGTH:
-            message = f"The line has {len(line)} characters; {MAX_LINE_LENGTH} is the most."
-            problems.append(Problem(number, MAX_LINE_LENGTH + 1, message))
     if problems:
         raise UnreadableFile(capped(problems))
     return lines
+
+
+def check_lengths(lines: list[str]) -> None:
+    """Refuse lines that no tool prints. Raises UnreadableFile."""
+    too_long = (
+        Problem(
+            number,
+            MAX_LINE_LENGTH + 1,
+            f"The line has {len(line)} characters; {MAX_LINE_LENGTH} is the most.",
+        )
+        for number, line in enumerate(lines, start=1)
+        if len(line) > MAX_LINE_LENGTH
+    )
+    if problems := list(islice(too_long, ENOUGH_PROBLEMS)):
+        raise UnreadableFile(capped(problems))
+
+
+def lines_to_look_at(lines: list[str]) -> list[str]:
+    """The lines by which a format is recognised: many, but not without end.
+
+    What a terminal or a progress display put before a tool's output may be long.
+    """
+    return [line[:MAX_LINE_LENGTH] for line in lines[:_LOOKED_AT]]
 
 
 def _decoded(data: bytes) -> str:
@@ -76,6 +100,14 @@ def capped(problems: list[Problem]) -> list[Problem]:
     if len(problems) >= ENOUGH_PROBLEMS:
         message = f"And {more} more problems; what follows was not read."
     return [*problems[:MAX_PROBLEMS], Problem(None, None, message)]
+
+
+def first_of(warnings: list[Problem]) -> list[Problem]:
+    """The first warnings, and how many more there are."""
+    if len(warnings) <= MAX_PROBLEMS:
+        return warnings
+    message = f"And {len(warnings) - MAX_PROBLEMS} more remarks."
+    return [*warnings[:MAX_PROBLEMS], Problem(None, None, message)]
 
 
 def shown(text: str, limit: int = 60) -> str:

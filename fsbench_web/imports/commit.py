@@ -1,8 +1,10 @@
 """Files -> runs with measurements and scores, all of them or none."""
 
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -10,15 +12,20 @@ from django.db import transaction
 from fsbench_web.catalog.configurations import from_label
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.catalog.names import is_called, slug_of
-from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Cell, PlannedFile, PlannedRun, Target, plan_files
+from fsbench_web.imports import contents
+from fsbench_web.imports.models import Import, ImportedFile, ImportState
+from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
+from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Series, Study
+from fsbench_web.studies.models import Artefact, Run, Series, Study
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
-Content = frozenset[Cell]
+ONCE = (
+    "import each measurement once. If it was measured again and came out the same, say which "
+    "repeat it is."
+)
 
 
 @dataclass(frozen=True)
@@ -31,12 +38,12 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class ImportPreview:
-    """What an import would store."""
+    """What an import would store; with ``problems`` it would store nothing."""
 
     study: Study
     study_is_new: bool
-    files: list[PlannedFile]
     runs: list[StoredRun]
+    problems: list[ImportProblem]
 
 
 @dataclass(frozen=True)
@@ -56,25 +63,53 @@ def import_files(
     filesystem: str = "",
     configuration: str = "",
     hardware: str = "",
+    source: str = "",
+    licence: str = "",
     user: User | None,
 ) -> ImportResult:
     """Store all files, (name, content), as runs of a study, which is made when it is new.
 
-    Files are repeats of each other unless they say otherwise. One transaction: raises
-    ImportRefused with all problems, and nothing is stored then.
+    Files are repeats of each other unless they say otherwise; an archive has one configuration a
+    sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored
+    then.
     """
-    target = Target(study.strip(), filesystem.strip(), configuration.strip(), hardware.strip())
-    planned = plan_files([(safe_name(name), data) for name, data in files], target)
+    said = (study, filesystem, configuration, hardware, source, licence)
+    uploads = [(name, io.BytesIO(data)) for name, data in files]
+    return import_uploads(uploads, Target(*said), user)
+
+
+def import_uploads(
+    uploads: Sequence[tuple[str, BinaryIO]], target: Target, user: User | None
+) -> ImportResult:
+    """``import_files`` of open files, which are read piece by piece."""
+    target = Target(*(text.strip() for text in vars(target).values()))
+    sources = unpack([(safe_name(name), file) for name, file in uploads])
+    return import_sources(sources, target, user)
+
+
+def import_sources(
+    sources: Sequence[SourceFile], target: Target, user: User | None
+) -> ImportResult:
+    """Store unpacked files: all of them or none. Raises ImportRefused."""
+    from fsbench_web.imports import large  # which stores with this module
+
+    if large.is_large(sources):
+        return large.import_large(sources[0], target, user)
+    plan = plan_files(sources, target)
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
-        return commit(row, planned, target, user)
+        return commit(row, plan, target, user)
 
 
-def commit(
-    row: Import, planned: list[PlannedFile], target: Target, user: User | None
-) -> ImportResult:
-    """Store what was planned, and note it in ``row``. The caller holds the transaction."""
-    stored = _store(planned, target, user)
+def commit(row: Import, plan: Plan, target: Target, user: User | None) -> ImportResult:
+    """Store what was planned, and note it in ``row``. The caller holds the transaction.
+
+    Raises ImportRefused; the caller's transaction must not commit then.
+    """
+    plan.check()
+    stored = _store(plan.files, target, user, row)
+    if stored.problems:
+        raise ImportRefused(stored.problems)
     row.state, row.study = ImportState.DONE, stored.study
     row.save()
     row.files.all().delete()
@@ -82,10 +117,13 @@ def commit(
     return ImportResult(row.pk, str(row.state), [entry.run.pk for entry in stored.runs])
 
 
-def preview(planned: list[PlannedFile], target: Target, user: User | None) -> ImportPreview:
-    """What ``commit`` would do, by doing it and taking all of it back. Raises ImportRefused."""
+def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
+    """What ``commit`` would do with the files that have no problem, by doing it and taking all of
+    it back. Raises ImportRefused when the study takes no runs.
+    """
     with transaction.atomic():
-        stored = _store(planned, target, user)
+        row = Import.objects.create(target=target.__dict__, created_by=user)
+        stored = _store([file for file in plan.files if not file.problems], target, user, row)
         transaction.set_rollback(True)
     return stored
 
@@ -96,37 +134,47 @@ def safe_name(name: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f]", "", last).strip()[:200] or "unnamed"
 
 
-def _store(planned: list[PlannedFile], target: Target, user: User | None) -> ImportPreview:
-    study, is_new = _study(target, user)
+def _store(
+    files: Sequence[PlannedFile], target: Target, user: User | None, row: Import
+) -> ImportPreview:
+    study, is_new = study_for(target, user)
     problems: list[ImportProblem] = []
     stored: list[StoredRun] = []
-    places = [[_series(study, entry) for entry in file.runs] for file in planned]
-    touched = {series.pk: series for row in places for series in row}
+    places = [[_series(study, entry) for entry in file.runs] for file in files]
+    touched = {series.pk: series for serieses in places for series in serieses}
     # One order of locks for everybody: two imports of the same series must not wait in a circle.
     for _, series in sorted(touched.items()):
         lock(series)
-    contents = {series.pk: _contents(series) for series in touched.values()}
-    for file, row in zip(planned, places, strict=True):
+    known_of: dict[int, dict[str, Run | str]] = {
+        series.pk: {**contents.known(series)} for series in touched.values()
+    }
+    row.save()
+    for file, serieses in zip(files, places, strict=True):
+        kept: list[StoredRun] = []
         artefact: Artefact | None = None
-        for entry, series in zip(file.runs, row, strict=True):
+        for entry, series in zip(file.runs, serieses, strict=True):
             repeat = next_repeat(series)
-            known = contents[series.pk]
-            refusal = _refusal(entry, series, known)
+            known = known_of[series.pk]
+            refusal = _refusal(entry, series, known, {e.run.pk for e in [*stored, *kept]})
             if refusal is not None:
                 problems.append(refusal)
                 continue
             run = lifecycle.record_finished(
                 series,
-                entry.repeat or repeat,
+                _said_repeat(entry) or repeat,
                 by=user,
                 reason=_reason(entry),
                 environment=environment_of(entry.parsed),
             )
             if artefact is None:
-                artefact = ingest.store_artefact(run, file.name, file.data)
+                artefact = store_source(run, file.source)
             ingest.store_values(run, artefact, entry.values)
-            known[entry.content] = file.name
-            stored.append(StoredRun(run, entry))
+            contents.remember(run, entry.content)
+            known[entry.content] = file.path
+            kept.append(StoredRun(run, entry))
+        if artefact is not None:
+            _note(row, file, artefact, kept)
+        stored += kept
     for series in touched.values():
         try:
             ingest.rescore(series)
@@ -137,12 +185,33 @@ def _store(planned: list[PlannedFile], target: Target, user: User | None) -> Imp
                     "study are repeats of each other; import these into a study of their own."
                 )
             )
-    if problems:
-        raise ImportRefused(problems)
-    return ImportPreview(study, is_new, planned, stored)
+    return ImportPreview(study, is_new, stored, problems)
 
 
-def _study(target: Target, user: User | None) -> tuple[Study, bool]:
+def store_source(run: Run, source: SourceFile) -> Artefact:
+    """Keep an uploaded file as it came; it is compressed already."""
+    return Artefact.objects.create(
+        run=run,
+        name=source.name[:200],
+        sha256=source.sha256,
+        size_bytes=source.size_bytes,
+        content_gzip=source.content_gzip,
+    )
+
+
+def _note(row: Import, file: PlannedFile, artefact: Artefact, kept: list[StoredRun]) -> None:
+    """How the file was read, for reading it again."""
+    ImportedFile.objects.create(
+        import_of=row,
+        artefact=artefact,
+        path=file.path,
+        mapping=file.source.mapping,
+        runs=[[own, entry.run.pk] for entry in kept for own in entry.planned.own],
+    )
+
+
+def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
+    """The study, made when it is new. Raises ImportRefused for one that takes no runs."""
     study, is_new = Study.objects.get_or_create(
         slug=target.study_slug(), defaults={"title": target.study, "created_by": user}
     )
@@ -161,19 +230,27 @@ def _study(target: Target, user: User | None) -> tuple[Study, bool]:
     return study, is_new
 
 
-def _series(study: Study, entry: PlannedRun) -> Series:
-    hardware = None
-    if entry.hardware:
-        hardware, _ = HardwareProfile.objects.get_or_create(
-            slug=slug_of(entry.hardware),
-            defaults={"name": entry.hardware, "source": "Named by an import"},
+def hardware_for(name: str, file: str) -> HardwareProfile | None:
+    """The hardware profile of a name, made when it is new; None for no name.
+
+    ``file`` is who names it. Raises ImportRefused where the name's address is another profile's.
+    """
+    if not name:
+        return None
+    hardware, _ = HardwareProfile.objects.get_or_create(
+        slug=slug_of(name), defaults={"name": name, "source": "Named by an import"}
+    )
+    if not is_called(name, hardware.slug, hardware.name):
+        message = (
+            f'The hardware "{hardware.name}" already has the address "{hardware.slug}", which '
+            f'"{name}" would get too: name that hardware, or choose another name.'
         )
-        if not is_called(entry.hardware, hardware.slug, hardware.name):
-            message = (
-                f'The hardware "{hardware.name}" already has the address "{hardware.slug}", which '
-                f'"{entry.hardware}" would get too: name that hardware, or choose another name.'
-            )
-            raise ImportRefused([ImportProblem(message, file=entry.file)])
+        raise ImportRefused([ImportProblem(message, file=file)])
+    return hardware
+
+
+def _series(study: Study, entry: PlannedRun) -> Series:
+    hardware = hardware_for(entry.hardware, entry.file)
     configuration = from_label(entry.configuration, entry.filesystem)
     workload = workload_of(entry.parsed)
     series = series_for(study, configuration, workload=workload, hardware=hardware)
@@ -183,42 +260,45 @@ def _series(study: Study, entry: PlannedRun) -> Series:
     return series
 
 
-def _contents(series: Series) -> dict[Content, Run | str]:
-    """What each finished run of the series holds."""
-    rows: dict[int, set[Cell]] = {}
-    for run_id, test, record_kb, file_kb, value, unit in Measurement.objects.filter(
-        run__series=series, run__state=RunState.DONE
-    ).values_list("run_id", "test", "record_size_kb", "file_size_kb", "value", "unit"):
-        rows.setdefault(run_id, set()).add((test, record_kb, file_kb, value, unit))
-    runs = Run.objects.in_bulk(rows)
-    return {frozenset(cells): runs[run_id] for run_id, cells in rows.items()}
+def _said_repeat(entry: PlannedRun) -> int | None:
+    """The repeat that the user or a table names. The output of a tool only counts its own."""
+    counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
+    return None if counted else entry.repeat
 
 
 def _refusal(
-    entry: PlannedRun, series: Series, known: dict[Content, Run | str]
+    entry: PlannedRun, series: Series, known: dict[str, Run | str], ours: set[int]
 ) -> ImportProblem | None:
-    """Why this run cannot be stored beside those that are there, or None."""
-    # Who numbers the repeats says that they are several, also when a coarse clock gave two of them
-    # the same number; the same file sent again is then told by its numbers of repeats.
-    same = known.get(entry.content) if entry.repeat is None else None
+    """Why this run cannot be stored beside those that are there, or None.
+
+    ``ours`` are runs of this very import: nobody can look at them yet.
+    """
+    # Who numbers the repeats, in a table or in the preview, says that they are several, also when a
+    # coarse clock gave two of them the same numbers; the same file sent again is then told by its
+    # numbers of repeats.
+    said = _said_repeat(entry)
+    same = known.get(entry.content)
+    if said is not None and not (isinstance(same, Run) and same.repeat == said):
+        same = None
     label = series.configuration.label
     if isinstance(same, str):
-        message = f"{same} holds the very same numbers: import each measurement once."
+        message = f"{same} holds the very same numbers: {ONCE}"
         return ImportProblem(message, file=entry.file)
     if same is not None:
         return ImportProblem(
             f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of {label} "
-            f"in {series.study.slug}). A repeat never gives the very same numbers; import each "
-            "measurement once.",
+            f"in {series.study.slug}). A repeat hardly ever gives the very same numbers: {ONCE}",
             file=entry.file,
             run_id=same.pk,
         )
-    if entry.repeat is not None and series.runs.filter(repeat=entry.repeat).exists():
+    there = series.runs.filter(repeat=said).first() if said is not None else None
+    if there is not None:
         return ImportProblem(
-            f"Repeat {entry.repeat} of {label} is already there. Leave the column repeat empty, "
-            "and the runs are numbered on.",
+            f"Repeat {said} of {label} is already there. Leave the repeat empty, and the runs are "
+            "numbered on.",
             file=entry.file,
             line=entry.values[0].line,
+            run_id=None if there.pk in ours else there.pk,
         )
     return None
 

@@ -4,23 +4,39 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from fsbench_web.studies.models import Run, Study
+from fsbench_web.studies.models import Artefact, Run, Study
 
 
 class ImportState(models.TextChoices):
+    """A large table is checked and stored by the importer; everything else by the request.
+
+    ``received`` waits to be checked, ``accepted`` waits to be stored (imports.queue).
+    """
+
+    RECEIVED = "received"
     PREVIEWED = "previewed"
+    ACCEPTED = "accepted"
     DONE = "done"
+    FAILED = "failed"
 
 
 class Import(models.Model):
-    """One upload of one or more files. Previewed ones hold their files for a day, then go."""
+    """One upload of one or more files. Until they are stored it holds them, for a day at most."""
 
     state = models.CharField(max_length=10, choices=ImportState, default=ImportState.PREVIEWED)
     study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="imports")
     target = models.JSONField(
-        default=dict, help_text="As given: study, filesystem, configuration, hardware"
+        default=dict,
+        help_text="As given: study, filesystem, configuration, hardware, source, licence",
     )
     runs = models.ManyToManyField(Run, related_name="imports")
+    phase = models.CharField(max_length=60, blank=True, help_text="What the importer does now")
+    progress = models.FloatField(default=0, help_text="0 to 1, of checking or of storing")
+    report = models.JSONField(
+        default=dict, help_text="What the importer found: runs, problems (imports.large)"
+    )
+    claimed_by = models.CharField(max_length=64, blank=True)
+    claimed_until = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -39,11 +55,64 @@ class Import(models.Model):
 
 
 class ImportFile(models.Model):
-    """A file of a previewed import, kept so that what was previewed is what is stored."""
+    """A file of an import that is not stored yet, kept so that what was previewed is stored."""
 
     import_of = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="files")
-    name = models.CharField(max_length=200)
+    path = models.CharField(max_length=500, help_text="A label: folders and name, as uploaded")
     content_gzip = models.BinaryField()
+    size_bytes = models.BigIntegerField(help_text="Before compression")
+    sha256 = models.CharField(max_length=64)
+    problem = models.TextField(blank=True, help_text="Why its archive did not give it")
+    given = models.JSONField(
+        default=dict, help_text="What was said of it: filesystem, configuration, hardware, repeat"
+    )
+    guesses = models.JSONField(default=list, help_text="What of it was guessed, in sentences")
+    mapping = models.JSONField(null=True, help_text="Which column is what (formats.mapping)")
+    mapping_name = models.CharField(max_length=100, blank=True)
+    is_left_out = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["id"]
+
+
+class ImportedFile(models.Model):
+    """How a stored file was read, so that it can be read again."""
+
+    import_of = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="imported_files")
+    artefact = models.OneToOneField(Artefact, on_delete=models.CASCADE, related_name="imported")
+    path = models.CharField(max_length=500)
+    mapping = models.JSONField(null=True)
+    runs = models.JSONField(
+        default=list,
+        help_text="[[filesystem, configuration, hardware, repeat as the file says], run], ...]",
+    )
+
+    class Meta:
+        ordering = ["id"]
+
+
+class RunContent(models.Model):
+    """A digest over a run's numbers (studies.content), to know the same measurement again."""
+
+    run = models.OneToOneField(
+        Run, on_delete=models.CASCADE, primary_key=True, related_name="content"
+    )
+    digest = models.CharField(max_length=64, db_index=True)
+
+
+class SavedMapping(models.Model):
+    """Which column is what, kept for the next table with the same header."""
+
+    name = models.CharField(max_length=100, unique=True)
+    header_digest = models.CharField(max_length=64, db_index=True)
+    mapping = models.JSONField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

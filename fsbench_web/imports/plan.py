@@ -7,14 +7,28 @@ from dataclasses import dataclass, field
 from fsbench_web.catalog.labels import parse_label
 from fsbench_web.catalog.names import slug_of
 from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.formats.mapping import Mapping
+from fsbench_web.formats.spreadsheet import parse_mapped
+from fsbench_web.formats.table import NeedsMapping
+from fsbench_web.imports import guesses
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import SourceFile
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better
+from fsbench_web.studies.content import digest_of_rows
+
+# All files of an import together; a single table may hold more (imports.large).
+MAX_VALUES = 300_000
 
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 
-Cell = tuple[str, int | None, int | None, float, str]
-"""Test, record size KB, file size KB, value, unit."""
+OwnKey = tuple[str, str, str, int | None]
+"""What the file's own columns say of file system, configuration, hardware and repeat."""
+
+
+def own_key(value: ParsedValue) -> OwnKey:
+    """What the file itself says the number belongs to."""
+    return value.filesystem, value.configuration, value.hardware, value.repeat
 
 
 @dataclass(frozen=True)
@@ -25,6 +39,8 @@ class Target:
     filesystem: str = ""
     configuration: str = ""
     hardware: str = ""
+    source: str = ""
+    licence: str = ""
 
     def study_slug(self) -> str:
         return slug_of(self.study)
@@ -41,47 +57,102 @@ class PlannedRun:
     repeat: int | None
     parsed: ParsedResult
     values: list[ParsedValue] = field(default_factory=list)
+    own: list[OwnKey] = field(default_factory=list)
 
     @property
-    def content(self) -> frozenset[Cell]:
+    def content(self) -> str:
         """What makes two runs the same measurement, whatever their files look like."""
-        return frozenset(
-            (v.test, v.record_size_kb, v.file_size_kb, v.value, v.unit) for v in self.values
+        return digest_of_rows(
+            (v.test, v.load, v.unit, v.record_size_kb, v.file_size_kb, v.value) for v in self.values
         )
 
 
 @dataclass
 class PlannedFile:
-    """One file, read."""
+    """One file, read: ``parsed`` is None, and ``problems`` say why, where it cannot be.
 
-    name: str
-    data: bytes
-    parsed: ParsedResult
-    runs: list[PlannedRun]
+    ``is_table``: it can be read once somebody says which column is what.
+    """
+
+    source: SourceFile
+    parsed: ParsedResult | None = None
+    runs: list[PlannedRun] = field(default_factory=list)
+    problems: list[ImportProblem] = field(default_factory=list)
+    is_table: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.source.path
 
 
-def plan_files(files: Sequence[tuple[str, bytes]], target: Target) -> list[PlannedFile]:
-    """The runs in all files, in the order given. Raises ImportRefused with every problem."""
-    problems = _target_problems(target)
-    if not files:
-        problems.append(ImportProblem("No file was given."))
-    planned = []
-    for name, data in files:
-        try:
-            parsed = parse(name, data)
-        except UnreadableFile as error:
-            problems += [ImportProblem(p.message, name, p.line, p.column) for p in error.problems]
+@dataclass
+class Plan:
+    """All files of an import, and what is wrong with what was said beside them."""
+
+    files: list[PlannedFile]
+    problems: list[ImportProblem] = field(default_factory=list)
+
+    @property
+    def all_problems(self) -> list[ImportProblem]:
+        """Every problem once, those of the files in their order last."""
+        return list(
+            dict.fromkeys([*self.problems, *(p for file in self.files for p in file.problems)])
+        )
+
+    def check(self) -> None:
+        """Raise ImportRefused with every problem, if there is one."""
+        if self.all_problems:
+            raise ImportRefused(self.all_problems)
+
+
+def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
+    """The runs in all files that are not left out, in the order given, with every problem."""
+    plan = Plan([], target_problems(target))
+    if not sources:
+        plan.problems.append(ImportProblem("No file was given."))
+    taken = [source for source in sources if not source.is_left_out]
+    if sources and not taken:
+        plan.problems.append(ImportProblem("Every file is left out: choose one to import."))
+    labels = guesses.folder_labels([source.path for source in taken])
+    count = 0
+    for source, label in zip(taken, labels, strict=True):
+        if count > MAX_VALUES:
+            message = f"The import has more than {MAX_VALUES} values before this file: split it."
+            plan.files.append(PlannedFile(source, problems=[ImportProblem(message, source.path)]))
             continue
-        problems += _unit_problems(name, parsed)
-        runs = _runs_of(name, parsed, target)
-        problems += [problem for run in runs for problem in _run_problems(run)]
-        planned.append(PlannedFile(name, data, parsed, runs))
-    if problems:
-        raise ImportRefused(list(dict.fromkeys(problems)))
+        planned = plan_file(source, target, label)
+        count += len(planned.parsed.values) if planned.parsed else 0
+        plan.files.append(planned)
+    return plan
+
+
+def plan_file(source: SourceFile, target: Target, folder_label: str = "") -> PlannedFile:
+    """The runs in one file, or why there are none."""
+    if source.problem:
+        return PlannedFile(source, problems=[ImportProblem(source.problem, source.path)])
+    try:
+        parsed = _read(source)
+    except UnreadableFile as error:
+        problems = [ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems]
+        problems += unit_problems(source.path, error.units)
+        is_table = source.mapping is not None or isinstance(error, NeedsMapping)
+        return PlannedFile(source, problems=problems, is_table=is_table)
+    planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
+    planned.runs = _runs_of(source, parsed, target, folder_label)
+    planned.is_table = parsed.tool == "table"
+    planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
     return planned
 
 
-def _target_problems(target: Target) -> list[ImportProblem]:
+def _read(source: SourceFile) -> ParsedResult:
+    """What the file holds, read with its mapping where it has one. Raises UnreadableFile."""
+    if source.mapping is not None:
+        return parse_mapped(source.read(), Mapping.from_json(source.mapping))
+    return parse(source.name, source.read())
+
+
+def target_problems(target: Target) -> list[ImportProblem]:
+    """What is wrong with what was said of all files together."""
     problems = []
     if not target.study:
         problems.append(ImportProblem("study is missing: name the study the results belong to."))
@@ -93,15 +164,22 @@ def _target_problems(target: Target) -> list[ImportProblem]:
             problems.append(ImportProblem(f"{name} holds a character that cannot be shown."))
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
+    for name in ("source", "licence"):
+        if len(getattr(target, name)) > 500:
+            problems.append(ImportProblem(f"{name} has more than 500 characters."))
     return problems
 
 
 def _unit_problems(name: str, parsed: ParsedResult) -> list[ImportProblem]:
-    """Units nobody can rank, each at its first line."""
-    problems = []
     units: dict[str, int] = {}
     for value in parsed.values:
         units.setdefault(value.unit, value.line)
+    return unit_problems(name, units)
+
+
+def unit_problems(name: str, units: dict[str, int]) -> list[ImportProblem]:
+    """Units nobody can rank, each at its first line: ``units`` to lines."""
+    problems = []
     for unit, line in units.items():
         try:
             lower_is_better(unit)
@@ -110,61 +188,91 @@ def _unit_problems(name: str, parsed: ParsedResult) -> list[ImportProblem]:
     return problems
 
 
-def _runs_of(name: str, parsed: ParsedResult, target: Target) -> list[PlannedRun]:
+def _runs_of(
+    source: SourceFile, parsed: ParsedResult, target: Target, folder_label: str
+) -> list[PlannedRun]:
+    """What the file itself says goes first, then what was said of it, its folder, and the rest."""
+    said, folder = source.given, guesses.from_folder(folder_label)
+    filesystem = said.filesystem or folder.filesystem or target.filesystem
+    configuration = said.configuration or folder.configuration or target.configuration
+    hardware = said.hardware or target.hardware
     runs: dict[tuple[str, str, str, int | None], PlannedRun] = {}
     for value in parsed.values:
-        filesystem = (value.filesystem or target.filesystem).strip().lower()
-        configuration = (value.configuration or target.configuration).strip()
-        hardware = (value.hardware or target.hardware).strip()
-        key = (filesystem, configuration, hardware, value.repeat)
+        key = (
+            (value.filesystem or filesystem).strip().lower(),
+            (value.configuration or configuration).strip(),
+            (value.hardware or hardware).strip(),
+            value.repeat if value.repeat is not None else said.repeat,
+        )
         if key not in runs:
-            runs[key] = PlannedRun(name, *key, parsed)
-        runs[key].values.append(value)
+            runs[key] = PlannedRun(source.path, *key, parsed)
+        run, own = runs[key], own_key(value)
+        if not run.own or (own != run.own[-1] and own not in run.own):
+            run.own.append(own)
+        run.values.append(value)
     return list(runs.values())
 
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:
-    line = run.values[0].line
-    own_filesystem = bool(run.values[0].filesystem)
-    own_label = bool(run.values[0].configuration)
+    first = run.values[0]
+    return label_problems(
+        run.filesystem,
+        run.configuration,
+        run.hardware,
+        (run.file, first.line),
+        own_filesystem=bool(first.filesystem),
+        own_label=bool(first.configuration),
+    )
+
+
+def label_problems(
+    filesystem: str,
+    configuration: str,
+    hardware: str,
+    place: tuple[str | None, int | None] = (None, None),
+    *,
+    own_filesystem: bool = False,
+    own_label: bool = False,
+) -> list[ImportProblem]:
+    """What is wrong with what a run is said to be of; with its place where the file says it."""
     problems = []
 
     def refuse(message: str, in_file: bool) -> None:
-        place = {"file": run.file, "line": line} if in_file else {}
-        problems.append(ImportProblem(message, **place))  # type: ignore[arg-type]
+        file, line = place if in_file else (None, None)
+        problems.append(ImportProblem(message, file, line))
 
-    if not run.filesystem:
+    if not filesystem:
         refuse("filesystem is missing: say which file system was measured, such as ext4.", False)
-    elif not _FILESYSTEM.fullmatch(run.filesystem):
+    elif not _FILESYSTEM.fullmatch(filesystem):
         refuse(
-            f'filesystem "{run.filesystem}" is not a name such as ext4 or xfs: letters, digits, '
+            f'filesystem "{filesystem}" is not a name such as ext4 or xfs: letters, digits, '
             "- and _ are allowed, 40 at most.",
             own_filesystem,
         )
-    if not run.configuration:
+    if not configuration:
         refuse(
             "configuration is missing: give it a short label, such as ext4_noatime, or ext4 "
             "where everything was left at its default.",
             False,
         )
-    elif not _LABEL.fullmatch(run.configuration):
+    elif not _LABEL.fullmatch(configuration):
         refuse(
-            f'configuration "{run.configuration}" is not a label such as ext4_noatime: lower-case '
+            f'configuration "{configuration}" is not a label such as ext4_noatime: lower-case '
             "letters, digits, - and _ are allowed, 120 at most.",
             own_label,
         )
     elif (
-        _FILESYSTEM.fullmatch(run.filesystem)
-        and (parts := parse_label(run.configuration)) is not None
-        and parts.filesystem != run.filesystem
+        _FILESYSTEM.fullmatch(filesystem)
+        and (parts := parse_label(configuration)) is not None
+        and parts.filesystem != filesystem
     ):
         refuse(
-            f"configuration {run.configuration} is one of {parts.filesystem}, and the file system "
-            f"is said to be {run.filesystem}.",
+            f"configuration {configuration} is one of {parts.filesystem}, and the file system "
+            f"is said to be {filesystem}.",
             own_label or own_filesystem,
         )
-    if run.hardware and not slug_of(run.hardware):
-        refuse(f'hardware "{run.hardware}" needs a Latin letter or a digit.', False)
-    if len(run.hardware) > 200:
+    if hardware and not slug_of(hardware):
+        refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
+    if len(hardware) > 200:
         refuse("The name of the hardware has more than 200 characters.", False)
     return problems

@@ -23,8 +23,10 @@ class TestSummary:
 
 def summary(values: Sequence[ParsedValue]) -> list[TestSummary]:
     """One row a test, in IOzone's order."""
-    tests = sorted({value.test for value in values}, key=testnames.place)
-    return [_row(test, [value for value in values if value.test == test]) for test in tests]
+    by_name: dict[str, list[ParsedValue]] = {}
+    for value in values:
+        by_name.setdefault(testnames.at_load(value.test, value.load), []).append(value)
+    return [_row(test, by_name[test]) for test in sorted(by_name, key=testnames.place)]
 
 
 def _row(test: str, values: list[ParsedValue]) -> TestSummary:

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import TooManyFilesSent
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -27,6 +28,14 @@ def too_large_sentence() -> str:
         f"The upload is larger than {limit} MB, all files together, and was refused; nothing was "
         "stored. Import fewer files at once, or let whoever runs this site raise "
         "FSBENCH_MAX_UPLOAD_MB."
+    )
+
+
+def too_many_sentence() -> str:
+    """The same for too many files."""
+    return (
+        f"These are more than {settings.DATA_UPLOAD_MAX_NUMBER_FILES} files, and nothing was "
+        "stored. Pack them into a zip or tar.gz, which may hold more."
     )
 
 
@@ -64,7 +73,11 @@ def limit_upload(view: View) -> View:
             limit = UploadLimit(request)
             request.upload_handlers.insert(0, limit)
             if _declared_bytes(request) <= settings.MAX_UPLOAD_BYTES + FORM_BYTES:
-                _ = request.POST  # reads the files
+                try:
+                    _ = request.POST  # reads the files
+                except TooManyFilesSent:
+                    context = {"sentence": too_many_sentence()}
+                    return render(request, "imports/too_large.html", context, status=413)
             else:
                 limit.exceeded = True
             if limit.exceeded:

@@ -1,39 +1,171 @@
-"""Previewed uploads: kept in the database until they are committed, discarded or a day old."""
+"""Uploads that are not stored yet: kept in the database until they are committed, discarded or a
 
-import gzip
-from collections.abc import Sequence
+day old. What is corrected in the preview is kept with them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import commit
+from fsbench_web.imports import commit, guesses, mappings
 from fsbench_web.imports.commit import ImportPreview, ImportResult
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Target, plan_files
+from fsbench_web.imports.plan import Plan, PlannedFile, Target, plan_files
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import Given, SourceFile
 
 KEPT_FOR = timedelta(days=1)
 
 
-def stash(files: Sequence[tuple[str, bytes]], target: Target, user: User) -> Import:
-    """Keep files whose preview has no problem. Raises ImportRefused, and keeps nothing then."""
+@dataclass(frozen=True)
+class Preview:
+    """A plan, and what storing it would give; ``stored`` is None where the study refuses."""
+
+    plan: Plan
+    stored: ImportPreview | None
+    problems: list[ImportProblem]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What the preview's form says of one file."""
+
+    given: Given
+    is_left_out: bool
+
+
+def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
+    """Keep an upload of which at least one file can be read, so that the rest can be corrected.
+
+    Raises ImportRefused, and keeps nothing, where the study refuses or no file can be read.
+    """
     remove_expired()
-    named = [(commit.safe_name(name), data) for name, data in files]
-    commit.preview(plan_files(named, target), target, user)
+    plan, names = _with_kept_mappings(plan_files(sources, target), sources, target)
+    if plan.problems or not any(file.parsed or file.is_table for file in plan.files):
+        raise ImportRefused(plan.all_problems)
     with transaction.atomic():
-        row = Import.objects.create(target=target.__dict__, created_by=user)
+        commit.study_for(target, user)
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        row = Import.objects.create(target=asdict(target), created_by=user)
         ImportFile.objects.bulk_create(
-            ImportFile(import_of=row, name=name, content_gzip=gzip.compress(data, mtime=0))
-            for name, data in named
+            _row(row, file, target, label, names.get(file.path, ""))
+            for file, label in zip(
+                plan.files,
+                guesses.folder_labels([file.path for file in plan.files]),
+                strict=True,
+            )
         )
     return row
 
 
-def preview_of(row: Import, user: User) -> ImportPreview:
-    """What a commit would store now. Raises ImportRefused when that has changed since."""
+def _with_kept_mappings(
+    plan: Plan, sources: Sequence[SourceFile], target: Target
+) -> tuple[Plan, dict[str, str]]:
+    """The plan with tables read by mappings that were kept for their header, and their names."""
+    kept = {
+        file.path: saved
+        for file in plan.files
+        if file.is_table and file.parsed is None and (saved := mappings.kept_for(file.source))
+    }
+    if not kept:
+        return plan, {}
+    mapped = [
+        replace(source, mapping=kept[source.path].mapping) if source.path in kept else source
+        for source in sources
+    ]
+    return plan_files(mapped, target), {path: saved.name for path, saved in kept.items()}
+
+
+def _row(
+    row: Import, file: PlannedFile, target: Target, folder_label: str, mapping_name: str
+) -> ImportFile:
+    source = file.source
+    given, reasons = _proposal(file, target, folder_label)
+    return ImportFile(
+        import_of=row,
+        path=source.path,
+        content_gzip=source.content_gzip,
+        size_bytes=source.size_bytes,
+        sha256=source.sha256,
+        problem=source.problem,
+        given=asdict(given),
+        guesses=reasons,
+        mapping=source.mapping,
+        mapping_name=mapping_name,
+    )
+
+
+def _proposal(file: PlannedFile, target: Target, folder_label: str) -> tuple[Given, list[str]]:
+    """What the preview proposes for a file, and what of it is a guess."""
+    folder = guesses.from_folder(folder_label)
+    configuration = folder.configuration or target.configuration
+    filesystem = folder.filesystem or target.filesystem or guesses.filesystem_of(configuration)
+    reasons: list[str] = []
+    if file.parsed is not None and not (filesystem and configuration):
+        guess = guesses.from_command(file.path, file.parsed.command)
+        if guess.filesystem and filesystem in ("", guess.filesystem):
+            if not filesystem:
+                filesystem = guess.filesystem
+            if not configuration:
+                configuration = guess.configuration
+            reasons = guess.reasons
+    return Given(filesystem, configuration, target.hardware), reasons
+
+
+def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
+    """The files of an upload, with what was said of them."""
+    files = row.files.all() if with_content else row.files.defer("content_gzip")
+    return [
+        SourceFile(
+            path=file.path,
+            content_gzip=bytes(file.content_gzip) if with_content else b"",
+            size_bytes=file.size_bytes,
+            sha256=file.sha256,
+            problem=file.problem,
+            given=Given(**file.given),
+            mapping=file.mapping,
+            is_left_out=file.is_left_out,
+            pk=file.pk,
+        )
+        for file in files
+    ]
+
+
+def preview_of(row: Import, user: User) -> Preview:
+    """What a commit would store now, and everything that stands against it."""
     target = Target(**row.target)
-    return commit.preview(plan_files(_files(row), target), target, user)
+    plan = plan_files(sources_of(row), target)
+    try:
+        stored = commit.preview(plan, target, user) if not plan.problems else None
+    except ImportRefused as error:
+        return Preview(plan, None, error.problems)
+    problems = [*plan.all_problems, *(stored.problems if stored else [])]
+    return Preview(plan, stored, problems)
+
+
+@transaction.atomic
+def correct(row_id: int, target: Target, corrections: Mapping[int, Correction], user: User) -> None:
+    """Keep what the preview's form says. Raises Import.DoesNotExist for an upload that is gone."""
+    row = Import.objects.select_for_update().get(
+        pk=row_id, created_by=user, state=ImportState.PREVIEWED
+    )
+    row.target = asdict(target)
+    row.report.pop("refused", None)
+    row.save(update_fields=["target", "report"])
+    files = [file for file in row.files.defer("content_gzip") if file.pk in corrections]
+    for file in files:
+        correction = corrections[file.pk]
+        given = asdict(correction.given)
+        if given != file.given:
+            file.given, file.guesses = given, []
+        file.is_left_out = correction.is_left_out
+    ImportFile.objects.bulk_update(files, ["given", "guesses", "is_left_out"])
 
 
 def commit_stashed(row_id: int, user: User) -> ImportResult | None:
@@ -46,15 +178,26 @@ def commit_stashed(row_id: int, user: User) -> ImportResult | None:
         if row.state == ImportState.DONE:
             return None
         target = Target(**row.target)
-        return commit.commit(row, plan_files(_files(row), target), target, user)
+        return commit.commit(row, plan_files(sources_of(row), target), target, user)
 
 
 def remove_expired() -> None:
     """Delete uploads that nobody committed within a day."""
     Import.objects.filter(
-        state=ImportState.PREVIEWED, created_at__lt=timezone.now() - KEPT_FOR
+        state__in=(ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED),
+        created_at__lt=timezone.now() - KEPT_FOR,
     ).delete()
 
 
-def _files(row: Import) -> list[tuple[str, bytes]]:
-    return [(file.name, gzip.decompress(file.content_gzip)) for file in row.files.all()]
+def with_paths(names: Sequence[str], paths: Any) -> list[str]:
+    """The names of uploaded files with the folders a browser gave beside them.
+
+    ``paths`` is what the form says, one for each file in their order; a browser sends names
+    without folders. What does not fit is left alone: folders are labels only.
+    """
+    if not isinstance(paths, list) or len(paths) != len(names):
+        return list(names)
+    return [
+        path if isinstance(path, str) and path.replace("\\", "/").split("/")[-1] == name else name
+        for path, name in zip(paths, names, strict=True)
+    ]

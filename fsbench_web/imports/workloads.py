@@ -3,9 +3,13 @@
 import hashlib
 import json
 
+from django.utils.text import slugify
+
 from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.formats import ParsedResult
 from fsbench_web.studies.environments import environment_for
+
+_TITLES = {"iozone": "IOzone", "postmark": "PostMark", "ior": "IOR", "phoronix": "Phoronix"}
 
 
 def workload_of(parsed: ParsedResult) -> Workload | None:
@@ -14,9 +18,13 @@ def workload_of(parsed: ParsedResult) -> Workload | None:
     Times with fsync and times without are not repeats of each other, so they are two workloads.
     The matrix is not part of it: an imported file may hold a part of one.
     """
-    if parsed.tool != "iozone":
+    if parsed.tool == "table":
         return None
-    slug, title = "iozone-imported", "IOzone (imported)"
+    tool = _TITLES.get(parsed.tool, parsed.tool)
+    slug, title = f"{slugify(parsed.tool)}-imported"[:60], f"{tool} (imported)"
+    if parsed.tool == "iozone" and any(value.load for value in parsed.values):
+        # -t measures other things than the matrix: neither is a repeat of the other.
+        slug, title = "iozone-throughput-imported", "IOzone throughput (imported)"
     if parsed.modes:
         digest = hashlib.sha256(json.dumps(parsed.modes).encode()).hexdigest()
         slug, title = f"{slug}-{digest[:12]}", f"{title}: {'; '.join(parsed.modes)}"[:200]

@@ -6,11 +6,14 @@ degrees of freedom. As a stop rule it is that of "Filesystem Performance and Sca
 2.4.17", FREENIX 2002: repeat until the 95% half-width is at most 10% of the mean.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite, sqrt
 
 from scipy.special import stdtrit
+
+from fsbench_web.scoring.scores import ScoreValue
 
 LEVEL = 0.95
 LEAST_REPEATS = 2  # one value has no interval
@@ -44,6 +47,22 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
     deviation = sqrt(fsum((value - mean) ** 2 for value in values) / (count - 1))
     quantile = float(stdtrit(count - 1, 0.5 + level / 2))
     return Interval(mean, quantile * deviation / sqrt(count), count)
+
+
+def score_intervals(repeats: Iterable[Mapping[str, ScoreValue]]) -> dict[str, Interval]:
+    """The 95% interval of each category's score; ``repeats`` are the scores of each repeat alone.
+
+    Categories with fewer than two values have none.
+    """
+    values: dict[str, list[float]] = defaultdict(list)
+    for scores in repeats:
+        for category, score in scores.items():
+            values[category].append(score.value)
+    return {
+        category: found
+        for category, numbers in values.items()
+        if (found := interval(numbers)) is not None
+    }
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreVal
         slug: score for slug in SUMMED if (score := _score(CATEGORIES[slug], repeats)) is not None
     }
     if len(scores) == len(SUMMED):
-        scores["overall"] = _overall(scores)
+        scores["overall"] = overall(scores)
     return scores
 
 
@@ -91,7 +91,8 @@ _WHOLE_MATRIX: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-def _overall(parts: Mapping[str, ScoreValue]) -> ScoreValue:
+def overall(parts: Mapping[str, ScoreValue]) -> ScoreValue:
+    """The sum of the six other scores."""
     return ScoreValue(
         value=fsum(part.value for part in parts.values()),
         cells=max(part.cells for part in parts.values()),

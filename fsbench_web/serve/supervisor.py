@@ -63,7 +63,8 @@ class Supervisor:
             [sys.executable, "-m", "fsbench_web.serve.web", str(descriptor)],
             pass_fds=[descriptor],
         )
-        self.children = [self.web]
+        self.children = [self.web, Child("importer", [sys.executable, manage, "importer"])]
+        self._with_worker = with_worker
         if with_worker:
             self.children.append(Child("worker", [sys.executable, manage, "worker"]))
         self._port = listening.getsockname()[1]
@@ -137,7 +138,7 @@ class Supervisor:
         except (OSError, ValueError) as error:
             return False, f"the web process does not answer ({error})"
         # Without a worker of our own the worker of another host may still be starting.
-        return body.get("status") == "ok" or len(self.children) == 1, str(body)
+        return body.get("status") == "ok" or not self._with_worker, str(body)
 
     def _keep_running(self) -> None:
         """Watch the children; end runs whose worker went silent; keep house."""

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from fsbench_web.scoring.categories import CATEGORIES
 from fsbench_web.scoring.scores import score_repeats
+from fsbench_web.scoring.testnames import at_load
 from fsbench_web.studies.models import Measurement, Run, RunState, Submission
 
 # The overall score, or where the matrix is too small for one, the mean of all cells.
@@ -71,10 +72,10 @@ def drift_of(order: Submission) -> Drift | None:
     rows = Measurement.objects.filter(
         run__in=runs, record_size_kb__isnull=False, file_size_kb__isnull=False
     )
-    for run_id, test, record_kb, file_kb, value in rows.order_by("id").values_list(
-        "run_id", "test", "record_size_kb", "file_size_kb", "value"
+    for run_id, test, load, record_kb, file_kb, value in rows.order_by("id").values_list(
+        "run_id", "test", "load", "record_size_kb", "file_size_kb", "value"
     ):
-        cells[run_id][test][(record_kb or 0, file_kb or 0)] = value
+        cells[run_id][at_load(test, load)][(record_kb or 0, file_kb or 0)] = value
     tests = tuple(dict.fromkeys(test for run in runs for test in cells[run.pk]))
     scores = {
         (run.pk, test): score_repeats([found])

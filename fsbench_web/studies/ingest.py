@@ -6,27 +6,28 @@ parser can read old output again.
 
 import gzip
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 
 from django.db import transaction
 
 from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring.categories import MEAN, expected_cells
-from fsbench_web.scoring.confidence import Interval, interval
+from fsbench_web.scoring.confidence import Interval, score_intervals
 from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
+from fsbench_web.scoring.testnames import at_load
 from fsbench_web.scoring.units import overall_unit
 from fsbench_web.studies.contention import CONTENDED
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series
+from fsbench_web.studies.run_columns import MixedMeasurements as MixedMeasurements
+from fsbench_web.studies.run_columns import RunColumns
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
 COMPUTED = "computed"
 _BATCH = 2000
-
-
-class MixedMeasurements(ValueError):
-    """Measurements of one test that no score can be made of: two units, or cells beside a mean."""
+LARGE_SERIES = 200_000
 
 
 def store_artefact(
@@ -69,6 +70,8 @@ def store_values(run: Run, artefact: Artefact | None, values: Iterable[ParsedVal
             file_size_kb=value.file_size_kb,
             value=value.value,
             unit=value.unit,
+            load=value.load,
+            samples=list(value.samples) or None,
         )
         for value in values
     ]
@@ -112,16 +115,38 @@ def rescore(series: Series) -> list[Score]:
     printed stay untouched. Raises MixedMeasurements.
     """
     lock(series)
+    if _is_large(series):
+        return replace_scores(series, *_streamed_scores(series))
     repeats: dict[str, dict[int, dict[tuple[int | None, int | None], float]]] = {}
     units: dict[str, str] = {}
-    for test, run_id, record_kb, file_kb, value, unit in (
+    for name, load, run_id, record_kb, file_kb, value, unit in (
         Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
         .order_by("run_id", "id")
-        .values_list("test", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
+        .values_list("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
     ):
+        test = at_load(name, load)
         if units.setdefault(test, unit) != unit:
             raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
         repeats.setdefault(test, {}).setdefault(run_id, {})[(record_kb, file_kb)] = value
+    scores = {test: _scores(test, list(runs.values())) for test, runs in repeats.items()}
+    sure = {
+        test: score_intervals(_scores(test, [repeat]) for repeat in runs.values())
+        for test, runs in repeats.items()
+    }
+    return replace_scores(series, scores, units, sure)
+
+
+def replace_scores(
+    series: Series,
+    scores: Mapping[str, Mapping[str, ScoreValue]],
+    units: Mapping[str, str],
+    intervals: Mapping[str, Mapping[str, Interval]],
+) -> list[Score]:
+    """Write the computed scores of a series, {test: {category: score}}, in place of the old.
+
+    ``units``: that of each test. ``intervals``: the 95% interval of each score that has one, by
+    test and category. The caller holds the series' lock.
+    """
     expected = _expected_cells(series)
     contended = series.runs.filter(state=RunState.DONE, is_contended=True).exists()
     series.scores.filter(origin=COMPUTED).delete()
@@ -141,12 +166,47 @@ def rescore(series: Series) -> list[Score]:
             flags=[*score.flags, *([CONTENDED] if contended else [])],
             origin=COMPUTED,
         )
-        for test, runs in repeats.items()
-        for intervals in [_intervals(test, list(runs.values()))]
-        for category, score in _scores(test, list(runs.values())).items()
-        for found in [intervals.get(category)]
+        for test, categories in scores.items()
+        for category, score in categories.items()
+        for found in [intervals.get(test, {}).get(category)]
         if (test, category) not in printed
     )
+
+
+def _is_large(series: Series) -> bool:
+    """Whether the series holds more numbers than fit into memory as a matrix each."""
+    rows = Measurement.objects.filter(run__series=series).order_by()
+    return len(rows.values_list("pk")[LARGE_SERIES : LARGE_SERIES + 1]) > 0
+
+
+def _streamed_scores(
+    series: Series,
+) -> tuple[dict[str, dict[str, ScoreValue]], dict[str, str], dict[str, dict[str, Interval]]]:
+    """Scores, units and intervals of a large series.
+
+    Its cells come from the database in order, one test at a time. Where one run measured a test its
+    columns are scored as they are; several runs are brought together cell by cell, which takes
+    memory for the distinct cells of one test.
+    """
+    rows = (
+        Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
+        .order_by("test", "load", "run_id")
+        .values_list("test", "load", "unit", "run_id", "record_size_kb", "file_size_kb", "value")
+        .iterator(chunk_size=5000)
+    )
+    scores: dict[str, dict[str, ScoreValue]] = {}
+    units: dict[str, str] = {}
+    intervals: dict[str, dict[str, Interval]] = {}
+    for (name, load), group in groupby(rows, key=itemgetter(0, 1)):
+        test = at_load(name, load)
+        columns = RunColumns()
+        for _, _, unit, run_id, record_kb, file_kb, value in group:
+            if units.setdefault(test, unit) != unit:
+                raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
+            columns.add(run_id, record_kb, file_kb, value)
+        scores[test] = columns.scores(test)
+        intervals[test] = columns.intervals(test)
+    return scores, units, intervals
 
 
 def _scores(
@@ -170,21 +230,6 @@ def _scores(
         return score_repeats(matrix)
     score = score_mean(single)
     return {} if score is None else {MEAN: score}
-
-
-def _intervals(
-    test: str, repeats: list[dict[tuple[int | None, int | None], float]]
-) -> dict[str, Interval]:
-    """The 95% interval of each category's score, each repeat scored by itself."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for repeat in repeats:
-        for category, score in _scores(test, [repeat]).items():
-            values[category].append(score.value)
-    return {
-        category: found
-        for category, scores in values.items()
-        if (found := interval(scores)) is not None
-    }
 
 
 def _expected_cells(series: Series) -> dict[str, int]:

@@ -151,6 +151,35 @@ def record_finished(
     return run
 
 
+@transaction.atomic
+def record_many_finished(
+    places: Sequence[tuple[Series, int]], *, by: User | None, reason: str
+) -> list[Run]:
+    """``record_finished`` for many runs of one import: (series, repeat) each."""
+    now = timezone.now()
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                series=series,
+                repeat=repeat,
+                origin=Run.Origin.IMPORTED,
+                state=RunState.DONE,
+                reason=reason,
+                progress=1,
+                created_by=by,
+                ended_at=now,
+            )
+            for series, repeat in places
+        ],
+        batch_size=500,
+    )
+    StateChange.objects.bulk_create(
+        [StateChange(run=run, at=now, state=RunState.DONE, reason=reason) for run in runs],
+        batch_size=500,
+    )
+    return runs
+
+
 def nudge(run: Run, now: datetime | None = None) -> bool:
     """Tell the LUN's worker that a run waits.
 

@@ -319,16 +319,22 @@ class Measurement(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurements")
     artefact = models.ForeignKey(Artefact, null=True, on_delete=models.SET_NULL)
     line = models.PositiveIntegerField(null=True, help_text="Line of the artefact, from 1")
-    test = models.CharField(max_length=60)
+    test = models.CharField(max_length=120)
+    load = models.CharField(
+        max_length=60, blank=True, help_text="What worked at the same time: threads=8"
+    )
     record_size_kb = models.PositiveIntegerField(null=True)
     file_size_kb = models.PositiveBigIntegerField(null=True)
     value = models.FloatField()
     unit = models.CharField(max_length=20)
+    samples = models.JSONField(
+        null=True, help_text="Values of the intervals in order, where the tool prints them"
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "test", "record_size_kb", "file_size_kb"],
+                fields=["run", "test", "load", "record_size_kb", "file_size_kb"],
                 name="measurement_unique_in_run",
             )
         ]
@@ -337,13 +343,15 @@ class Measurement(models.Model):
 class Score(models.Model):
     """A summary of all finished repeats of one series (scoring.scores), or a published figure.
 
+    A test measured at several loads has scores for each: ``test`` is then the test with its load
+    (scoring.testnames.at_load), because scores of two loads never make up one table.
     ``repeats`` is null where a publication does not say how many runs stand behind its figure.
     ``published`` holds what a paper printed beside the score: best, delta1_percent and
     delta2_percent, as text, so that its digits stay as printed.
     """
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="scores")
-    test = models.CharField(max_length=60)
+    test = models.CharField(max_length=190)
     category = models.CharField(max_length=20)
     value = models.FloatField()
     unit = models.CharField(max_length=20)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from fsbench_web.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
 from fsbench_web.scoring.scores import score_repeats
+from fsbench_web.scoring.testnames import at_load
 from fsbench_web.studies.models import END_STATES, Measurement, RepeatRule, Run, RunState
 
 OVERALL = "overall"
@@ -21,7 +22,7 @@ def overall_scores(series_id: int) -> dict[str, list[float]]:
     Each repeat is scored by itself, so that the values are independent. One query.
     """
     cells: dict[str, dict[int, dict[tuple[int, int], float]]] = defaultdict(dict)
-    for test, run_id, record_kb, file_kb, value in (
+    for name, load, run_id, record_kb, file_kb, value in (
         Measurement.objects.filter(
             run__series=series_id,
             run__state=RunState.DONE,
@@ -29,10 +30,11 @@ def overall_scores(series_id: int) -> dict[str, list[float]]:
             file_size_kb__isnull=False,
         )
         .order_by("run_id", "id")
-        .values_list("test", "run_id", "record_size_kb", "file_size_kb", "value")
+        .values_list("test", "load", "run_id", "record_size_kb", "file_size_kb", "value")
     ):
         # The filter leaves out what has no sizes, which the types do not know.
-        cells[test].setdefault(run_id, {})[(record_kb or 0, file_kb or 0)] = value
+        cell = (record_kb or 0, file_kb or 0)
+        cells[at_load(name, load)].setdefault(run_id, {})[cell] = value
     return {
         test: [
             score.value

@@ -2,10 +2,12 @@
 
 import shlex
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
+from django.db.models import Q, QuerySet
 
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
@@ -14,14 +16,15 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
 from fsbench_web.figures import heatmap
-from fsbench_web.figures.numbers import words
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
 from fsbench_web.studies import forms
-from fsbench_web.studies.models import Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 
+# A page with more numbers is no page any more: its heat maps would be larger than a screen.
+MAX_MEASUREMENTS_SHOWN = 20_000
 STEPS = [
     RunState.QUEUED,
     RunState.LEASED,
@@ -54,13 +57,15 @@ def steps(run: Run) -> list[Step]:
 class TestMatrix:
     """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}.
 
-    ``others`` are those without a record size or a file size.
+    ``measured`` are the measurements by cell. ``others`` are those without a record size or a file
+    size.
     """
 
     test: str
     unit: str
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
+    measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
     others: list[Measurement] = field(default_factory=list)
     figure: go.Figure | None = None
 
@@ -70,11 +75,11 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
-    def rows(self) -> list[tuple[int, list[float | None]]]:
+    def rows(self) -> list[tuple[int, list[Measurement | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
         return [
-            (file, [self.cells.get((record, file)) for record in records])
+            (file, [self.measured.get((record, file)) for record in records])
             for file in sorted({file for _, file in self.cells})
         ]
 
@@ -83,7 +88,7 @@ def test_matrices(run: Run) -> list[TestMatrix]:
     """The run's measurements by test, in the order of all other pages. One query."""
     found: dict[tuple[str, str], TestMatrix] = {}
     for measurement in run.measurements.order_by("id"):
-        key = (measurement.test, measurement.unit)
+        key = (testnames.at_load(measurement.test, measurement.load), measurement.unit)
         if key not in found:
             found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
         if measurement.record_size_kb is None or measurement.file_size_kb is None:
@@ -91,11 +96,20 @@ def test_matrices(run: Run) -> list[TestMatrix]:
         else:
             cell = (measurement.record_size_kb, measurement.file_size_kb)
             found[key].cells[cell] = measurement.value
+            found[key].measured[cell] = measurement
     for shown in found.values():
         if shown.cells:
             less = is_known(shown.unit) and lower_is_better(shown.unit)
-            shown.figure = heatmap.matrix(shown.cells, shown.unit, words(shown.test), less)
+            name = testnames.label(shown.test)
+            shown.figure = heatmap.matrix(shown.cells, shown.unit, name, less)
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
+
+
+def artefacts(run: Run) -> QuerySet[Artefact]:
+    """The raw output that the run's numbers stand in, also where it was kept with another run."""
+    holds = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
+    return found.defer("content_gzip").order_by("id")
 
 
 @dataclass(frozen=True)
@@ -115,7 +129,7 @@ class ScoreTable:
     """The scores of the series that a run belongs to.
 
     ``lines`` are tests with a matrix; ``single`` those that give one value a repeat, as the times
-    of mkfs and mount.
+    of mkfs and mount, and those of one cell and one repeat, whose scores are all that number.
     """
 
     categories: list[Any]
@@ -130,17 +144,29 @@ def score_table(run: Run) -> ScoreTable:
         by_test[score.test][score.category] = score
     present = {category for scores in by_test.values() for category in scores}
     categories = [category for slug, category in CATEGORIES.items() if slug in present]
+    ordered = sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
+    single = [
+        scores[MEAN] if MEAN in scores else scores["total_average"]
+        for _, scores in ordered
+        if MEAN in scores or _is_one_number(scores)
+    ]
     lines = [
         ScoreLine(
             test,
             next((s.unit for s in scores.values() if s.unit != SUM), SUM),
             [scores.get(category.slug) for category in categories],
         )
-        for test, scores in sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
-        if any(category.slug in scores for category in categories)
+        for test, scores in ordered
+        if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
-    single = [scores[MEAN] for scores in by_test.values() if MEAN in scores]
     return ScoreTable(categories, lines, single)
+
+
+def _is_one_number(scores: Mapping[str, Score]) -> bool:
+    """Whether every score of a test is the one number of its only cell and repeat."""
+    return "total_average" in scores and all(
+        score.cells == 1 and score.repeats == 1 for score in scores.values()
+    )
 
 
 def commands(run: Run) -> list[dict[str, Any]]:

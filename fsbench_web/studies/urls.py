@@ -14,6 +14,11 @@ urlpatterns = [
     path("runs/new/document/", documents.document_run, name="document_run"),
     path("runs/<int:run_id>/", runs.run, name="run"),
     path("runs/<int:run_id>/artefacts/<int:artefact_id>/", artefacts.artefact, name="artefact"),
+    path(
+        "runs/<int:run_id>/artefacts/<int:artefact_id>/lines/",
+        artefacts.lines,
+        name="artefact_lines",
+    ),
     path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel_run"),
     path("runs/<int:run_id>/events/", events.events, name="run_events"),
     path("runs/<int:run_id>/retry/", sweep.retry_run, name="retry_run"),

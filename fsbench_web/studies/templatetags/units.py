@@ -82,7 +82,7 @@ def half_width(value: object) -> str:
 
 @register.filter
 def test_name(value: object) -> str:
-    """The name of a test as people read it."""
+    """The name of a test as people read it, with its load where it has one."""
     return testnames.label(str(value))
 
 

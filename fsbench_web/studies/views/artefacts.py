@@ -1,20 +1,35 @@
-"""Raw output, for download."""
+"""Raw output: for download, and as numbered lines."""
 
 import gzip
 
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
-from fsbench_web.studies.models import Artefact
+from fsbench_web.scoring.testnames import CREATION_TESTS
+from fsbench_web.studies import raw_text
+from fsbench_web.studies.models import Artefact, Measurement
+
+
+def _found(run_id: int, artefact_id: int) -> Artefact:
+    """An artefact of the run, or one of another run that holds numbers of this one too."""
+    holds = Measurement.objects.filter(run_id=run_id, artefact_id=artefact_id)
+    found = (
+        Artefact.objects.filter(Q(run_id=run_id) | Q(pk__in=holds.values("artefact_id")[:1]))
+        .filter(pk=artefact_id)
+        .first()
+    )
+    if found is None:
+        raise Http404(f"Run {run_id} has no raw output {artefact_id}; its page lists what it has.")
+    return found
 
 
 @require_GET
 def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output as it came. Always plain text to keep: nothing of it may run in a browser."""
-    found = Artefact.objects.filter(pk=artefact_id, run_id=run_id).first()
-    if found is None:
-        raise Http404(f"Run {run_id} has no raw output {artefact_id}; its page lists what it has.")
+    found = _found(run_id, artefact_id)
     response = HttpResponse(
         gzip.decompress(found.content_gzip), content_type="text/plain; charset=utf-8"
     )
@@ -22,3 +37,29 @@ def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRespons
     response["Content-Disposition"] = disposition
     response["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+@require_GET
+def lines(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
+    """The output with line numbers, a page at a time; ``line`` chooses the page it is on."""
+    found = _found(run_id, artefact_id)
+    line, number = _number(request, "line"), _number(request, "page")
+    if line:
+        number = -(-line // raw_text.LINES_A_PAGE)
+    page = raw_text.page_of(found, number)
+    context = {
+        "artefact": found,
+        "run_id": run_id,
+        "page": page,
+        "line": line,
+        # The record of a run's commands has times, and no parser that could read it again.
+        "holds_numbers": Measurement.objects.filter(artefact=found)
+        .exclude(test__in=CREATION_TESTS)
+        .exists(),
+    }
+    return render(request, "studies/raw_lines.html", context)
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

@@ -66,6 +66,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     is_queued = shown.state == RunState.QUEUED
     retried_as = shown.retried_as.pk if hasattr(shown, "retried_as") else None
     is_done = shown.state == RunState.DONE
+    measured = shown.measurements.count()
+    too_many = measured if measured > run_details.MAX_MEASUREMENTS_SHOWN else 0
     context = {
         "run": shown,
         "series": series,
@@ -77,9 +79,13 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "log_days": settings.LOG_DAYS if logs.may_be_pruned(shown) else 0,
         "commands": run_details.commands(shown),
         "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
-        "matrices": run_details.test_matrices(shown),
+        "matrices": run_details.test_matrices(shown) if not too_many else [],
+        "too_many": too_many,
         "scores": run_details.score_table(shown) if is_done else None,
-        "artefacts": shown.artefacts.defer("content_gzip").order_by("id"),
+        "imported": shown.imports.select_related("created_by").first()
+        if shown.origin == Run.Origin.IMPORTED
+        else None,
+        "artefacts": run_details.artefacts(shown),
         "repeats": runs_of_series,
         "done_repeats": sum(state == RunState.DONE for _, _, state in runs_of_series),
         "conditions": run_conditions.conditions(shown),

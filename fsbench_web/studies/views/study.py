@@ -25,6 +25,10 @@ def studies(request: HttpRequest) -> HttpResponse:
     )
 
 
+# Of all heat maps of a page together.
+MAX_CELLS = 40_000
+
+
 @require_safe
 def matrix(request: HttpRequest, slug: str) -> HttpResponse:
     """Heat maps of one test (``?test=``): for each series the mean of its repeats, cell by cell.
@@ -42,24 +46,27 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         record_size_kb__isnull=False,
         file_size_kb__isnull=False,
     )
-    tests = sorted(
-        measured.order_by().values_list("test", flat=True).distinct(), key=testnames.place
-    )
+    names = {
+        testnames.at_load(*pair): pair
+        for pair in measured.order_by().values_list("test", "load").distinct()
+    }
+    tests = sorted(names, key=testnames.place)
     test = request.GET.get("test") or (tests[0] if tests else "")
     if test not in tests:
         raise Http404(
             f'The study "{study.title}" has no finished run with a matrix of "{test}". '
             f"Its page, /studies/{study.slug}/, shows what it has."
         )
-    means = (
-        measured.filter(test=test)
+    means = list(
+        measured.filter(test=names[test][0], load=names[test][1])
         .values("run__series_id", "unit", "record_size_kb", "file_size_kb")
         .annotate(mean=Avg("value"))
-        .order_by("run__series_id", "unit")
+        .order_by("run__series_id", "unit")[: MAX_CELLS + 1]
     )
+    too_many = len(means) > MAX_CELLS
     maps: dict[tuple[int, str], dict[tuple[int, int], float | None]] = defaultdict(dict)
     values: dict[str, list[float]] = defaultdict(list)
-    for row in means:
+    for row in means if not too_many else []:
         # measured leaves out what has no sizes, which the type does not know.
         cell = (row["record_size_kb"] or 0, row["file_size_kb"] or 0)
         maps[row["run__series_id"], row["unit"]][cell] = row["mean"]
@@ -89,6 +96,8 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         "test_label": testnames.label(test),
         "tests": [(name, testnames.label(name)) for name in tests],
         "maps": figures,
+        "too_many": too_many,
+        "max_cells": MAX_CELLS,
     }
     return render(request, "studies/study_matrix.html", context)
 

@@ -1,44 +1,65 @@
-"""manage.py import_results PATH... --study S: files from disk, as the import page takes them."""
+"""manage.py import_results PATH... --study S: files, folders and archives from disk."""
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
 
-from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.commit import import_sources
+from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import SourceFile, natural, unpack
 
 
 class Command(BaseCommand):
-    help = "Import benchmark results: IOzone output or tables (CSV, TSV)"
+    help = "Import benchmark results: files, folders and archives, as the import page takes them"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        parser.add_argument(
+            "paths",
+            nargs="+",
+            type=Path,
+            metavar="PATH",
+            help="a file, an archive, or a folder with a sub-folder for each configuration",
+        )
         parser.add_argument("--study", required=True, help="slug or title; made when it is new")
         parser.add_argument("--filesystem", default="", help="such as ext4")
         parser.add_argument("--configuration", default="", help="a label such as ext4_noatime")
         parser.add_argument("--hardware", default="", help="name of a hardware profile")
+        parser.add_argument("--source", default="", help="who measured it, or where it is from")
+        parser.add_argument("--licence", default="", help="what others may do with it")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        names = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+        target = Target(**{name: options[name].strip() for name in names})
         try:
-            files = [(path.name, path.read_bytes()) for path in options["paths"]]
+            result = import_sources(_sources(options["paths"]), target, user=None)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None
-        try:
-            result = import_files(
-                files,
-                study=options["study"],
-                filesystem=options["filesystem"],
-                configuration=options["configuration"],
-                hardware=options["hardware"],
-                user=None,
-            )
         except ImportRefused as error:
             lines = "\n".join(_line(problem) for problem in error.problems)
             raise CommandError(f"Nothing was imported.\n{lines}") from None
-        runs = ", ".join(str(run) for run in result.runs)
-        self.stdout.write(f"Import {result.id}: {len(result.runs)} runs stored ({runs}).")
+        runs = ", ".join(str(run) for run in result.runs[:20])
+        more = f" and {len(result.runs) - 20} more" if len(result.runs) > 20 else ""
+        self.stdout.write(f"Import {result.id}: {len(result.runs)} runs stored ({runs}{more}).")
+
+
+def _sources(paths: list[Path]) -> list[SourceFile]:
+    """All files; those of a folder under its name. Raises OSError and ImportRefused."""
+    with ExitStack() as opened:
+        uploads: list[tuple[str, BinaryIO]] = []
+        for path in paths:
+            if not path.is_dir():
+                uploads.append((path.name, opened.enter_context(path.open("rb"))))
+                continue
+            root = path.resolve()
+            inside = [found for found in root.rglob("*") if found.is_file()]
+            for found in sorted(inside, key=lambda found: natural(str(found))):
+                label = f"{root.name}/{found.relative_to(root).as_posix()}"
+                uploads.append((label, opened.enter_context(found.open("rb"))))
+        return unpack(uploads)
 
 
 def _line(problem: ImportProblem) -> str:

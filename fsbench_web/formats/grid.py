@@ -1,0 +1,82 @@
+"""Text or a spreadsheet -> rows of words with their line numbers. Pure."""
+
+import csv
+from collections import Counter
+from dataclasses import dataclass, field
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+SPACES = " "
+"""A delimiter by name only: columns aligned with spaces, which no file is taken to be by itself."""
+_LOOKED_AT = 50
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line that says something. ``problem``: why it could not be taken apart."""
+
+    line: int
+    words: list[str]
+    problem: str = ""
+
+
+@dataclass
+class Grid:
+    """One table: its rows, and what separates their words ("" in a spreadsheet).
+
+    ``name`` is that of the sheet, empty in text.
+    """
+
+    delimiter: str
+    rows: list[Row] = field(default_factory=list)
+    name: str = ""
+    last_line: int = 0
+    title_line: int = 0
+    """Where the sheet's name stands among the lines of a workbook of several; else 0."""
+
+    @property
+    def header(self) -> Row | None:
+        """The first row that could be taken apart."""
+        return next((row for row in self.rows if not row.problem), None)
+
+
+def grid_of(lines: list[str], delimiter: str = "") -> Grid:
+    """The rows of a text; lines that are empty or begin with # say nothing."""
+    delimiter = delimiter or delimiter_of(lines)
+    grid = Grid(delimiter, last_line=len(lines))
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith("#"):
+            grid.rows.append(row_of(line, number, delimiter))
+    return grid
+
+
+def row_of(line: str, number: int, delimiter: str) -> Row:
+    """A line taken apart; quotes work as in CSV."""
+    if delimiter in ("", SPACES):
+        return Row(number, line.split() if delimiter else [line.strip()])
+    if '"' not in line:
+        return Row(number, [word.strip() for word in line.split(delimiter)])
+    try:
+        words = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        return Row(number, [], f"The row cannot be read: {error}.")
+    return Row(number, [word.strip() for word in words])
+
+
+def delimiter_of(lines: list[str]) -> str:
+    """What separates the words: what the first line with any has most of, and "" without any.
+
+    Where a title stands above the table, the lines after it decide.
+    """
+    said = [line for line in lines[:_LOOKED_AT] if line.strip() and not line.startswith("#")]
+    first = next((line for line in said if any(sign in line for sign in DELIMITERS)), "")
+    if not first:
+        return ""
+    best = max(DELIMITERS, key=first.count)
+    # "1,5;2,5" has as many of both: what cuts most lines into equally many words is it.
+    rivals = [sign for sign in DELIMITERS if first.count(sign)]
+    if len(rivals) > 1:
+        alike = {sign: Counter(line.count(sign) for line in said).most_common(1) for sign in rivals}
+        steady = [sign for sign in rivals if alike[sign][0][0] > 0]
+        if steady and best not in steady:
+            best = max(steady, key=lambda sign: alike[sign][0][1])
+    return best

@@ -1,0 +1,61 @@
+"""Units and systems of the Phoronix Test Suite, in the words of fsbench."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_TIMES = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), "µs"),
+    **dict.fromkeys(("ns", "nanosecond", "nanoseconds"), "ns"),
+}
+_RATE = re.compile(r"(.{1,16})(?:/s|/sec|/second| per second)", re.IGNORECASE)
+_KNOWN = re.compile(
+    r"ext[234]|xfs|btrfs|jfs|reiserfs|f2fs|zfs|bcachefs|nilfs2|ntfs|overlayfs|tmpfs"
+)
+_FILESYSTEM = re.compile(r"File-?System:\s*([A-Za-z0-9_-]{1,40})", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class System:
+    """What an entry of a result belongs to; empty where the file does not say."""
+
+    name: str
+    filesystem: str
+
+
+def unit_of(scale: str, proportion: str) -> str:
+    """The unit in fsbench's words; empty for what is neither a rate nor a time.
+
+    ``proportion`` says which is better, HIB (higher) or LIB: it must not contradict the unit.
+    """
+    scale = scale.strip()
+    if (time := _TIMES.get(scale.lower())) is not None:
+        return time if proportion != "HIB" else ""
+    if proportion == "LIB":
+        return ""
+    if scale.lower() == "iops":
+        return "IOPS"
+    rate = _RATE.fullmatch(scale)
+    return f"{rate[1]}/s" if rate is not None else ""
+
+
+def filesystem_of(software: str) -> str:
+    """The file system that the description of a system names; empty without one."""
+    found = _FILESYSTEM.search(software)
+    return found[1].lower() if found else ""
+
+
+def place_of(name: str, systems: Sequence[System], *, several: bool) -> System:
+    """Where the results of the system called ``name`` belong.
+
+    Only a file with several systems names configurations: a single one is named by whoever
+    imports it.
+    """
+    filesystem = next((system.filesystem for system in systems if system.name == name), "")
+    named = _KNOWN.search(name.lower())
+    if named is not None:
+        filesystem = named[0]
+    label = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")[:120]
+    return System(label if several else "", filesystem)

@@ -1,0 +1,98 @@
+"""What folders and command lines say of the configuration that was measured. No database.
+
+A folder says it: one configuration a sub-folder. What a command line says is a guess that
+somebody confirms in the preview.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.labels import parse_label
+
+# File systems that fsbench does not make, and that results come from.
+_OTHERS = frozenset(
+    (
+        *("zfs", "f2fs", "bcachefs", "ntfs", "exfat", "vfat", "ufs", "ufs2", "hfs", "hfsplus"),
+        *("apfs", "reiser4", "nilfs2", "gfs2", "ocfs2", "lustre", "nfs", "nfs3", "nfs4", "cifs"),
+        *("ceph", "glusterfs", "tmpfs", "vxfs", "jfs2", "gpfs", "beegfs"),
+    )
+)
+# IOzone's -f and -U, fio's --filename and --directory, bonnie++'s -d, sysbench's and others'.
+_PATH = re.compile(r"(?:^|[\s=\"'])(/[^\s\"'=]+)")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """File system and label, empty where nothing says them; ``reasons`` are sentences."""
+
+    filesystem: str = ""
+    configuration: str = ""
+    reasons: list[str] = field(default_factory=list)
+
+
+def is_filesystem(word: str) -> bool:
+    """Whether a word is the name of a file system."""
+    return word in FILESYSTEMS or word in _OTHERS
+
+
+def folder_labels(paths: Sequence[str]) -> list[str]:
+    """For each path, the label its sub-folder gives it; "" where no folder says anything.
+
+    What all paths have in common tells nothing apart; it counts only where it is a label itself.
+    """
+    folders = [path.split("/")[:-1] for path in paths]
+    common = 0
+    while folders and all(
+        len(parts) > common and parts[common] == folders[0][common] for parts in folders
+    ):
+        common += 1
+    return [_label(parts[common:], parts[:common]) for parts in folders]
+
+
+def _label(own: list[str], shared: list[str]) -> str:
+    label = as_label("_".join(own))
+    for part in reversed(shared):
+        above = as_label(part)
+        if above and parse_label(above) is not None:
+            joined = f"{above}_{label}" if label else above
+            return joined if parse_label(joined) is not None else label
+    return label
+
+
+def as_label(text: str) -> str:
+    """A folder's name in the characters of a label."""
+    return re.sub("[^a-z0-9_-]+", "_", text.lower()).strip("_-")[:120]
+
+
+def filesystem_of(label: str) -> str:
+    """The file system that a label is of, or "": the first of its words that is one."""
+    parts = parse_label(label)
+    if parts is not None:
+        return parts.filesystem
+    return next((word for word in re.split("[_-]", label) if is_filesystem(word)), "")
+
+
+def from_folder(label: str) -> Guess:
+    """What a sub-folder says."""
+    return Guess(filesystem_of(label), label) if label else Guess()
+
+
+def from_command(path: str, command: str) -> Guess:
+    """What the file's own name and the paths in the command line say, such as -f /lun1/ext2/t."""
+    stem = as_label(re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path.rsplit("/", 1)[-1]))
+    for text in (stem, re.sub("[_-]?(run|repeat|rep)?[_-]?[0-9]+$", "", stem)):
+        if text and parse_label(text) is not None:
+            filesystem = filesystem_of(text)
+            reason = f"Configuration {text} is guessed from the file's name."
+            return Guess(filesystem, text, [reason])
+    for found in _PATH.findall(command):
+        for part in reversed(found.split("/")):
+            label = as_label(part)
+            filesystem = filesystem_of(label) if label else ""
+            if filesystem:
+                label = label if parse_label(label) is not None else filesystem
+                reason = f"Configuration {label} is guessed from {found[:120]} in the command line."
+                return Guess(filesystem, label, [reason])
+    return Guess()

@@ -1,0 +1,45 @@
+"""manage.py importer: checks and stores the large tables that people upload."""
+
+import argparse
+import logging
+import signal
+import threading
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, close_old_connections
+
+from fsbench_web.imports import queue
+
+logger = logging.getLogger("fsbench.importer")
+
+POLL_S = 1.0
+
+
+class Command(BaseCommand):
+    help = "Check and store uploaded tables that are too large for a web request"
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--once",
+            action="store_true",
+            help="end when nothing waits, instead of waiting for more",
+        )
+
+    def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        stopping = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopping.set())
+        while not stopping.is_set():
+            row = None
+            try:
+                close_old_connections()
+                row = queue.claim()
+                if row is not None:
+                    queue.work_on(row, stopping)
+            except DatabaseError as error:
+                logger.warning("the database does not answer: %s", error)
+            if row is None:
+                if once:
+                    return
+                stopping.wait(POLL_S)

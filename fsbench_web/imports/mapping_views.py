@@ -1,0 +1,90 @@
+"""The mapping page: which column of an uploaded table is what."""
+
+import gzip
+import io
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from fsbench_web.formats import UnreadableFile
+from fsbench_web.formats.cells import SIZE_UNITS
+from fsbench_web.formats.mapping import Mapping
+from fsbench_web.imports import mappings, queue
+from fsbench_web.imports.models import ImportFile, ImportState
+from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.views import gone, user_of
+
+_HEAD_BYTES = 64 * 1024
+SHAPES = (
+    ("long", "Long: one number a row"),
+    ("tests", "A column for each test"),
+    ("matrix", "Matrix: record sizes by file sizes"),
+)
+DELIMITERS = ((",", "comma"), (";", "semicolon"), ("tab", "tab"), ("|", "vertical bar"))
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
+    """Say which column is what; ``look`` shows the table anew without keeping anything."""
+    file = (
+        ImportFile.objects.select_related("import_of")
+        .filter(
+            pk=file_id,
+            import_of=import_id,
+            import_of__state=ImportState.PREVIEWED,
+            import_of__created_by=user_of(request),
+        )
+        .first()
+    )
+    if file is None:
+        raise Http404(gone(import_id))
+    row = file.import_of
+    is_large = bool(row.report.get("large"))
+    data = _head(file) if is_large else gzip.decompress(file.content_gzip)
+    problems: list[ImportProblem] = []
+    said = Mapping.from_json(file.mapping) if file.mapping else None
+    name = file.mapping_name
+    if request.method == "POST":
+        said, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
+        if "look" not in request.POST:
+            problems = mappings.check(file, data, said)
+            if len(name) > 100 or not name.isprintable():
+                problems.append(ImportProblem("The name of the mapping is too long."))
+            if not problems:
+                _keep(request, file, data, said, name)
+                if is_large:
+                    queue.check_again(row)
+                return redirect("imports:show", import_id=import_id)
+    try:
+        table = mappings.shown(data, said)
+    except UnreadableFile as error:
+        problems += [ImportProblem(p.message, file.path, p.line, p.column) for p in error.problems]
+        table = None
+    context = {
+        "file": file,
+        "table": table,
+        "problems": problems,
+        "name": name,
+        "shapes": SHAPES,
+        "delimiters": DELIMITERS,
+        "size_units": list(SIZE_UNITS),
+    }
+    status = 422 if problems else 200
+    return render(request, "imports/mapping.html", context, status=status)
+
+
+def _head(file: ImportFile) -> bytes:
+    """The first whole lines of a large table: enough to say which column is what."""
+    with gzip.GzipFile(fileobj=io.BytesIO(file.content_gzip)) as stream:
+        head = stream.read(_HEAD_BYTES)
+    return head if len(head) < _HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
+
+
+def _keep(request: HttpRequest, file: ImportFile, data: bytes, said: Mapping, name: str) -> None:
+    file.mapping, file.mapping_name = said.to_json(), name
+    file.save(update_fields=["mapping", "mapping_name"])
+    if name:
+        mappings.keep(name, data, said, user_of(request))

@@ -1,0 +1,179 @@
+"""Which column of a table is what: the mapping page's form, and mappings kept by name."""
+
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+
+from fsbench_web.formats import UnreadableFile
+from fsbench_web.formats.cells import FIELDS, unit_of
+from fsbench_web.formats.grid import Grid, Row
+from fsbench_web.formats.mapping import LONG, MATRIX, TESTS, Mapping, header_digest
+from fsbench_web.formats.spreadsheet import parse_mapped, tables_of
+from fsbench_web.formats.table import proposal
+from fsbench_web.imports.models import ImportFile, SavedMapping
+from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.sources import SourceFile
+
+ROWS_SHOWN = 12
+COLUMNS_SHOWN = 60
+LABELS = {
+    "test": "Test",
+    "record_size_kb": "Record size",
+    "file_size_kb": "File size",
+    "value": "Value",
+    "unit": "Unit",
+    "filesystem": "File system",
+    "configuration": "Configuration",
+    "hardware": "Hardware",
+    "repeat": "Repeat",
+}
+
+
+@dataclass(frozen=True)
+class ColumnShown:
+    """A column of the table: number from 0, its header, and what it is said to be a test of."""
+
+    number: int
+    header: str
+    test: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class FieldShown:
+    """A field with the column or the constant that says it."""
+
+    name: str
+    label: str
+    column: int | None
+    constant: str
+    takes_constant: bool
+
+
+@dataclass(frozen=True)
+class TableShown:
+    """A table with the mapping as it is said now."""
+
+    mapping: Mapping
+    sheets: list[str]
+    rows: list[Row]
+    row_count: int
+    columns: list[ColumnShown]
+    fields: list[FieldShown]
+
+
+def shown(data: bytes, mapping: Mapping | None) -> TableShown:
+    """The table with ``mapping``, or with what its header says. Raises UnreadableFile."""
+    tables = tables_of(data, mapping.delimiter if mapping else "")
+    grid = next((t for t in tables if mapping and t.name == mapping.sheet), tables[0])
+    said = mapping or proposal(grid) or Mapping(delimiter=grid.delimiter, sheet=grid.name)
+    rows = [row for row in grid.rows if not row.problem]
+    header = _header(grid, said)
+    width = max([len(row.words) for row in rows[:ROWS_SHOWN]] + [len(header)])
+    columns = [
+        ColumnShown(
+            number,
+            header[number] if number < len(header) else "",
+            *said.tests.get(number, ("", "")),
+        )
+        for number in range(min(width, COLUMNS_SHOWN))
+    ]
+    fields = [
+        FieldShown(
+            name,
+            LABELS[name],
+            said.columns.get(name),
+            said.constants.get(name, ""),
+            name != "value",
+        )
+        for name in FIELDS
+    ]
+    return TableShown(said, [t.name for t in tables], rows[:ROWS_SHOWN], len(rows), columns, fields)
+
+
+def _header(grid: Grid, mapping: Mapping) -> list[str]:
+    return next((row.words for row in grid.rows if row.line == mapping.header_line), [])
+
+
+def mapping_of(form: AnyMapping[str, str]) -> Mapping:
+    """What the mapping page's form says; what cannot be is refused by Mapping.check."""
+    shape = form.get("shape", LONG)
+    columns = {
+        name: int(text)
+        for name in FIELDS
+        if shape != MATRIX and (text := form.get(f"column-{name}", "")).isdecimal()
+    }
+    if shape == TESTS:
+        columns.pop("value", None)
+        columns.pop("test", None)
+    constants = {
+        name: text
+        for name in FIELDS
+        if name not in columns and (text := form.get(f"constant-{name}", "").strip()[:200])
+    }
+    tests = {
+        number: (test, unit_of(form.get(f"unit-{number}", "")))
+        for number in range(COLUMNS_SHOWN)
+        if shape == TESTS and (test := form.get(f"test-{number}", "").strip())
+    }
+    line = form.get("header_line", "1")
+    return Mapping(
+        shape=shape,
+        header_line=int(line) if line.isdecimal() and len(line) < 8 else 0,
+        delimiter={"tab": "\t", "space": " "}.get(
+            form.get("delimiter", ""), form.get("delimiter", "")
+        ),
+        decimal=form.get("decimal", ""),
+        columns=columns,
+        constants=constants,
+        tests=tests,
+        rows_are=form.get("rows_are", "file"),
+        record_unit=form.get("record_unit", "KB"),
+        file_unit=form.get("file_unit", "KB"),
+        sheet=form.get("sheet", ""),
+    )
+
+
+def check(file: ImportFile, data: bytes, mapping: Mapping) -> list[ImportProblem]:
+    """Everything that stands against reading a file with a mapping."""
+    try:
+        parse_mapped(data, mapping)
+    except UnreadableFile as error:
+        return [ImportProblem(p.message, file.path, p.line, p.column) for p in error.problems]
+    return []
+
+
+def keep(name: str, data: bytes, mapping: Mapping, user: User) -> None:
+    """Keep a mapping by its name, for the next table with the same header; the name is taken over
+
+    from an older one.
+    """
+    SavedMapping.objects.update_or_create(
+        name=name,
+        defaults={
+            "header_digest": _digest(data, mapping),
+            "mapping": mapping.to_json(),
+            "created_by": user,
+        },
+    )
+
+
+def _digest(data: bytes, mapping: Mapping) -> str:
+    tables = tables_of(data, mapping.delimiter)
+    grid = next((t for t in tables if t.name == mapping.sheet), tables[0])
+    return header_digest(_header(grid, mapping))
+
+
+def kept_for(source: SourceFile) -> SavedMapping | None:
+    """The newest kept mapping whose header the table has and that reads it."""
+    data = source.read()
+    for saved in SavedMapping.objects.order_by("-created_at", "-id")[:50]:
+        mapping = Mapping.from_json(saved.mapping)
+        try:
+            if _digest(data, mapping) == saved.header_digest:
+                parse_mapped(data, mapping)
+                return saved
+        except UnreadableFile:
+            continue
+    return None

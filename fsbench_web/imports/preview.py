@@ -1,0 +1,144 @@
+"""What the preview page shows of an upload, and what its form says. No database."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsbench_web.formats import ParsedResult
+from fsbench_web.imports.commit import StoredRun
+from fsbench_web.imports.models import ImportFile
+from fsbench_web.imports.plan import PlannedFile, Target
+from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.sources import Given
+from fsbench_web.imports.summary import TestSummary, summary
+from fsbench_web.imports.uploads import Correction, Preview
+from fsbench_web.scoring import testnames
+
+# Five fields a file; Django takes 1000 fields of a form.
+MAX_FILES_SHOWN = 150
+MAX_RUNS_SHOWN = 12
+MAX_KEYS_SHOWN = 100
+TARGET_FIELDS = ("study", "source", "licence")
+
+
+@dataclass(frozen=True)
+class RunShown:
+    """One run to be."""
+
+    stored: StoredRun
+    tests: list[TestSummary]
+
+
+@dataclass
+class FileShown:
+    """One file of the upload with what was understood, and what is wrong with it."""
+
+    row: ImportFile
+    parsed: ParsedResult | None = None
+    problems: list[ImportProblem] = field(default_factory=list)
+    runs: list[RunShown] = field(default_factory=list)
+    more_runs: int = 0
+    is_table: bool = False
+
+    @property
+    def says_itself(self) -> bool:
+        """Whether the file's own columns say file system and configuration of every number."""
+        return bool(self.parsed and self.parsed.values) and all(
+            value.filesystem and value.configuration
+            for value in self.parsed.values  # type: ignore[union-attr]
+        )
+
+
+@dataclass(frozen=True)
+class PageShown:
+    """The files of a preview, those with problems first, and what is wrong with the rest."""
+
+    files: list[FileShown]
+    more_files: int
+    problems: list[ImportProblem]
+    run_count: int
+    bad_count: int
+
+
+def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
+    """What to show of all files of an upload."""
+    planned: dict[int | None, PlannedFile] = {file.source.pk: file for file in preview.plan.files}
+    by_file: dict[str | None, list[ImportProblem]] = defaultdict(list)
+    for problem in preview.problems:
+        by_file[problem.file].append(problem)
+    runs: dict[str, list[StoredRun]] = defaultdict(list)
+    for stored in preview.stored.runs if preview.stored else []:
+        runs[stored.planned.file].append(stored)
+    files = []
+    told: set[ImportProblem] = set()
+    for row in rows:
+        file = FileShown(row)
+        plan = planned.get(row.pk)
+        if plan is not None:
+            file.parsed, file.is_table = plan.parsed, plan.is_table
+            file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(row.path, [])]))
+            told |= set(file.problems)
+            file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
+            file.runs = [
+                RunShown(stored, summary(stored.planned.values))
+                for stored in runs[row.path][:MAX_RUNS_SHOWN]
+            ]
+        files.append(file)
+    files.sort(key=lambda file: not file.problems)
+    return PageShown(
+        files=files[:MAX_FILES_SHOWN],
+        more_files=max(0, len(files) - MAX_FILES_SHOWN),
+        problems=[p for rest in by_file.values() for p in rest if p not in told],
+        run_count=len(preview.stored.runs) if preview.stored else 0,
+        bad_count=sum(1 for file in files if file.problems),
+    )
+
+
+def large_tests(report: Mapping[str, Any]) -> list[TestSummary]:
+    """The tests of a large table as its report keeps them (imports.large)."""
+    return [
+        TestSummary(
+            test=test,
+            label=testnames.label(test),
+            cells=count,
+            unit=unit,
+            smallest=low,
+            largest=high,
+            record_kb=(first, last) if first >= 0 else None,
+            file_kb=(small, big) if small >= 0 else None,
+        )
+        for test, unit, count, first, last, small, big, low, high in report.get("tests", [])
+    ]
+
+
+def corrections_of(
+    form: Mapping[str, str], rows: Iterable[ImportFile]
+) -> tuple[dict[int, Correction], list[ImportProblem]]:
+    """What the form says of each file that it holds, and what of it cannot be."""
+    corrections, problems = {}, []
+    for row in rows:
+        if f"configuration-{row.pk}" not in form:
+            continue
+        text = {
+            name: form.get(f"{name}-{row.pk}", "").strip()
+            for name in ("filesystem", "configuration", "hardware", "repeat")
+        }
+        for name, value in text.items():
+            if not value.isprintable() or len(value) > 200:
+                problems.append(ImportProblem(f"{name} is too long or cannot be shown.", row.path))
+                text[name] = ""
+        repeat = text.pop("repeat")
+        if repeat and not (repeat.isascii() and repeat.isdigit() and 0 < int(repeat) < 10**6):
+            message = f'Repeat "{repeat[:20]}" is not a whole number from 1.'
+            problems.append(ImportProblem(message, row.path))
+            repeat = ""
+        given = Given(**text, repeat=int(repeat) if repeat else None)
+        corrections[row.pk] = Correction(given, is_left_out=f"take-{row.pk}" not in form)
+    return corrections, problems
+
+
+def corrected_target(target: Target, form: Mapping[str, str]) -> Target:
+    """The target with what the form says of the whole import."""
+    said = {name: form[name].strip() for name in TARGET_FIELDS if name in form}
+    return Target(**{**vars(target), **said})

@@ -1,0 +1,231 @@
+"""Large tables wait here for the importer, which checks them and stores them.
+
+The row is the truth: whoever works on it claims it by conditional update, and shows the claim's
+token with everything it writes. A claim that is not renewed runs out, and another importer takes
+the row up again; what was half stored then is gone with its transaction.
+"""
+
+import logging
+import secrets
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from fsbench_web.formats.table import NeedsMapping
+from fsbench_web.imports import commit, large, uploads
+from fsbench_web.imports.models import Import, ImportFile, ImportState
+from fsbench_web.imports.plan import Target
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import SourceFile
+
+logger = logging.getLogger("fsbench.importer")
+
+CLAIM_LASTS = timedelta(seconds=60)
+ATTEMPTS = 3
+WAITING = (ImportState.RECEIVED, ImportState.ACCEPTED)
+
+
+class Stopped(Exception):
+    """The importer was told to end: the row goes back to those that wait."""
+
+
+class ClaimLost(Exception):
+    """Another importer has the row, or it was discarded: nothing of this attempt may stay."""
+
+
+def receive(source: SourceFile, target: Target, user: User) -> Import:
+    """Keep a large table until the importer has checked it. Raises ImportRefused."""
+    uploads.remove_expired()
+    with transaction.atomic():
+        commit.study_for(target, user)
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        row = Import.objects.create(
+            state=ImportState.RECEIVED,
+            target=asdict(target),
+            report={"large": True},
+            created_by=user,
+        )
+        ImportFile.objects.create(
+            import_of=row,
+            path=source.path,
+            content_gzip=source.content_gzip,
+            size_bytes=source.size_bytes,
+            sha256=source.sha256,
+            given=asdict(source.given),
+            mapping=source.mapping,
+        )
+    return row
+
+
+def check_again(row: Import) -> None:
+    """Let the importer read the table anew: somebody said otherwise which column is what."""
+    Import.objects.filter(pk=row.pk, state=ImportState.PREVIEWED).update(
+        state=ImportState.RECEIVED, report={"large": True}, phase="", progress=0
+    )
+
+
+def accept(row: Import, user: User) -> None:
+    """Let the importer store a checked table. Raises ImportRefused with what stands against it."""
+    if problems := problems_of(row):
+        raise ImportRefused(problems)
+    Import.objects.filter(pk=row.pk, created_by=user, state=ImportState.PREVIEWED).update(
+        state=ImportState.ACCEPTED, phase="", progress=0
+    )
+
+
+def problems_of(row: Import) -> list[ImportProblem]:
+    """Everything that stands against storing a checked table as it is said now."""
+    kept = [*row.report.get("problems", []), *row.report.get("refused", [])]
+    found = [ImportProblem(**problem) for problem in kept]
+    if not row.report.get("keys"):
+        return found
+    source = uploads.sources_of(row, with_content=False)[0]
+    return [*large.key_problems(row.report, source, Target(**row.target)), *found]
+
+
+def claim(now: datetime | None = None) -> Import | None:
+    """Take the oldest import that waits and nobody works on."""
+    now = now or timezone.now()
+    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
+    for row in Import.objects.filter(free, state__in=WAITING).order_by("id"):
+        attempts = row.report.get("attempts", 0) + 1
+        token = secrets.token_hex(16)
+        claimed = Import.objects.filter(free, pk=row.pk, state=row.state).update(
+            claimed_by=token,
+            claimed_until=now + CLAIM_LASTS,
+            phase="Reading",
+            progress=0,
+            report=row.report | {"attempts": attempts},
+        )
+        if claimed != 1:
+            continue
+        row.refresh_from_db()
+        if attempts > ATTEMPTS:
+            reason = (
+                f"The importer ended {ATTEMPTS} times while it worked on this table. Nothing of it "
+                "is stored. Split it, or ask whoever runs this site to look at the importer's log."
+            )
+            _leave(row, ImportState.FAILED, {"large": True, "reason": reason})
+            continue
+        return row
+    return None
+
+
+def work_on(row: Import, stopping: threading.Event) -> None:
+    """Check or store a claimed table."""
+    with _signs_of_life(row, stopping) as say:
+        try:
+            source = uploads.sources_of(row)[0]
+            if row.state == ImportState.RECEIVED:
+                _check(row, source, say)
+            else:
+                _store(row, source, say)
+        except Stopped:
+            report = row.report | {"attempts": row.report["attempts"] - 1}
+            _leave(row, ImportState(row.state), report)
+        except ClaimLost:
+            logger.warning("%s went to another importer or was discarded", row)
+        except ImportRefused as refused:
+            kept = [vars(problem) for problem in refused.problems]
+            report = {key: row.report[key] for key in _CHECKED if key in row.report}
+            if row.state == ImportState.ACCEPTED:
+                # What was said of the table, or what is there already: a correction tries anew.
+                report |= {"problems": row.report.get("problems", []), "refused": kept}
+            else:
+                needs_mapping = isinstance(refused.__cause__, NeedsMapping)
+                report |= {"problems": kept, "needs_mapping": needs_mapping}
+            _leave(row, ImportState.PREVIEWED, report | {"large": True})
+        except Exception:
+            logger.exception("%s failed", row)
+            reason = (
+                "The importer failed: "
+                f"{traceback.format_exc(limit=0).strip().splitlines()[-1][:300]}. Nothing of the "
+                "table is stored; its log says more."
+            )
+            _leave(row, ImportState.FAILED, {"large": True, "reason": reason})
+
+
+_CHECKED = ("values", "rows", "runs", "zeros", "unused", "keys", "tests")
+
+
+def _check(row: Import, source: SourceFile, say: large.Say) -> None:
+    table = large.read(source, say)
+    _leave(row, ImportState.PREVIEWED, {"large": True} | large.report(table, source))
+
+
+def _store(row: Import, source: SourceFile, say: large.Say) -> None:
+    target = Target(**row.target)
+    table = large.read(source, say)
+    if problems := problems_of(row):
+        raise ImportRefused(problems)
+    # SQLite's one writer is this transaction from here on: said before it begins.
+    Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(phase="Storing", progress=0)
+    with transaction.atomic():
+        large.store(row, source, table, target, row.created_by, say)
+        stored = Import.objects.filter(
+            pk=row.pk, claimed_by=row.claimed_by, state=ImportState.ACCEPTED
+        ).update(
+            state=ImportState.DONE,
+            study=row.study,
+            report={"large": True, "values": len(table), "rows": table.rows},
+            phase="",
+            progress=1,
+            claimed_by="",
+            claimed_until=None,
+        )
+        if stored != 1:
+            raise ClaimLost
+
+
+def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:
+    """Give up the claim and say where the import is now."""
+    Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(
+        state=state, report=report, phase="", progress=0, claimed_by="", claimed_until=None
+    )
+
+
+@contextmanager
+def _signs_of_life(row: Import, stopping: threading.Event) -> Iterator[large.Say]:
+    """Renew the claim and tell the progress from another thread, so that the work does not wait.
+
+    SQLite has one writer: while the table is stored nothing can be told, and nobody else can
+    claim the row either.
+    """
+    said: dict[str, Any] = {"phase": "Reading", "progress": 0.0}
+    ended = threading.Event()
+    is_quiet = connection.vendor == "sqlite"
+
+    def say(phase: str, share: float) -> None:
+        said["phase"], said["progress"] = phase, share
+        if stopping.is_set():
+            raise Stopped
+
+    def beat() -> None:
+        while not ended.wait(1.0):
+            if is_quiet and said["phase"] != "Reading":
+                continue
+            try:
+                Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(
+                    **said, claimed_until=timezone.now() + CLAIM_LASTS
+                )
+            except DatabaseError as error:
+                logger.warning("the progress of %s cannot be told: %s", row, error)
+        connection.close()
+
+    thread = threading.Thread(target=beat, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield say
+    finally:
+        ended.set()
+        thread.join()

@@ -1,0 +1,301 @@
+"""fio's JSON and terse output: real files of 3.33, older forms, and what can be wrong with them."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+
+Sample = Callable[[str], bytes]
+
+
+def by_test(result: ParsedResult, repeat: int | None = None) -> dict[str, ParsedValue]:
+    return {value.test: value for value in result.values if value.repeat == repeat}
+
+
+def numbers(result: ParsedResult, repeat: int | None = None) -> dict[str, tuple[float, str]]:
+    return {test: (v.value, v.unit) for test, v in by_test(result, repeat).items()}
+
+
+def document(**job: object) -> bytes:
+    entry = {"jobname": "j", "error": 0, "read": {"bw": 10, "iops": 2.5, "total_ios": 9}, **job}
+    return json.dumps({"fio version": "fio-3.40", "jobs": [entry]}).encode()
+
+
+def test_json_of_3_33(sample: Sample) -> None:
+    result = parse("x", sample("fio-3.33-json"))
+    assert (result.format, result.tool, result.tool_version) == ("fio-json", "fio", "3.33")
+    found = numbers(result)
+    assert found["randread_read_bw"] == (80313, "KB/s")
+    assert found["randread_read_clat_mean"] == (148485.226562, "ns")
+    assert found["randread_read_lat_mean"] == (196517.63916, "ns")
+    assert {test for test in found if "_p" in test} == {
+        f"randread_read_clat_p{p}"
+        for p in [
+            "1",
+            "5",
+            "10",
+            "20",
+            "30",
+            "40",
+            "50",
+            "60",
+            "70",
+            "80",
+            "90",
+            "95",
+            "99",
+            "99.5",
+            "99.9",
+            "99.95",
+            "99.99",
+        ]
+    }
+    assert "randread_write_bw" not in found
+    assert {value.load for value in result.values} == {"iodepth=4"}
+    assert result.modes == ("bs=4k", "ioengine=libaio", "runtime=2", "rw=randread", "size=8m")
+    assert result.complete
+    assert result.warnings == []
+
+
+def test_every_value_names_its_line(sample: Sample) -> None:
+    data = sample("fio-3.33-json-plus")
+    lines = data.decode().split("\n")
+    result = parse("x", data)
+    assert len(result.values) == 21
+    assert {value.load for value in result.values} == {"jobs=2"}
+    for value in result.values:
+        printed = re.findall(r"[0-9][0-9.]*", lines[value.line - 1])
+        assert value.value in map(float, printed)
+
+
+def test_json_before_terse_and_normal_output(sample: Sample) -> None:
+    result = parse("x", sample("fio-3.33-all-outputs"))
+    assert result.format == "fio-json"
+    found = numbers(result)
+    assert found["mixed_read_bw"] == (56685, "KB/s")
+    # The second process of the job.
+    assert found["mixed.2_read_bw"] == (62709, "KB/s")
+
+
+def test_reports_of_intervals_are_one_run(sample: Sample) -> None:
+    result = parse("x", sample("fio-3.33-status-interval"))
+    assert numbers(result)["eta_read_bw"] == (1990, "KB/s")
+    assert [str(warning) for warning in result.warnings] == [
+        "4 reports of intervals are left out: the last one includes them."
+    ]
+
+
+def test_two_runs_in_one_file_are_repeats(sample: Sample) -> None:
+    result = parse("x", sample("fio-3.33-twice"))
+    assert numbers(result, 1)["j_read_bw"] == (33000, "KB/s")
+    assert numbers(result, 2)["j_read_bw"] == (52800, "KB/s")
+    assert numbers(result, 1)["j_sync_lat_mean"] == (230969.481481, "ns")
+    assert {test for test in numbers(result, 1) if "_p" in test} == {
+        f"j_{kind}_p{percent}"
+        for kind in ("read_clat", "write_clat", "sync_lat")
+        for percent in (50, 99)
+    }
+
+
+def test_runs_with_different_settings_are_different_tests(sample: Sample) -> None:
+    result = parse("x", sample("fio-3.33-two-block-sizes"))
+    found = numbers(result)
+    assert found["j_bs_4k_read_bw"] == (512000, "KB/s")
+    assert found["j_bs_16k_read_bw"] == (341333, "KB/s")
+    assert "bs=4k" not in result.modes
+
+
+def test_client_and_server(sample: Sample) -> None:
+    found = numbers(parse("x", sample("fio-3.33-client-server")))
+    assert found["first_write_iops"] == (256000, "ops/s")
+    assert found["second_read_bw"] == (43574, "KB/s")
+    assert found["all_clients_read_bw"] == (43574, "KB/s")
+
+
+def test_two_hosts_behind_progress_and_a_job_with_an_error(sample: Sample) -> None:
+    result = parse("x", sample("fio-3.1-two-hosts"))
+    found = by_test(result)
+    assert found["seq.node1_write_bw"].value == 414651
+    assert found["seq.node2_write_bw"].value == 412944
+    assert found["all_clients_write_bw"].value == 827595
+    assert found["seq.node1_write_bw"].load == "iodepth=8,jobs=4"
+    assert found["all_clients_write_bw"].load == "iodepth=8"
+    assert not result.complete
+    assert "seq.node2 ended with error 5" in str(result.warnings[0])
+
+
+def test_fio_2_prints_microseconds_and_percentiles_that_nobody_asked_for(sample: Sample) -> None:
+    result = parse("x", sample("fio-2.1.11-json"))
+    assert result.tool_version == "2.1.11"
+    assert numbers(result) == {
+        "rand-read_read_bw": (17057, "KB/s"),
+        "rand-read_read_iops": (4264.39, "ops/s"),
+        "rand-read_read_clat_mean": (225.92, "µs"),
+        "rand-read_read_clat_p1": (98, "µs"),
+        "rand-read_read_clat_p50": (207, "µs"),
+        "rand-read_read_clat_p99": (556, "µs"),
+        "rand-read_read_clat_p99.9": (1816, "µs"),
+        "rand-read_read_lat_mean": (232.87, "µs"),
+    }
+
+
+def test_a_percentile_with_two_values_stays_missing() -> None:
+    data = document(
+        read={"bw": 10, "total_ios": 9, "clat_ns": {"mean": 5, "percentile": {"99.0": 7, "x": 1}}}
+    ).replace(b'"x"', b'"99.0"')
+    result = parse("x", data)
+    assert set(numbers(result)) == {"j_read_bw", "j_read_clat_mean"}
+    assert 'percentile "99.0" is given twice' in str(result.warnings[0])
+
+
+@pytest.mark.parametrize("name", ["fio-3.33-json", "fio-3.33-client-server", "fio-2.1.11-json"])
+def test_json_that_is_cut_off_is_refused(sample: Sample, name: str) -> None:
+    data = sample(name)
+    for share in (0.3, 0.6, 0.9):
+        with pytest.raises(UnreadableFile, match=r"cut off|Found") as error:
+            parse("x", data[: int(len(data) * share)])
+        assert error.value.problems[0].line is not None
+
+
+def test_the_place_of_a_mistake_is_named() -> None:
+    data = b'{\n "fio version" : "fio-3.1",\n "jobs" : [ oops ]\n}\n'
+    with pytest.raises(UnreadableFile) as error:
+        parse("x", data)
+    assert str(error.value) == (
+        'line 3, column 13: Found "oops ]", expected a value, in the JSON that starts in line 1.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{"fio version": "fio-3.1", "jobs": []}', "no job in it did any I/O"),
+        (document(read={"bw": 0, "total_ios": 0}), "no job in it did any I/O"),
+        (b'{"fio version": "fio-3.1", "jobs": ' + b"[" * 5000, "no more than 64 levels"),
+        (b'{"fio version": "fio-3.1", "jobs": [{"jobname": "unclosed\n}]}', "a closing quote"),
+    ],
+)
+def test_json_without_a_result_is_refused(data: bytes, words: str) -> None:
+    with pytest.raises(UnreadableFile, match=words):
+        parse("x", data)
+
+
+def test_json_on_one_long_line() -> None:
+    data = document(padding=["x" * 100] * 1000)
+    assert len(data) > 100_000
+    assert numbers(parse("x", data))["j_read_bw"] == (10, "KB/s")
+
+
+def test_windows_line_ends_and_a_shell_prompt() -> None:
+    data = b"$ fio --output-format=json a.fio\r\n" + document().replace(b", ", b",\r\n ")
+    assert numbers(parse("x", data)) == {
+        "j_read_bw": (10, "KB/s"),
+        "j_read_iops": (2.5, "ops/s"),
+    }
+
+
+def test_numbers_that_are_none_stay_missing() -> None:
+    data = b"""{"fio version": "fio-2.2", "jobs": [{"jobname": "j", "read":
+    {"bw": -5, "iops": nan, "total_ios": 3, "clat": {"mean": -nan}, "lat": {"mean": 2.5}}}]}"""
+    result = parse("x", data)
+    assert numbers(result) == {"j_read_lat_mean": (2.5, "µs")}
+
+
+def test_names_of_jobs_become_names_of_tests() -> None:
+    result = parse("x", document(jobname="Ünï <b>/mnt/x</b>\u0000; DROP"))
+    assert set(numbers(result)) == {
+        "n_b_mnt_x_b_drop_read_bw",
+        "n_b_mnt_x_b_drop_read_iops",
+    }
+
+
+def test_long_names_stay_apart() -> None:
+    jobs = [
+        {"jobname": "x" * 300 + end, "read": {"bw": value}} for end, value in (("a", 1), ("b", 2))
+    ]
+    result = parse("x", json.dumps({"fio version": "fio-3.1", "jobs": jobs}).encode())
+    assert [value.repeat for value in result.values] == [None, None]
+    assert len({value.test for value in result.values}) == 2
+    assert all(len(value.test) <= 120 for value in result.values)
+
+
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
+def test_terse_output(sample: Sample, version: int) -> None:
+    result = parse("x", sample(f"fio-3.33-terse-{version}"))
+    assert (result.format, result.tool_version) == ("fio-terse", "" if version == 2 else "3.33")
+    found = numbers(result, 1 if version == 5 else None)
+    expected = {
+        2: (64000, 16000, 51.40247, 201, 51.451206, 68129),
+        3: (66133, 16533, 47.837669, 195, 47.918278, 70400),
+        4: (66133, 16533, 48.19446, 75, 48.227405, 70400),
+        5: (50871, 12717, 58.619952, 110, 58.654315, 54153),
+    }[version]
+    assert found["mixed_read_bw"] == (expected[0], "KB/s")
+    assert found["mixed_read_iops"] == (expected[1], "ops/s")
+    assert found["mixed_read_clat_mean"] == (expected[2], "µs")
+    assert found["mixed_read_clat_p99"] == (expected[3], "µs")
+    assert found["mixed_read_lat_mean"] == (expected[4], "µs")
+    assert found["mixed_write_bw"] == (expected[5], "KB/s")
+    assert not any("trim" in test for test in found)
+
+
+def test_terse_version_2_of_fio_1_has_no_operations(sample: Sample) -> None:
+    found = numbers(parse("x", sample("fio-1.57-terse-2")))
+    assert found["old_job_write_bw"] == (34952, "KB/s")
+    assert found["old_job_write_clat_mean"] == (448.625, "µs")
+    assert found["old_job_write_clat_p99.9"] == (4832, "µs")
+    assert found["old_job_write_lat_mean"] == (457.875, "µs")
+    assert not any("iops" in test or "read" in test for test in found)
+
+
+def test_terse_lines_of_one_job_are_repeats_and_said_to_be(sample: Sample) -> None:
+    result = parse("x", sample("fio-3.33-terse-5"))
+    assert numbers(result, 2)["mixed_read_bw"] == (51157, "KB/s")
+    assert "--group_reporting" in str(result.warnings[0])
+
+
+def test_a_terse_line_that_is_cut_off_is_refused(sample: Sample) -> None:
+    line = sample("fio-3.33-terse-3").split(b"\n")[0]
+    with pytest.raises(UnreadableFile, match="cut off"):
+        parse("x", b";".join(line.split(b";")[:60]))
+
+
+def test_json_of_very_many_lines_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line is a number or a bracket: a file of a few megabytes has as many as a large table."""
+    from fsbench_web import formats
+    from fsbench_web.formats import text
+
+    monkeypatch.setattr(formats, "MAX_LINES", 1000)
+    monkeypatch.setattr(text, "MAX_LINES", 1000)
+    pad = "\n".join(['"bins": {', *(f'"{n}": 1,' for n in range(3000)), '"x": 1},'])
+    job = f'{{"jobname": "j", {pad} "read": {{"iops": 5.5}}}}'
+    data = f'{{"fio version": "fio-3.33",\n"jobs": [{job}]}}\n'.encode()
+    [value] = parse("x", data).values
+    assert (value.test, value.value) == ("j_read_iops", 5.5)
+    with pytest.raises(UnreadableFile, match="more than 1,000 lines"):
+        parse("x", b"write,4,64,1,KB/s\n" * 3000)
+
+
+def test_histograms_are_stepped_over_and_other_numbers_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file of megabytes in which every few bytes are a number must not fill the memory."""
+    from fsbench_web.formats import json_text
+
+    monkeypatch.setattr(json_text, "MAX_VALUES", 100)
+    many = ", ".join(f'"{n}": 1' for n in range(200))
+    few = ", ".join(f'"{n}": 1' for n in range(60))
+    head = '{{"fio version": "fio-3.33", "jobs": [{{"jobname": "j", "read": '
+    job = head + '{{{}: {{{}}}, "iops": 5.5}}}}]}}'
+    [value] = parse("x", job.format('"bins"', many).encode()).values
+    assert value.value == 5.5
+    with pytest.raises(UnreadableFile, match="no more than 100 values"):
+        parse("x", job.format('"x"', many).encode())
+    with pytest.raises(UnreadableFile, match="no more than 100 values"):
+        parse("x", (job.format('"x"', few) * 3).encode())
+    monkeypatch.setattr(json_text, "MAX_VALUES", 1000)
+    with pytest.raises(UnreadableFile, match="cut off"):
+        parse("x", job.format('"bins"', many).encode()[:-200])

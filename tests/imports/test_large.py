@@ -1,0 +1,456 @@
+"""Large tables: the same runs and scores as small ones, in the background, whole or not at all."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from fsbench_web.imports import commit, contents, large, queue
+from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.models import Import, ImportedFile, ImportFile, ImportState, RunContent
+from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.studies import ingest
+from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, Study
+
+pytestmark = pytest.mark.django_db
+HEADER = "filesystem,configuration,repeat,test,record_size_kb,file_size_kb,value,unit\n"
+TARGET: dict[str, Any] = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+
+
+@pytest.fixture(autouse=True)
+def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "LARGE_BYTES", 100)
+
+
+def table(repeats: int = 3, start: int = 1) -> bytes:
+    """Two file systems; the second lacks cells in one repeat; one test has no sizes."""
+    rows = [HEADER]
+    for repeat in range(start, start + repeats):
+        for name in ("ext4", "xfs"):
+            for record in (1, 4, 16, 64):
+                for file in (64, 2048, 4096):
+                    if (name, repeat, record) == ("xfs", 2, 16):
+                        continue
+                    value = repeat * 1000 + record * 7.25 + file
+                    rows.append(
+                        f"{name},{name}_noatime,{repeat},write,{record},{file},{value},KB/s\n"
+                    )
+            rows.append(f"{name},{name}_noatime,{repeat},untar,,,{repeat + 0.5},s\n")
+    return "".join(rows).encode()
+
+
+def content() -> list[tuple[Any, ...]]:
+    fields = ("run__series__configuration__label", "run__repeat", "test", "load", "record_size_kb")
+    rest = ("file_size_kb", "value", "unit", "line", "samples")
+    return sorted(Measurement.objects.values_list(*fields, *rest), key=repr)
+
+
+def scores() -> list[tuple[Any, ...]]:
+    fields = ("series__configuration__label", "test", "category", "value", "unit", "repeats")
+    sure = ("half_width", "half_width_percent")
+    rows = Score.objects.values_list(*fields, *sure, "cells", "cells_expected", "flags", "origin")
+    return sorted(rows, key=repr)
+
+
+def test_it_stores_what_a_small_table_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    large_result = import_files([("t.csv", table())], **TARGET, user=None)
+    stored, scored = content(), scores()
+    digests = sorted(RunContent.objects.values_list("digest", flat=True))
+    assert ingest.artefact_bytes(Artefact.objects.get()) == table()
+    assert len(large_result.runs) == 6
+    Study.objects.all().delete()
+    monkeypatch.setattr(large, "LARGE_BYTES", 10**9)
+    import_files([("t.csv", table())], **TARGET, user=None)
+    assert (content(), scores()) == (stored, scored)
+    assert sorted(RunContent.objects.values_list("digest", flat=True)) == digests
+
+
+def test_scores_from_columns_are_those_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    import_files([("t.csv", table())], **TARGET, user=None)
+    fresh = scores()
+    for limit in (ingest.LARGE_SERIES, 5):
+        monkeypatch.setattr(ingest, "LARGE_SERIES", limit)
+        for series in Series.objects.all():
+            ingest.rescore(series)
+        assert scores() == fresh
+
+
+def test_more_repeats_are_added_and_the_same_numbers_refused() -> None:
+    import_files([("t.csv", table(2))], **TARGET, user=None)
+    import_files([("u.csv", table(2, start=3))], **TARGET, user=None)
+    assert set(Score.objects.values_list("repeats", flat=True)) == {4}
+    before = content()
+    unnumbered = table(1).replace(b",repeat,", b",note,")
+    for data in (table(1), unnumbered):
+        with pytest.raises(ImportRefused) as refused:
+            import_files([("v.csv", data)], **TARGET, user=None)
+        assert all("already there, as run" in p.message for p in refused.value.problems)
+        assert [p.run_id is not None for p in refused.value.problems] == [True, True]
+    assert content() == before
+
+
+@pytest.mark.parametrize("first_is_large", [True, False])
+def test_small_and_large_tables_know_each_others_numbers(
+    monkeypatch: pytest.MonkeyPatch, first_is_large: bool
+) -> None:
+    sizes = (100, 10**9) if first_is_large else (10**9, 100)
+    monkeypatch.setattr(large, "LARGE_BYTES", sizes[0])
+    import_files([("t.csv", table(1))], **TARGET, user=None)
+    monkeypatch.setattr(large, "LARGE_BYTES", sizes[1])
+    with pytest.raises(ImportRefused, match="already there"):
+        import_files([("u.csv", table(1))], **TARGET, user=None)
+
+
+def test_a_run_without_a_digest_is_known_too() -> None:
+    import_files([("t.csv", table(1))], **TARGET, user=None)
+    digests = {c.run_id: c.digest for c in RunContent.objects.all()}
+    contents.forget(list(digests))
+    for series in Series.objects.all():
+        assert {run.pk: digest for digest, run in contents.known(series).items()}.items() <= (
+            digests.items()
+        )
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "words"),
+    [
+        ("ext4,ext4,1,write,4,64,1,KB/s\n" * 2, 3, "already given in line 2"),
+        ("ext4,ext4,1,a,,,1,s\next4,ext4,1,a,,,2,s\n", 3, "already given in line 2"),
+        ("ext4,ext4,,a,,,1,s\nEXT4,ext4,,a,,,1,s\n", 3, "the very same numbers as the one that"),
+        ("ext4,ext4,1,a,,,1,bananas\n", 2, "bananas"),
+        ("ext4,ext4,1,a,,,1,s\next4,ext4,2,a,,,1,min\n", None, "measured in s and in min"),
+        ("ext4,ext4,1,a,,,1,s\next4,ext4,2,a,4,64,1,s\n", None, "values with sizes and values"),
+        ("ext4,xfs,1,a,,,1,s\n", None, "is one of xfs"),
+        ("ext4,Ä,1,a,,,1,s\n", None, "is not a label"),
+    ],
+)
+def test_what_cannot_be_is_refused_whole(rows: str, line: int | None, words: str) -> None:
+    data = (HEADER + rows + "#" * 100).encode()
+    with pytest.raises(ImportRefused) as refused:
+        import_files([("t.csv", data)], **TARGET, user=None)
+    assert words in refused.value.problems[0].message
+    assert refused.value.problems[0].line == line
+    assert not Study.objects.exists()
+    assert not Import.objects.exists()
+
+
+def test_repeats_that_a_table_numbers_may_be_equal() -> None:
+    """As in small tables: who numbers them says that they are several."""
+    rows = "".join(f"ext4,ext4,{n},mkfs,,,{value},s\n" for n, value in ((1, 2), (2, 2), (3, 3)))
+    data = (HEADER + rows + "#" * 100).encode()
+    import_files([("t.csv", data)], **TARGET, user=None)
+    assert list(Run.objects.order_by("repeat").values_list("repeat", flat=True)) == [1, 2, 3]
+    score = Score.objects.get()
+    assert (score.repeats, score.value) == (3, pytest.approx(7 / 3))
+    assert score.half_width is not None
+    more = (HEADER + "ext4,ext4,4,mkfs,,,2,s\n" + "#" * 100).encode()
+    import_files([("u.csv", more)], **TARGET, user=None)
+    with pytest.raises(ImportRefused, match="already there"):
+        import_files([("t.csv", data)], **TARGET, user=None)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("ext4,ext4,2,a,,,1e31,s", "too large"),
+        ("ext4,ext4,1000001,a,,,1,s", "1 to 1,000,000"),
+        (f"ext4,ext4,{'9' * 5000},a,,,1,s", "1 to 1,000,000"),
+    ],
+)
+def test_numbers_beyond_all_bounds_are_refused(row: str, words: str) -> None:
+    """In a row that is read at a glance, because the one before it was like it."""
+    data = f"{HEADER}ext4,ext4,1,a,,,1,s\n{row}\n{'#' * 100}".encode()
+    with pytest.raises(ImportRefused) as refused:
+        import_files([("t.csv", data)], **TARGET, user=None)
+    [problem] = refused.value.problems
+    assert (words in problem.message, problem.line) == (True, 3)
+
+
+def test_two_names_with_one_address_are_not_one_hardware() -> None:
+    rows = [f"ext4,ext4,,a,,,1,s,{name}\n" for name in ("C", "C++")]
+    header = HEADER.replace("unit", "unit,hardware")
+    import_files([("t.csv", (header + rows[0] + "#" * 100).encode())], **TARGET, user=None)
+    with pytest.raises(ImportRefused, match="choose another name"):
+        import_files([("u.csv", (header + rows[1] + "#" * 100).encode())], **TARGET, user=None)
+
+
+# ---- in the background ----
+
+
+def upload(client: Client, data: bytes, **given: str) -> str:
+    target = {"study": "Lab", **given, "file": SimpleUploadedFile("t.csv", data)}
+    answer = client.post("/imports/new/", target)
+    assert answer.status_code == 302, answer.content.decode()
+    return str(answer["Location"])
+
+
+def work() -> None:
+    """What the importer does with what waits now."""
+    while (row := queue.claim()) is not None:
+        queue.work_on(row, threading.Event())
+
+
+@pytest.fixture
+def importing(transactional_db: None) -> Client:
+    """A signed-in client; the importer's thread that tells the progress sees what it stores."""
+    client = Client()
+    client.force_login(User.objects.create_user("ada"))
+    return client
+
+
+def test_a_large_table_is_checked_previewed_and_stored_by_the_importer(importing: Client) -> None:
+    where = upload(importing, table(), source="ACME")
+    assert "Checking a large table" in importing.get(where).content.decode()
+    assert importing.get(f"{where}progress/").json()["state"] == "received"
+    work()
+    page = importing.get(where)
+    text = page.content.decode()
+    assert page.status_code == 200
+    assert "75 values in 6 runs" in text
+    assert "ACME" in text
+    assert not Run.objects.exists()
+    importing.post(f"{where}commit/")
+    assert "Storing a large table" in importing.get(where).content.decode()
+    work()
+    assert "6 runs stored" in importing.get(where).content.decode()
+    assert importing.get(f"{where}progress/").json()["state"] == "done"
+    assert (Measurement.objects.count(), ImportFile.objects.count()) == (75, 0)
+    assert Import.objects.get().runs.count() == 6
+    assert ImportedFile.objects.count() == 1
+
+
+def test_what_is_missing_is_said_in_the_preview(importing: Client) -> None:
+    rows = "".join(f"write,4,{4 << n},{n},KB/s\n" for n in range(10))
+    where = upload(importing, f"test,record_size_kb,file_size_kb,value,unit\n{rows}".encode())
+    work()
+    page = importing.get(where)
+    assert page.status_code == 200
+    assert "filesystem is missing" in page.content.decode()
+    assert importing.post(f"{where}commit/").status_code == 422
+    file = ImportFile.objects.get()
+    form = {
+        "study": "Lab 2",
+        f"take-{file.pk}": "1",
+        f"filesystem-{file.pk}": "xfs",
+        f"configuration-{file.pk}": "xfs_noatime",
+    }
+    assert importing.post(f"{where}check/", form, follow=True).status_code == 200
+    assert importing.post(f"{where}commit/", form).status_code == 302
+    work()
+    assert Series.objects.get().configuration.label == "xfs_noatime"
+
+
+def test_bad_rows_are_shown_with_their_lines(importing: Client) -> None:
+    where = upload(importing, table() + b"ext4,ext4,1,write,4,64,fast,KB/s\n")
+    work()
+    page = importing.get(where)
+    assert page.status_code == 200
+    assert "line 77, column 7" in page.content.decode()
+    assert "Import 6 runs" not in page.content.decode()
+
+
+def test_numbers_that_came_in_between_are_refused_and_linked(importing: Client) -> None:
+    where = upload(importing, table(1))
+    work()
+    import_files([("other.csv", table(1))], study="Lab", user=None)
+    importing.post(f"{where}commit/")
+    work()
+    text = importing.get(where).content.decode()
+    assert f'href="/runs/{Run.objects.order_by("id")[0].pk}/"' in text
+    assert Run.objects.count() == 2
+
+
+def test_what_the_store_refused_is_asked_anew_after_a_correction(importing: Client) -> None:
+    import_files([("other.csv", table(1))], study="C", user=None)
+    where = upload(importing, table(2))
+    work()
+    importing.post(f"{where}commit/", {"study": "C++"})
+    work()
+    assert "choose another name" in importing.get(where).content.decode()
+    page = importing.post(f"{where}check/", {"study": "C plus plus"}, follow=True)
+    assert "choose another name" not in page.content.decode()
+    assert importing.post(f"{where}commit/", {"study": "C plus plus"}).status_code == 302
+    work()
+    assert Study.objects.get(slug="c-plus-plus").series.count() == 2
+
+
+def test_somebody_may_say_which_repeat_a_large_table_is(importing: Client) -> None:
+    rows = "".join(f"write,4,{4 << n},{n + 1},KB/s\n" for n in range(10))
+    data = f"test,record_size_kb,file_size_kb,value,unit\n{rows}".encode()
+    said = {"filesystem": "xfs", "configuration": "xfs"}
+    for repeat in ("", "2"):
+        where = upload(importing, data, **said)
+        work()
+        file = ImportFile.objects.get()
+        form = {f"take-{file.pk}": "1", f"repeat-{file.pk}": repeat}
+        form |= {f"{name}-{file.pk}": text for name, text in said.items()}
+        importing.post(f"{where}commit/", form)
+        work()
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
+
+
+def test_a_large_table_with_other_names_is_mapped(importing: Client) -> None:
+    rows = "".join(f"seq-w;{n};x\n" for n in range(1, 2))
+    data = f"mode;speed;who\n{rows}{'# a remark' * 20}\n".encode()
+    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    where = upload(importing, data, **said)
+    if Import.objects.get().state == ImportState.RECEIVED:
+        work()
+    file = ImportFile.objects.get()
+    form = {
+        "shape": "long",
+        "header_line": "1",
+        "delimiter": ";",
+        "record_unit": "KB",
+        "file_unit": "KB",
+        "column-test": "0",
+        "column-value": "1",
+        "constant-unit": "KB/s",
+    }
+    assert importing.post(f"{where}files/{file.pk}/columns/", form).status_code == 302
+    work()
+    importing.post(f"{where}commit/")
+    work()
+    assert Measurement.objects.get().test == "seq-w"
+
+
+def test_an_import_is_claimed_once(importing: Client) -> None:
+    upload(importing, table())
+    first = queue.claim()
+    assert first is not None
+    assert queue.claim() is None
+    again = queue.claim(timezone.now() + timedelta(seconds=120))
+    assert again is not None
+    assert again.claimed_by != first.claimed_by
+    queue.work_on(first, threading.Event())
+    assert Import.objects.get().state == ImportState.RECEIVED, "the old claim writes nothing"
+    queue.work_on(again, threading.Event())
+    assert Import.objects.get().state == ImportState.PREVIEWED
+
+
+def test_an_importer_that_lost_its_claim_stores_nothing(importing: Client) -> None:
+    where = upload(importing, table())
+    work()
+    importing.post(f"{where}commit/")
+    row = queue.claim()
+    assert row is not None
+    Import.objects.update(claimed_by="somebody else")
+    queue.work_on(row, threading.Event())
+    assert not Run.objects.exists()
+    assert Import.objects.get().state == ImportState.ACCEPTED
+
+
+def test_an_importer_that_is_stopped_leaves_the_import_to_the_next(importing: Client) -> None:
+    where = upload(importing, table())
+    work()
+    importing.post(f"{where}commit/")
+    row = queue.claim()
+    assert row is not None
+    stopping = threading.Event()
+    stopping.set()
+    queue.work_on(row, stopping)
+    kept = Import.objects.get()
+    assert (kept.state, kept.claimed_by, kept.report["attempts"]) == ("accepted", "", 0)
+    assert not Run.objects.exists()
+    work()
+    assert Run.objects.count() == 6
+
+
+def test_a_table_that_ends_every_importer_is_given_up(importing: Client) -> None:
+    where = upload(importing, table())
+    now = timezone.now()
+    for attempt in range(queue.ATTEMPTS):
+        assert queue.claim(now + timedelta(minutes=5 * attempt)) is not None
+    assert queue.claim(now + timedelta(hours=1)) is None
+    text = importing.get(where).content.decode()
+    assert "The importer ended 3 times" in text
+    assert importing.post(f"{where}discard/").status_code == 302
+
+
+def test_an_unexpected_failure_is_told_and_stores_nothing(
+    importing: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = upload(importing, table())
+    work()
+    importing.post(f"{where}commit/")
+
+    def fail(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(large.ingest, "replace_scores", fail)
+    work()
+    text = importing.get(where).content.decode()
+    assert "no space left" in text
+    assert not Run.objects.exists()
+    assert not Study.objects.exists()
+
+
+def test_nobody_else_sees_an_import_on_its_way(importing: Client, client: Client) -> None:
+    where = upload(importing, table())
+    client.force_login(User.objects.create_user("eve"))
+    for path in ("", "progress/"):
+        assert client.get(f"{where}{path}").status_code == 404
+    for path in ("commit/", "discard/", "check/"):
+        assert client.post(f"{where}{path}").status_code == 404
+
+
+def test_the_importer_killed_in_the_middle_is_followed_by_another(
+    importing: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed with SIGKILL while it stores; the next one stores all, once."""
+    rows = "".join(
+        f"ext4,ext4,{n // 500 + 1},write,4,{n % 500 + 4},{n}.5,KB/s\n" for n in range(60_000)
+    )
+    monkeypatch.setattr(large, "LARGE_BYTES", 4 * 1024 * 1024 // 4)
+    where = upload(importing, (HEADER + rows).encode())
+    work()
+    importing.post(f"{where}commit/")
+    name = connection.settings_dict["NAME"]
+    url = (
+        f"sqlite:///{name}"
+        if connection.vendor == "sqlite"
+        else os.environ["DATABASE_URL"].replace("/postgres?", f"/{name}?")
+    )
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "importer"],
+        env=os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "tests.settings"},
+    )
+    try:
+        deadline = time.monotonic() + 30
+        while Import.objects.get().claimed_by == "" and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert Import.objects.get().claimed_by, "the importer took it"
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    if Import.objects.get().state == ImportState.ACCEPTED:
+        assert not Run.objects.exists()
+        assert queue.claim() is None
+        Import.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
+        work()
+    assert Measurement.objects.count() == 60_000
+    assert Run.objects.count() == 120
+
+
+def test_the_command_ends_when_nothing_waits(importing: Client) -> None:
+    upload(importing, table())
+    call_command("importer", once=True)
+    assert Import.objects.get().state == ImportState.PREVIEWED
+
+
+def test_a_large_table_is_stored_by_the_api_at_once(importing: Client, settings: Settings) -> None:
+    result = commit.import_files([("t.csv", table())], **TARGET, user=User.objects.get())
+    assert Import.objects.get(pk=result.id).state == ImportState.DONE
