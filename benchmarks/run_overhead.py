@@ -10,8 +10,8 @@ socket) has one, else the tests' own daemon is started and the image built in it
     so that what drifts falls on both alike. Printed: the median of each side of a pair, their ratio
     (executor / by hand), the ratio of the medians of all runs, and how far the runs by hand scatter
     among themselves: a ratio that differs from 1 by less than that says nothing.
-    A disk that others use too scatters by more than an executor could cost: with --lun-folder
-    /dev/shm the LUN is a file in memory, so that what remains is the processor's work.
+    A disk that others use too scatters by more than an executor could cost: with --in-memory the
+    LUN is a file in memory, so that what remains is the processor's work.
 (b) real runs of IOzone on the LUN from claim to end: the time that is outside mkfs, mount and
     benchmark, and where it goes.
 """
@@ -20,7 +20,6 @@ import argparse
 import json
 import logging
 import os
-import shutil
 import signal
 import statistics
 import subprocess
@@ -249,7 +248,8 @@ def main(arguments: argparse.Namespace, folder: Path) -> None:
     from runner.executors.local import LocalExecutor
     from runner.host import Host
 
-    lun_folder = Path(tempfile.mkdtemp(prefix="lun-", dir=arguments.lun_folder or folder))
+    lun_folder = folder / "lun"
+    lun_folder.mkdir()
     lun_file = folder / "luns.toml"
     lun_file.write_text(
         f'[[lun]]\nname = "overhead"\nkind = "sparse-file"\npath = "{lun_folder}/disk.img"\n'
@@ -257,7 +257,10 @@ def main(arguments: argparse.Namespace, folder: Path) -> None:
     )
     lun_file.chmod(0o600)
     with ExitStack() as stack:
-        stack.callback(shutil.rmtree, lun_folder, ignore_errors=True)
+        if arguments.in_memory:
+            tmpfs = ("mount", "-t", "tmpfs", "-o", "size=1200m", "tmpfs", str(lun_folder))
+            subprocess.run(tmpfs, check=True)
+            stack.callback(unmount, lun_folder)
         executors: list[tuple[Any, Any]] = []
         if "docker" in arguments.executors:
             image, with_fio = stack.enter_context(docker_with_fio())
@@ -314,7 +317,7 @@ def end_tidily(*_: object) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("executors", nargs="*", default=["docker", "local"])
-    parser.add_argument("--lun-folder", help="where the LUN's file is made; /dev/shm: in memory")
+    parser.add_argument("--in-memory", action="store_true", help="the LUN's file is in a tmpfs")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--runs", type=int, default=6)
     chosen = parser.parse_args()
