@@ -149,7 +149,7 @@ def replace_scores(
     """
     expected = _expected_cells(series)
     contended = series.runs.filter(state=RunState.DONE, is_contended=True).exists()
-    series.scores.filter(origin=COMPUTED).delete()
+    Score.selections.filter(series=series, origin=COMPUTED).delete()
     printed = set(series.scores.values_list("test", "category"))
     return Score.objects.bulk_create(
         Score(
