@@ -1,12 +1,14 @@
 """How everything else reads scores: plain rows, in a constant number of queries."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Exists, OuterRef
+
 from fsbench_web.catalog import preparation
-from fsbench_web.studies.models import Run, RunState, Score, Study
+from fsbench_web.studies.models import Run, RunState, Score, Selection, Series, Study
 
 PARTIAL = "partial"
 """The score is made of fewer cells than its region has in the workload's full matrix."""
@@ -19,8 +21,11 @@ class ScoreRow:
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
     is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
     the repeats' own scores, in unit and in percent of their mean. ``preparation`` says in words
-    what was done to the LUN before each run beyond a new file system. ``run_ids`` are the finished
-    runs of the series, oldest first; a published score has none.
+    what was done to the LUN before each run beyond a new file system. ``options`` are mkfs and
+    mount options by key (catalog.filesystems), empty where the configuration is not known.
+    ``run_ids`` are the finished runs of the series, oldest first; a published score has none.
+    ``left_out`` is how many cells a selection is without, and why (see Score); None where nothing
+    was left out.
     """
 
     study: str
@@ -49,8 +54,13 @@ class ScoreRow:
     half_width: float | None = None
     half_width_percent: float | None = None
     preparation: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scheduler: str = ""
+    external_journal: bool = False
+    journal_lun: str | None = None
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
+    left_out: Mapping[str, Any] | None = None
 
 
 _COLUMNS = {
@@ -60,6 +70,9 @@ _COLUMNS = {
     "configuration": "series__configuration__label",
     "configuration_id": "series__configuration_id",
     "configuration_is_known": "series__configuration__is_known",
+    "options": "series__configuration__options",
+    "scheduler": "series__configuration__scheduler",
+    "external_journal": "series__configuration__external_journal",
     "filesystem": "series__configuration__filesystem",
     "workload": "series__workload__slug",
     "workload_title": "series__workload__title",
@@ -78,8 +91,10 @@ _COLUMNS = {
     "published": "published",
     "half_width": "half_width",
     "half_width_percent": "half_width_percent",
+    "left_out": "left_out",
 }
 _LUN = ("series__lun__name", "series__lun__worker__name")
+_JOURNAL_LUN = ("series__journal_lun__name", "series__journal_lun__worker__name")
 
 
 def scores_for(
@@ -89,9 +104,11 @@ def scores_for(
     filesystems: Collection[str] = (),
     workloads: Collection[str] = (),
     hardware: Collection[str] = (),
+    selection: str = Selection.ALL,
 ) -> list[ScoreRow]:
     """The scores that match every filter, in the order they were made; an empty filter takes all.
 
+    ``selection`` says of which cells: a series of which it leaves nothing has no score there.
     Two queries: the scores, and the finished runs behind them.
     """
     filters = {
@@ -102,14 +119,15 @@ def scores_for(
         "series__workload__slug__in": workloads,
         "series__hardware__slug__in": hardware,
     }
-    wanted = Score.objects.filter(
-        **{name: list(values) for name, values in filters.items() if values}
+    wanted = Score.selections.filter(
+        selection=selection,
+        **{name: list(values) for name, values in filters.items() if values},
     )
     runs = _finished_runs(study_slugs)
     return [
         _row(values, runs)
         for values in wanted.order_by("id").values(
-            *_COLUMNS.values(), *_LUN, "series__preparation", "flags"
+            *_COLUMNS.values(), *_LUN, *_JOURNAL_LUN, "series__preparation", "flags", "selection"
         )
     ]
 
@@ -125,23 +143,33 @@ def _finished_runs(study_slugs: Collection[str]) -> dict[int, tuple[int, ...]]:
 
 
 def _row(values: Mapping[str, Any], runs: Mapping[int, tuple[int, ...]]) -> ScoreRow:
-    lun, worker = (values[column] for column in _LUN)
     cells, expected = values["cells"], values["cells_expected"]
     flags = list(values["flags"])
-    if cells is not None and expected is not None and cells < expected and PARTIAL not in flags:
+    # Of a selection fewer cells are what was asked for; left_out counts them.
+    is_whole = values["selection"] == Selection.ALL
+    if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
         flags.append(PARTIAL)
     return ScoreRow(
         **{name: values[column] for name, column in _COLUMNS.items()},
-        lun=f"{lun} on {worker}" if lun else None,
+        lun=_on_worker(*(values[column] for column in _LUN)),
+        journal_lun=_on_worker(*(values[column] for column in _JOURNAL_LUN)),
         preparation=preparation.in_words(values["series__preparation"]),
         flags=tuple(flags),
         run_ids=runs.get(values["series_id"], ()),
     )
 
 
+def _on_worker(lun: str | None, worker: str | None) -> str | None:
+    return f"{lun} on {worker}" if lun else None
+
+
 @dataclass(frozen=True)
 class ScoreChoices:
-    """What there is to choose from: studies as (slug, title) in the studies' order, and names."""
+    """What there is to choose from: studies as (slug, title) in the studies' order, and names.
+
+    What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
+    the configuration is known, ``luns`` and ``preparations`` in words, "" where nobody said.
+    """
 
     studies: tuple[tuple[str, str], ...]
     tests: tuple[str, ...]
@@ -149,29 +177,64 @@ class ScoreChoices:
     filesystems: tuple[str, ...]
     workloads: tuple[tuple[str, str], ...]
     hardware: tuple[tuple[str, str], ...]
+    configurations: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    luns: tuple[str, ...] = ()
+    schedulers: tuple[tuple[str, bool], ...] = ()
+    journals: tuple[tuple[bool, bool], ...] = ()
+    preparations: tuple[str, ...] = ()
+
+
+_CHOICES = {
+    "filesystem": "configuration__filesystem",
+    "workload": "workload__slug",
+    "workload_title": "workload__title",
+    "hardware": "hardware__slug",
+    "hardware_name": "hardware__name",
+    "configuration": "configuration__label",
+    "kernel": "kernel",
+    "distribution": "distribution",
+    "lun": "lun__name",
+    "worker": "lun__worker__name",
+    "scheduler": "configuration__scheduler",
+    "is_external": "configuration__external_journal",
+    "is_known": "configuration__is_known",
+    "preparation": "preparation",
+}
 
 
 def score_choices() -> ScoreChoices:
-    """Everything that any score belongs to, and every study. Two queries."""
+    """Everything that any score belongs to, and every study. Three queries."""
     studies = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
-    combinations = list(
-        Score.objects.order_by()
-        .values_list(
-            "test",
-            "category",
-            "series__configuration__filesystem",
-            "series__workload__slug",
-            "series__workload__title",
-            "series__hardware__slug",
-            "series__hardware__name",
-        )
-        .distinct()
+    shown = list(Score.objects.order_by().values_list("test", "category").distinct())
+    series = list(
+        Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
+        .order_by()
+        .values_list(*_CHOICES.values())
     )
+    found: dict[str, Sequence[Any]] = dict(zip(_CHOICES, zip(*series, strict=True), strict=False))
+
+    def each(*names: str) -> set[Any]:
+        columns = [found.get(name, ()) for name in names]
+        return set(columns[0]) if len(columns) == 1 else set(zip(*columns, strict=True))
+
+    # A JSON column gives dicts, which no set takes; nearly all of them are empty.
+    prepared = {preparation.in_words(stored) for stored in found.get("preparation", ()) if stored}
+    if not all(found.get("preparation", ())):
+        prepared.add("")
     return ScoreChoices(
         studies=studies,
-        tests=tuple(sorted({row[0] for row in combinations})),
-        categories=tuple(sorted({row[1] for row in combinations})),
-        filesystems=tuple(sorted({row[2] for row in combinations})),
-        workloads=tuple(sorted({(row[3], row[4]) for row in combinations if row[3]})),
-        hardware=tuple(sorted({(row[5], row[6]) for row in combinations if row[5]})),
+        tests=tuple(sorted({test for test, _ in shown})),
+        categories=tuple(sorted({category for _, category in shown})),
+        filesystems=tuple(sorted(each("filesystem"))),
+        workloads=tuple(sorted(pair for pair in each("workload", "workload_title") if pair[0])),
+        hardware=tuple(sorted(pair for pair in each("hardware", "hardware_name") if pair[0])),
+        configurations=tuple(sorted(each("configuration"))),
+        kernels=tuple(sorted(each("kernel"))),
+        distributions=tuple(sorted(each("distribution"))),
+        luns=tuple(sorted(_on_worker(*pair) or "" for pair in each("lun", "worker"))),
+        schedulers=tuple(sorted(each("scheduler", "is_known"))),
+        journals=tuple(sorted(each("is_external", "is_known"))),
+        preparations=tuple(sorted(prepared)),
     )
