@@ -270,7 +270,7 @@ def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
     for place, ending in enumerate((".png", ".svg")):
         with page.expect_download() as download:
             chart.locator(".modebar-btn").nth(place).click()
-        assert download.value.suggested_filename == f"fsbench-chart-copy-real-mean{ending}"
+        assert download.value.suggested_filename == f"fsbench-copy-real-time{ending}"
         assert download.value.path().stat().st_size > 1000
 
 
