@@ -8,9 +8,10 @@ degrees of freedom. As a stop rule it is that of "Filesystem Performance and Sca
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from math import fsum, isfinite, sqrt
+from typing import Any
 
 from scipy.special import stdtrit
 
@@ -44,6 +45,15 @@ class Interval:
     @property
     def high(self) -> float:
         return self.mean + self.half_width
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Interval":
+        """The inverse of ``as_dict``; what this version does not know is left out."""
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
 
     @property
     def follows(self) -> bool:

@@ -15,7 +15,12 @@ from django.db import transaction
 from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring.categories import MEAN, expected_cells
-from fsbench_web.scoring.confidence import Interval, score_intervals
+from fsbench_web.scoring.confidence import (
+    REPEATS,
+    Interval,
+    sample_interval,
+    score_intervals,
+)
 from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.scoring.testnames import at_load
 from fsbench_web.scoring.units import overall_unit
@@ -133,7 +138,7 @@ def rescore(series: Series) -> list[Score]:
         test: score_intervals(_scores(test, [repeat]) for repeat in runs.values())
         for test, runs in repeats.items()
     }
-    return replace_scores(series, scores, units, sure)
+    return replace_scores(series, scores, units, _with_samples(series, scores, sure))
 
 
 def replace_scores(
@@ -159,8 +164,9 @@ def replace_scores(
             value=score.value,
             unit=overall_unit(units[test]) if category == "overall" else units[test],
             repeats=score.repeats,
-            half_width=found.half_width if found else None,
-            half_width_percent=found.relative_percent if found else None,
+            half_width=found.half_width if found and found.of == REPEATS else None,
+            half_width_percent=found.relative_percent if found and found.of == REPEATS else None,
+            interval=found.as_dict() if found else None,
             cells=score.cells,
             cells_expected=expected.get(category),
             flags=[*score.flags, *([CONTENDED] if contended else [])],
@@ -171,6 +177,34 @@ def replace_scores(
         for found in [intervals.get(test, {}).get(category)]
         if (test, category) not in printed
     )
+
+
+def _with_samples(
+    series: Series,
+    scores: Mapping[str, Mapping[str, ScoreValue]],
+    intervals: Mapping[str, Mapping[str, Interval]],
+) -> Mapping[str, Mapping[str, Interval]]:
+    """The intervals of repeats, and for a single run's value that of its interval samples.
+
+    Repeats are independent of each other and samples hardly are: where there are repeats, samples
+    are not asked. A mean of a matrix has no samples of its own.
+    """
+    single = {
+        test
+        for test, found in scores.items()
+        if MEAN in found and found[MEAN].repeats == 1 and MEAN not in intervals.get(test, {})
+    }
+    if not single:
+        return intervals
+    added = {}
+    for name, load, samples in Measurement.objects.filter(
+        run__series=series, run__state=RunState.DONE, samples__isnull=False
+    ).values_list("test", "load", "samples"):
+        test = at_load(name, load)
+        found = sample_interval(samples or ()) if test in single else None
+        if found is not None:
+            added[test] = {MEAN: found}
+    return {**intervals, **added}
 
 
 def _is_large(series: Series) -> bool:

@@ -401,6 +401,12 @@ class Score(models.Model):
     half_width_percent = models.FloatField(
         null=True, help_text="The same in percent of the mean of the repeats' own scores"
     )
+    interval = models.JSONField(
+        null=True,
+        help_text="What the 95% interval is of (confidence.Interval.as_dict): repeats, or "
+        "samples of a single run; null where there is none, and in scores of before it was "
+        "kept",
+    )
     cells = models.PositiveIntegerField(null=True, help_text="Cells the score is made of")
     cells_expected = models.PositiveIntegerField(
         null=True, help_text="Cells of the category's region in the full matrix of the workload"
