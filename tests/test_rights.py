@@ -54,6 +54,9 @@ READ_BY_ALL = {
     "p/<slug:key>/": ("p/{key}/", 200),
     "p/<slug:key>/deltas.csv": ("p/{key}/deltas.csv", 200),
     "p/<slug:key>/charts/<str:test>/": ("p/{key}/charts/write/", 200),
+    "p/<slug:key>/snapshot.json": ("p/{key}/snapshot.json", 200),
+    "p/<slug:key>/picture.png": ("p/{key}/picture.png", 200),
+    "p/<slug:key>/embed/": ("p/{key}/embed/", 200),
     "account/sign-in/": ("account/sign-in/", 200),
     "api/v1/openapi.json": ("api/v1/openapi.json", 200),
     "api/v1/docs": ("api/v1/docs", 200),
@@ -78,6 +81,9 @@ SIGNED_IN = {
     ),
     "imports/reread/<int:artefact_id>/": "imports/reread/{artefact}/",
     "account/": "account/",
+    "p/": "p/",
+    "p/<slug:key>/edit/": "p/{key}/edit/",
+    "p/<slug:key>/delete/": "p/{key}/delete/",
 }
 # Forms: POST alone; anybody else is sent to sign in, and nothing has happened.
 POSTS = {

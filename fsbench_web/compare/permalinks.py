@@ -4,11 +4,13 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
 
-from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import Comparison, comparison
@@ -54,8 +56,16 @@ class Changes:
         return bool(self.newer_runs or self.gone_runs or self.changed_rows or self.problem)
 
 
-def pin(spec: ComparisonSpec, user: AbstractBaseUser) -> Permalink:
-    """Keep what ``spec`` shows now under a new key; the same view of one user keeps its key.
+def pin(
+    spec: ComparisonSpec,
+    user: AbstractBaseUser,
+    *,
+    title: str = "",
+    note: str = "",
+    visibility: str = Visibility.PUBLIC,
+    expires_on: date | None = None,
+) -> Permalink:
+    """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
 
     Raises SpecError, and NothingToPin when no score matches.
     """
@@ -63,12 +73,17 @@ def pin(spec: ComparisonSpec, user: AbstractBaseUser) -> Permalink:
     if not live.tables:
         raise NothingToPin("No score matches this comparison: there is nothing to pin.")
     snapshot = _snapshot(live)
-    digest = _digest(snapshot)
-    query = spec.to_query()
-    known = Permalink.objects.filter(sha256=digest, query=query, created_by=user.pk).first()
-    return known or Permalink.objects.create(
-        query=query, snapshot=snapshot, sha256=digest, created_by_id=user.pk
-    )
+    same = {
+        "query": spec.to_query(),
+        "sha256": _digest(snapshot),
+        "title": title,
+        "note": note,
+        "visibility": visibility,
+        "expires_on": expires_on,
+        "created_by_id": user.pk,
+    }
+    known = Permalink.objects.filter(**same).first()
+    return known or Permalink.objects.create(snapshot=snapshot, **same)
 
 
 def read(permalink: Permalink) -> Pinned:
@@ -80,6 +95,12 @@ def read(permalink: Permalink) -> Pinned:
         description=content["description"],
         is_intact=_digest(permalink.snapshot) == permalink.sha256,
     )
+
+
+def title_of(permalink: Permalink) -> str:
+    """Its title, or where it has none the day of its numbers."""
+    kept = timezone.localtime(permalink.created_at)
+    return permalink.title or f"Comparison of {kept.day} {kept:%B %Y}"
 
 
 def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
