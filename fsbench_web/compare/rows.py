@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from fsbench_web.scoring.confidence import Interval
+from fsbench_web.scoring.significance import Verdict
+
 
 @dataclass(frozen=True)
 class Published:
@@ -55,7 +58,12 @@ class DeltaRow:
     ``score`` in the table's unit; deltas in percent, unrounded, None where undefined; ``runs``
     None where a publication does not say how many. ``half_width`` is of the 95% interval of the
     repeats' own scores, in the table's unit and in percent of their mean; ``preparation`` in
-    words, None for a plain new file system.
+    words, None for a plain new file system. ``label`` is the contender in words; of
+    ``configurations`` that were considered this one is the best. The score is made of ``cells``
+    of ``cells_expected``, None where nobody said how many. ``change_percent`` is by how much it is
+    faster than the baseline (negative: slower), None without one. ``interval`` is around the mean
+    of what it is of, which need not be the score. ``verdict`` and ``change_verdict`` say what of a
+    difference is more than chance (compare.significance).
     """
 
     contender: str
@@ -79,6 +87,17 @@ class DeltaRow:
     half_width: float | None = None
     half_width_percent: float | None = None
     preparation: str | None = None
+    label: str | None = None
+    configurations: int | None = None
+    series_id: int | None = None
+    lun: str | None = None
+    cells: int | None = None
+    cells_expected: int | None = None
+    change_percent: float | None = None
+    is_baseline: bool | None = None
+    interval: Interval | None = None
+    verdict: Verdict | None = None
+    change_verdict: Verdict | None = None
 
     @property
     def subline(self) -> str:
@@ -93,6 +112,11 @@ class DeltaRow:
             "published": None if self.published is None else self.published.as_dict(),
             "flags": list(self.flags),
             "run_ids": list(self.run_ids),
+            **{
+                name: None if found is None else found.as_dict()
+                for name in _NESTED
+                for found in [getattr(self, name)]
+            },
         }
 
     @classmethod
@@ -105,9 +129,19 @@ class DeltaRow:
         values: dict[str, Any] = {name: data.get(name) for name in cls.__dataclass_fields__}
         if values["published"] is not None:
             values["published"] = Published.from_dict(values["published"])
+        for name, kind in _NESTED.items():
+            if values[name] is not None:
+                values[name] = kind.from_dict(values[name])
         return cls(
             **values | {"flags": tuple(values["flags"]), "run_ids": tuple(values["run_ids"])}
         )
+
+
+_NESTED: dict[str, type[Interval] | type[Verdict]] = {
+    "interval": Interval,
+    "verdict": Verdict,
+    "change_verdict": Verdict,
+}
 
 
 @dataclass(frozen=True)

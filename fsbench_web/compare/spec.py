@@ -97,9 +97,9 @@ class ComparisonSpec:
         """
         given = QueryDict(query) if isinstance(query, str) else query
         problems = [
-            f'A comparison has no "{_short(name)}"; it has {", ".join([*_PARAMETERS, *_SINGLE])}.'
+            f'A comparison has no "{_short(name)}"; it has {", ".join([*FILTERS, *_SINGLE])}.'
             for name in given
-            if name not in _PARAMETERS and name not in _SINGLE
+            if name not in FILTERS and name not in _SINGLE
         ]
         problems += [
             f"{name} is given more than once: give it once."
@@ -109,7 +109,7 @@ class ComparisonSpec:
         single, wrong = _single(given)
         problems += wrong
         values: dict[str, Any] = {}
-        for parameter, name in _PARAMETERS.items():
+        for parameter, name in FILTERS.items():
             texts = [text for text in given.getlist(parameter) if text]
             if len(texts) > MOST_VALUES:
                 problems.append(
@@ -130,19 +130,19 @@ class ComparisonSpec:
         """The canonical query string, without "?"; empty for the comparison of everything."""
         pairs = [
             (parameter, value)
-            for parameter, name in _PARAMETERS.items()
+            for parameter, name in FILTERS.items()
             for value in getattr(self, name)
         ]
         pairs += [
             (name, _written(getattr(self, name)))
             for name in _SINGLE
-            if getattr(self, name) != getattr(_EVERYTHING, name)
+            if getattr(self, name) != getattr(EVERYTHING, name)
         ]
         return urlencode(pairs)
 
     def without(self, name: str) -> "ComparisonSpec":
-        """The same comparison with one filter taking all."""
-        nothing: dict[str, Any] = {name: ()}
+        """The same comparison with one filter or setting as it is when nothing is said."""
+        nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
 
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
@@ -162,14 +162,14 @@ class ComparisonSpec:
                 for parameter in properties.OFFERED
                 for problem in _unknown(
                     parameter,
-                    getattr(self, _PARAMETERS[parameter]),
+                    getattr(self, FILTERS[parameter]),
                     [value.slug for value in properties.offered(choices, parameter)],
                 )
             ),
         ]
 
 
-_PARAMETERS = {
+FILTERS = {
     "study": "studies",
     "test": "tests",
     "category": "categories",
@@ -186,11 +186,12 @@ _PARAMETERS = {
 }
 _SINGLE = ("by", "baseline", "cells", "matched", "sort", "margin", "min_runs")
 _CHOICES = {"by": CONTENDERS, "cells": CELLS, "sort": SORTS}
-_ORDER = dict.fromkeys(_PARAMETERS.values(), str) | {
+_ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
 }
-_EVERYTHING = ComparisonSpec()
+EVERYTHING = ComparisonSpec()
+"""The comparison of all there is, of which addresses only say how they differ."""
 
 
 def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:

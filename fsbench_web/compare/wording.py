@@ -33,6 +33,10 @@ FLAGS: dict[str, tuple[str, str]] = {
         "The rows of this table come from different hardware. Choose one hardware profile to "
         "compare like with like.",
     ),
+    "mixed_luns": (
+        "mixed LUNs",
+        "The rows of this table come from different LUNs: they differ in their disks as well.",
+    ),
     "mixed_systems": (
         "mixed systems",
         "The rows of this table come from different kernels or distributions.",

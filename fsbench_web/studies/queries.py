@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from fsbench_web.catalog import preparation
+from fsbench_web.scoring.confidence import Interval
 from fsbench_web.studies.models import Run, RunState, Score, Selection, Series, Study
 
 PARTIAL = "partial"
@@ -20,7 +21,8 @@ class ScoreRow:
 
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
     is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
-    the repeats' own scores, in unit and in percent of their mean. ``preparation`` says in words
+    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with what
+    it is of, or that of the samples of a single run. ``preparation`` says in words
     what was done to the LUN before each run beyond a new file system. ``options`` are mkfs and
     mount options by key (catalog.filesystems), empty where the configuration is not known.
     ``run_ids`` are the finished runs of the series, oldest first; a published score has none.
@@ -53,6 +55,7 @@ class ScoreRow:
     published: Mapping[str, Any] | None = None
     half_width: float | None = None
     half_width_percent: float | None = None
+    interval: Interval | None = None
     preparation: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler: str = ""
@@ -105,11 +108,13 @@ def scores_for(
     workloads: Collection[str] = (),
     hardware: Collection[str] = (),
     selection: str = Selection.ALL,
+    with_runs: bool = True,
 ) -> list[ScoreRow]:
     """The scores that match every filter, in the order they were made; an empty filter takes all.
 
     ``selection`` says of which cells: a series of which it leaves nothing has no score there.
-    Two queries: the scores, and the finished runs behind them.
+    Two queries: the scores, and the finished runs behind them; without ``with_runs`` one, and no
+    row names its runs.
     """
     filters = {
         "series__study__slug__in": study_slugs,
@@ -123,23 +128,51 @@ def scores_for(
         selection=selection,
         **{name: list(values) for name, values in filters.items() if values},
     )
-    runs = _finished_runs(study_slugs)
+    runs = finished_runs(study_slugs) if with_runs else {}
     return [
         _row(values, runs)
         for values in wanted.order_by("id").values(
-            *_COLUMNS.values(), *_LUN, *_JOURNAL_LUN, "series__preparation", "flags", "selection"
+            *_COLUMNS.values(),
+            *_LUN,
+            *_JOURNAL_LUN,
+            "series__preparation",
+            "flags",
+            "selection",
+            "interval",
         )
     ]
 
 
-def _finished_runs(study_slugs: Collection[str]) -> dict[int, tuple[int, ...]]:
-    runs = Run.objects.filter(state=RunState.DONE)
-    if study_slugs:
-        runs = runs.filter(series__study__slug__in=list(study_slugs))
+MOST_LISTED = 900
+"""Above this many series, runs are read by study and not by a list of series."""
+
+
+def finished_runs(
+    study_slugs: Collection[str] = (), series_ids: Collection[int] | None = None
+) -> dict[int, tuple[int, ...]]:
+    """The finished runs by series, oldest first. One query.
+
+    ``series_ids`` limits them to these series, all of which are of the studies. Above MOST_LISTED
+    it is no limit, and more may come.
+    """
+    runs = _finished(study_slugs)
+    if series_ids is not None and len(series_ids) <= MOST_LISTED:
+        runs = runs.filter(series__in=series_ids)
     found: dict[int, list[int]] = defaultdict(list)
     for series_id, run_id in runs.order_by("id").values_list("series_id", "id"):
         found[series_id].append(run_id)
     return {series_id: tuple(ids) for series_id, ids in found.items()}
+
+
+def finished_run_counts(study_slugs: Collection[str] = ()) -> dict[int, int]:
+    """How many finished runs each series has; one without any is not in it. One query."""
+    rows = _finished(study_slugs).order_by().values_list("series_id").annotate(Count("id"))
+    return dict(rows)
+
+
+def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
+    runs = Run.objects.filter(state=RunState.DONE)
+    return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
 
 
 def _row(values: Mapping[str, Any], runs: Mapping[int, tuple[int, ...]]) -> ScoreRow:
@@ -153,6 +186,7 @@ def _row(values: Mapping[str, Any], runs: Mapping[int, tuple[int, ...]]) -> Scor
         **{name: values[column] for name, column in _COLUMNS.items()},
         lun=_on_worker(*(values[column] for column in _LUN)),
         journal_lun=_on_worker(*(values[column] for column in _JOURNAL_LUN)),
+        interval=Interval.from_dict(values["interval"]) if values["interval"] else None,
         preparation=preparation.in_words(values["series__preparation"]),
         flags=tuple(flags),
         run_ids=runs.get(values["series_id"], ()),
