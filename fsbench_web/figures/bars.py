@@ -20,18 +20,19 @@ def best_case(
     errors: Sequence[tuple[float, float] | None] | None = None,
     names: Sequence[str] | None = None,
     row_px: int = ROW_PX,
+    links: Sequence[str] | None = None,
 ) -> go.Figure:
     """One bar for each contender, the first on top, the best marked in words.
 
     ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
     it the best are found here, ties included. ``errors`` are (low, high) ends of an interval in
     ``unit``. ``names`` decide the colours where they differ from the labels (a file system under a
-    configuration's label); ``row_px`` is the height of a row. Raises ValueError when the
-    lengths differ.
+    configuration's label); ``row_px`` is the height of a row. ``links`` are where a click on a bar
+    leads. Raises ValueError when the lengths differ.
     """
-    extras = [given for given in (best, errors, names) if given is not None]
+    extras = [given for given in (best, errors, names, links) if given is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
-        raise ValueError("labels, values, best, errors and names must have the same length")
+        raise ValueError("labels, values, best, errors, names and links must have the same length")
     if best is None:
         known = [value for value in values if value is not None]
         target = (min(known) if lower_is_better else max(known)) if known else None
@@ -54,7 +55,7 @@ def best_case(
         textposition="auto",
         cliponaxis=False,
         marker={"color": [palette.colour(number) for number in series]},
-        meta={"series": series},
+        meta={"series": series} | ({"links": list(links)} if links else {}),
         hovertemplate=[
             plain_text(label)
             + "<br>"

@@ -31,21 +31,21 @@ def at_load(test: str, load: str) -> str:
 
 def label(test: str) -> str:
     """What people read: ``random_write@threads=8`` is "Random write at threads=8"."""
-    name, load = _parts(test)
+    name, load = parts(test)
     text = _LABELS.get(name) or _in_words(name)
     return f"{text} at {load.replace(',', ', ')}" if load else text
 
 
 def place(test: str) -> tuple[int, str]:
     """Sort key: IOzone's order, mkfs and mount, then all others by name; loads by their numbers."""
-    name, load = _parts(test)
+    name, load = parts(test)
     text = f"{name}@{load}" if load else name
     text = name + re.sub("[0-9]+", lambda number: number[0].zfill(12), text[len(name) :])
     return (_ORDER.get(name, len(_ORDER)), text)
 
 
-def _parts(test: str) -> tuple[str, str]:
-    """Name and load of a test; the load is "" where there is none."""
+def parts(test: str) -> tuple[str, str]:
+    """Name and load of a test, the inverse of ``at_load``; the load is "" where there is none."""
     name, _, load = test.rpartition("@") if _LOAD.search(test) else (test, "", "")
     return name, load
 
