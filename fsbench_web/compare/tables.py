@@ -13,6 +13,7 @@ from fsbench_web.compare.contenders import (
     shown_label,
 )
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.significance import judged
 from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first

@@ -13,11 +13,12 @@ corrected p-value is at most 0.05 as well. Holm holds whatever the dependence be
 and scores of one run depend on each other much.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import sqrt
+from typing import Any
 
 from scipy.special import stdtr, stdtrit
 
@@ -41,7 +42,6 @@ HOLM = "holm"  # the corrected p-value is above 0.05
 ONE_RUN = "one_run"
 PUBLISHED = "published"  # a paper printed one figure and no repeats
 NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
-NOT_RANKED = "not_ranked"
 # Besides, of any verdict that rests on an interval of samples: confidence.SAMPLES.
 
 
@@ -62,6 +62,19 @@ class Verdict:
     tested: int | None = None
     margin_percent: float = MARGIN_PERCENT
     against: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"reasons": list(self.reasons), "against": list(self.against)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Verdict":
+        """The inverse of ``as_dict``; what another version wrote besides is left out."""
+        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        return cls(
+            **known
+            | {"reasons": tuple(data.get("reasons", ())), "against": tuple(data.get("against", ()))}
+        )
 
 
 def compare(

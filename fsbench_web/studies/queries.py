@@ -21,9 +21,9 @@ class ScoreRow:
 
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
     is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
-    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with what
-    it is of, or that of the samples of a single run. ``preparation`` says in words
-    what was done to the LUN before each run beyond a new file system. ``options`` are mkfs and
+    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with
+    what it is of, or that of the samples of a single run. ``preparation`` says in words what was
+    done to the LUN before each run beyond a new file system. ``options`` are mkfs and
     mount options by key (catalog.filesystems), empty where the configuration is not known.
     ``run_ids`` are the finished runs of the series, oldest first; a published score has none.
     ``left_out`` is how many cells a selection is without, and why (see Score); None where nothing
