@@ -265,7 +265,7 @@ def _copy(series: list[tuple[int, int, float]], copies: list[Copy]) -> None:
         )
         table = StateChange._meta.db_table
         cursor.execute(
-            f"INSERT INTO {table} (run_id, at, state, reason) "  # noqa: S608
+            f"INSERT INTO {table} (run_id, at, state, reason) "
             "SELECT id, started_at, s.state, '' FROM studies_run, unnest(ARRAY['queued', 'leased', "
             "'preparing', 'running', 'collecting', 'done']) AS s(state)"
         )
@@ -277,7 +277,7 @@ def _insert(model: Any, changed: dict[str, str], source: str, key: str) -> str:
     taken = ", ".join(changed.get(column, f"t.{column}") for column in columns)
     table = model._meta.db_table
     return (
-        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} "  # noqa: S608
+        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} "
         f"FROM {source} JOIN {table} t ON {key} = r.template"
     )
 

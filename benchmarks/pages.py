@@ -39,9 +39,7 @@ def addresses() -> dict[str, Callable[[], str]]:
 
     chance = random.Random(11)
     runs = list(Run.objects.filter(state="done").values_list("pk", flat=True))
-    slugs = list(
-        Study.objects.filter(slug__startswith="campaign-").values_list("slug", flat=True)
-    )
+    slugs = list(Study.objects.filter(slug__startswith="campaign-").values_list("slug", flat=True))
     small = [slug for slug in slugs if slug != "campaign-0"] or slugs
 
     def study() -> str:
@@ -176,7 +174,9 @@ def main(sizes: tuple[tuple[int, int | None], ...]) -> None:
             connection.execute(f"DROP DATABASE IF EXISTS {name}")
             connection.execute(f"CREATE DATABASE {name}")
         url = urlsplit(server)._replace(path=f"/{name}").geturl()
-        filled = _in_a_process(url, "benchmarks.dataset", str(runs), *([str(cells)] if cells else []))
+        filled = _in_a_process(
+            url, "benchmarks.dataset", str(runs), *([str(cells)] if cells else [])
+        )
         print(filled, end="", flush=True)
         tables.append(json.loads(_in_a_process(url, "benchmarks.pages", "--json")))
         columns.append(f"{runs:,} runs")

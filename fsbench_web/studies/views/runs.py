@@ -22,7 +22,7 @@ from fsbench_web.studies import (
     run_details,
     run_list,
 )
-from fsbench_web.studies.models import Run, RunState, Study
+from fsbench_web.studies.models import Run, RunState
 
 PAGE_SIZE = 50
 LOG_LINES_SHOWN = 2000
@@ -44,10 +44,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     if request.headers.get("HX-Request") == "true":
         return render(request, "studies/run_rows.html", context)
     context |= {
-        "studies": Study.objects.filter(series__runs__isnull=False)
-        .distinct()
-        .order_by("title")
-        .values_list("slug", "title"),
+        "studies": run_list.studies(),
         "filesystems": run_list.filesystems(),
         "sweep_id": page[0].submission_id if wanted.order and len(page) else None,
         "states": run_list.STATES,

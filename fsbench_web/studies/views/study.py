@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from django.core.paginator import Paginator
 from django.db.models import Avg, Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,17 +12,19 @@ from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better
 from fsbench_web.studies.models import Measurement, RunState, Series, Study
-from fsbench_web.studies.study_list import listed_studies
+from fsbench_web.studies.study_list import own_studies, published_studies
+
+OWN_STUDIES_SHOWN = 48
 
 
 @require_safe
 def studies(request: HttpRequest) -> HttpResponse:
-    """All studies, own ones first."""
-    own, published = listed_studies()
+    """All studies, own ones first and a page of them at a time."""
+    page = Paginator(own_studies(), OWN_STUDIES_SHOWN).get_page(request.GET.get("page"))
     return render(
         request,
         "studies/studies.html",
-        {"published": published, "own": own},
+        {"published": published_studies(), "page": page},
     )
 
 
