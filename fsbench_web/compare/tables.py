@@ -43,15 +43,15 @@ TableKey = tuple[str, str, str]
 class Comparison:
     """The tables of a spec, what there was to choose from, and what stands behind the tables.
 
-    ``shown`` holds the scores that the rows of the tables are, by contender. ``considered`` are the
-    series of all scores that passed the filters, also of those that were not the best of their
-    contender.
+    ``shown`` holds the contenders of each table, with the scores that they are shown by.
+    ``considered`` are the series of all scores that passed the filters, also of those that were not
+    the best of their contender.
     """
 
     spec: ComparisonSpec
     tables: list[DeltaTable]
     choices: ScoreChoices
-    shown: Mapping[str, Sequence[ScoreRow]]
+    shown: Sequence[Sequence[Contender]]
     considered: frozenset[int]
 
     @cached_property
@@ -59,6 +59,11 @@ class Comparison:
         """Every run that was considered. One query, the first time; ``run_count`` is cheaper."""
         runs = finished_runs(self.spec.studies)
         return frozenset(run for series in self.considered for run in runs.get(series, ()))
+
+    @cached_property
+    def shown_series(self) -> frozenset[int]:
+        """The series that any row is a score of."""
+        return frozenset(each.row.series_id for table in self.shown for each in table)
 
     @cached_property
     def run_count(self) -> int:
@@ -100,15 +105,11 @@ def comparison(spec: ComparisonSpec) -> Comparison:
     runs = finished_runs(
         spec.studies, {contender.row.series_id for _, group in groups for contender in group}
     )
-    shown = defaultdict(list)
-    for _, group in groups:
-        for contender in group:
-            shown[contender.name].append(contender.row)
     return Comparison(
         spec,
         judged([_table(key, group, spec, checked, runs) for key, group in groups], spec.margin),
         choices,
-        shown,
+        [group for _, group in groups],
         frozenset(row.series_id for row in passing),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from fsbench_web.catalog import preparation
+from fsbench_web.catalog.models import Environment
 from fsbench_web.scoring.confidence import Interval
 from fsbench_web.studies.models import Run, RunState, Score, Selection, Series, Study
 
@@ -168,6 +169,42 @@ def finished_run_counts(study_slugs: Collection[str] = ()) -> dict[int, int]:
     """How many finished runs each series has; one without any is not in it. One query."""
     rows = _finished(study_slugs).order_by().values_list("series_id").annotate(Count("id"))
     return dict(rows)
+
+
+def environments_of(
+    series_ids: Collection[int],
+) -> dict[int, dict[str, dict[str, frozenset[str]]]]:
+    """What the environments of the finished runs say, {series: {section: {label: values}}}.
+
+    Several values are of several runs. A series whose runs have no environment is not in it; of
+    more than MOST_LISTED series nothing is read. Two queries.
+    """
+    if len(series_ids) > MOST_LISTED:
+        return {}
+    pairs = list(
+        Run.objects.filter(
+            state=RunState.DONE, series__in=list(series_ids), environment__isnull=False
+        )
+        .order_by()
+        .values_list("series_id", "environment_id")
+        .distinct()
+    )
+    facts = dict(
+        Environment.objects.filter(pk__in={pk for _, pk in pairs}).values_list("pk", "facts")
+    )
+    found: dict[int, dict[str, dict[str, set[str]]]] = {}
+    for series_id, environment_id in sorted(pairs):
+        of_series = found.setdefault(series_id, {})
+        for section, rows in facts[environment_id].items():
+            for label, value in rows:
+                of_series.setdefault(section, {}).setdefault(label, set()).add(value)
+    return {
+        series_id: {
+            section: {label: frozenset(values) for label, values in rows.items()}
+            for section, rows in of_series.items()
+        }
+        for series_id, of_series in found.items()
+    }
 
 
 def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
