@@ -20,7 +20,7 @@ from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.views import charts_answer, csv_answer, refused
+from fsbench_web.compare.views import charts_answer, refused
 from fsbench_web.compare.wording import describe
 from fsbench_web.studies.queries import score_choices
 
@@ -123,18 +123,6 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "embed_origins": embed.origins(),
     }
     return render(request, "compare/permalink.html", context)
-
-
-@require_safe
-@of_permalink
-def csv_file(request: HttpRequest, link: Permalink) -> HttpResponse:
-    """The pinned numbers as CSV; none when they were changed, as a file could not say so."""
-    pinned = permalinks.read(link)
-    return (
-        csv_answer(pinned.tables, f"fsbench-{link.key}.csv")
-        if pinned.is_intact
-        else not_intact(link)
-    )
 
 
 @require_safe

@@ -2,17 +2,20 @@
 
 from django.urls import path
 
-from fsbench_web.compare import embed, permalink_views, views
+from fsbench_web.compare import embed, export_views, permalink_views, views
 
 app_name = "compare"
 urlpatterns = [
     path("compare/", views.page, name="page"),
     path("compare/deltas.csv", views.csv_file, name="csv"),
+    path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
+    path("compare/export/", export_views.comparison_page, name="export"),
     path("compare/charts/<str:test>/", views.charts, name="charts"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("p/", permalink_views.mine, name="permalinks"),
     path("p/<slug:key>/", permalink_views.show, name="permalink"),
-    path("p/<slug:key>/deltas.csv", permalink_views.csv_file, name="permalink_csv"),
+    path("p/<slug:key>/deltas.<str:suffix>", export_views.permalink_file, name="permalink_file"),
+    path("p/<slug:key>/export/", export_views.permalink_page, name="permalink_export"),
     path("p/<slug:key>/charts/<str:test>/", permalink_views.charts, name="permalink_charts"),
     path("p/<slug:key>/snapshot.json", permalink_views.snapshot, name="permalink_snapshot"),
     path("p/<slug:key>/picture.png", permalink_views.picture_png, name="permalink_picture"),
