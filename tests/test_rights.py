@@ -52,6 +52,8 @@ READ_BY_ALL = {
     "compare/deltas.csv": ("compare/deltas.csv?study=lab", 200),
     "compare/deltas.<str:suffix>": ("compare/deltas.xlsx?study=lab", 200),
     "compare/export/": ("compare/export/?study=lab", 200),
+    "compare/pictures/": ("compare/pictures/?study=lab", 200),
+    "compare/pictures.csv": ("compare/pictures.csv?study=lab", 200),
     "compare/charts/<str:test>/": ("compare/charts/write/?study=lab", 200),
     "p/<slug:key>/": ("p/{key}/", 200),
     "p/<slug:key>/deltas.<str:suffix>": ("p/{key}/deltas.csv", 200),

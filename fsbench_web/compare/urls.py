@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from fsbench_web.compare import embed, export_views, permalink_views, views
+from fsbench_web.compare import embed, export_views, permalink_views, pictures_views, views
 
 app_name = "compare"
 urlpatterns = [
@@ -11,6 +11,8 @@ urlpatterns = [
     path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
     path("compare/export/", export_views.comparison_page, name="export"),
     path("compare/charts/<str:test>/", views.charts, name="charts"),
+    path("compare/pictures/", pictures_views.page, name="pictures"),
+    path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("p/", permalink_views.mine, name="permalinks"),
     path("p/<slug:key>/", permalink_views.show, name="permalink"),

@@ -34,8 +34,10 @@ def read_write(
     rows.sort(key=lambda row: (row[3] is None, -(row[3] or 0)))
     names = [row[0] for row in rows]
 
+    columns: list[list[float | None]] = [[row[1] for row in rows], [row[2] for row in rows]]
+
     def half(place: int, series: int) -> go.Bar:
-        name, values = halves[place], [row[1 + place] for row in rows]
+        name, values = halves[place], columns[place]
         return go.Bar(
             name=name,
             x=list(values),

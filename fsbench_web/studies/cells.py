@@ -5,16 +5,16 @@ they are. Only finished runs count, as in scores. Values are as measured: a mean
 is there, and what was not measured has no entry.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, Q
 
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.confidence import Interval, interval, sample_interval
-from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.models import Measurement, RunState, Score
 
 MOST_VALUES = 60_000
 """A picture of more numbers is no picture any more, and would be long in coming."""
@@ -214,3 +214,35 @@ def _rows(series_ids: Iterable[int], wanted: Q, *more: str) -> list[dict[str, An
             "Choose fewer contenders."
         )
     return rows
+
+
+class ScoredTest(NamedTuple):
+    """A test that has scores of a category, measured or published."""
+
+    test: str
+    category: str
+    origin: str
+
+
+def scored_tests(
+    studies: Collection[str] = (),
+    tests: Collection[str] = (),
+    filesystems: Collection[str] = (),
+    workloads: Collection[str] = (),
+    hardware: Collection[str] = (),
+) -> list[ScoredTest]:
+    """Every test with the categories it is scored in; an empty filter takes all. One query."""
+    filters = {
+        "series__study__slug__in": studies,
+        "test__in": tests,
+        "series__configuration__filesystem__in": filesystems,
+        "series__workload__slug__in": workloads,
+        "series__hardware__slug__in": hardware,
+    }
+    found = (
+        Score.objects.filter(**{name: list(values) for name, values in filters.items() if values})
+        .order_by()
+        .values_list("test", "category", "origin")
+        .distinct()
+    )
+    return [ScoredTest(*row) for row in found]
