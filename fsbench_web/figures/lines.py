@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers, palette
+from fsbench_web.figures import numbers, palette, ticks
 from fsbench_web.figures.frame import figure, heading, plain_text
 
 MOST_LINES = 7
@@ -93,7 +93,7 @@ def curves(
                 "fixedrange": True,
                 "automargin": True,
                 "nticks": 8,
-                **({"dtick": "D1"} if is_log_y and max(values) < 20 * min(values) else {}),
+                **(_value_ticks([*values, *ends]) if is_log_y else {}),
             },
             "meta": {"summary": _summary(lines, names, unit, title)},
         },
@@ -146,6 +146,12 @@ def _words(point: Point, where: str, unit: str) -> str:
         low, high = (numbers.amount(end, unit) for end in point.ends)
         parts.append(f"95% interval {low} to {high}")
     return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
+
+
+def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
+    # A little beyond the ends, where the axis goes on.
+    shown = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
+    return {"tickmode": "array", "tickvals": shown, "ticktext": ticks.names(shown)}
 
 
 def _is_log(values: Sequence[float]) -> bool:

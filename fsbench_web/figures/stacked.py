@@ -46,6 +46,7 @@ def read_write(
             text=[numbers.compact(value) for value in values],
             textposition="inside",
             insidetextanchor="middle",
+            textangle=0,
             customdata=[plain_text(numbers.with_unit(value, unit)) for value in values],
             hovertemplate="%{y}<br>" + name.lower() + ": %{customdata}<extra></extra>",
             marker={"color": palette.colour(series)},

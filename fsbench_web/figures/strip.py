@@ -79,10 +79,10 @@ def repeats(
         meta={"series": 2},
     )
     direction = "less is better" if lower_is_better else "more is better"
-    return frame(
+    made = frame(
         [points, *([means] if sure else [])],
         title=title,
-        x_title=f"{unit}, {direction}",
+        x_title=f"{unit}, {direction}; the axis need not begin at zero",
         rows=len(strips),
         summary=f"{title}: strip plot. "
         + "; ".join(
@@ -95,8 +95,10 @@ def repeats(
         ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
         layout={
             "showlegend": True,
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1}
-            | {"xanchor": "right"},
+            "legend": {"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0},
             "hovermode": "closest",
         },
     )
+    # How far repeats scatter would not be seen from zero; a point is no bar, whose length counts.
+    made.layout.xaxis.rangemode = "normal"
+    return made

@@ -10,6 +10,7 @@ from fsbench_web.figures import colourscale, numbers
 from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.heatmap import LOGARITHMIC_FROM, Cell
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
+from fsbench_web.figures.ticks import log_ticks, names
 
 
 def surface(
@@ -84,7 +85,7 @@ def surface(
                     "title": {"text": plain_text(unit) + (" (log)" if is_log else "")},
                     **(_log_heights(low, high) if is_log else {"rangemode": "tozero"}),
                 },
-                "camera": {"eye": {"x": -1.5, "y": -1.6, "z": 0.9}},
+                "camera": {"eye": {"x": -1.3, "y": -1.4, "z": 0.8}},
                 "aspectratio": {"x": 1.2, "y": 1, "z": 0.75},
             },
             "meta": {
@@ -119,16 +120,8 @@ def _size_layout(axis: SizeAxis, title: str) -> dict[str, Any]:
 
 
 def _log_heights(low: float, high: float) -> dict[str, Any]:
-    ticks = [
-        factor * 10.0**power
-        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for factor in (1, 2, 5)
-        if low <= factor * 10.0**power <= high
-    ]
-    return {
-        "tickvals": [math.log10(tick) for tick in ticks],
-        "ticktext": [numbers.compact(tick) for tick in ticks],
-    }
+    ticks = log_ticks(low, high)
+    return {"tickvals": [math.log10(tick) for tick in ticks], "ticktext": names(ticks)}
 
 
 def _log2(size: float) -> float:

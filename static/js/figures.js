@@ -87,6 +87,7 @@
       }
     }
     if (series && copy.line) copy.line.color = theme.series[(series - 1) % theme.series.length];
+    if (copy.meta && copy.meta.role === "interval") copy.marker.color = theme.fg;
     for (const error of [copy.error_x, copy.error_y]) {
       if (error) error.color = copy.type === "bar" || !copy.marker ? theme.fg : copy.marker.color;
     }
@@ -109,16 +110,20 @@
     return copy;
   }
 
-  // A title that is wider than the figure is broken into lines, and the figure grows by them.
-  function wrapTitle(layout, width) {
-    if (!layout.title || !layout.title.text || !width) return;
-    const most = Math.max(16, Math.floor(width / 7.5));
+  function inLines(text, most) {
     const lines = [""];
-    for (const word of layout.title.text.split(" ")) {
+    for (const word of text.split(" ")) {
       const line = lines[lines.length - 1];
       if (line && (line + " " + word).length > most) lines.push(word);
       else lines[lines.length - 1] = line ? line + " " + word : word;
     }
+    return lines;
+  }
+
+  // A title that is wider than the figure is broken into lines, and the figure grows by them.
+  function wrapTitle(layout, width) {
+    if (!layout.title || !layout.title.text || !width) return;
+    const lines = inLines(layout.title.text, Math.max(16, Math.floor(width / 7.5)));
     if (lines.length === 1) return;
     const extra = 18 * (lines.length - 1);
     layout.title.text = lines.join("<br>");
@@ -128,29 +133,31 @@
 
   // On a narrow figure the words below its axis and the legend beside its title need lines of
   // their own.
-  function makeRoom(layout, width) {
+  function makeRoom(layout, width, entries) {
     if (!width || width >= 480) return;
     const grow = (side, by) => {
       layout.margin = Object.assign({}, layout.margin, { [side]: ((layout.margin || {})[side] || 48) + by });
       layout.height += by;
     };
     const title = layout.xaxis && layout.xaxis.title;
-    const comma = title && title.text ? title.text.lastIndexOf(", ") : -1;
-    if (comma > 0 && title.text.length > 28) {
-      title.text = title.text.slice(0, comma + 1) + "<br>" + title.text.slice(comma + 2);
-      grow("b", 16);
+    if (title && title.text) {
+      const lines = inLines(title.text, Math.max(16, Math.floor(width / 7)));
+      title.text = lines.join("<br>");
+      grow("b", 16 * (lines.length - 1));
     }
     if (layout.showlegend && layout.legend) {
       layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });
-      grow("t", 28);
+      if (layout.legend.yanchor === "bottom") grow("t", 28);
+      else layout.height += 20 * entries;
     }
+    if (layout.scene) layout.scene.camera.eye = { x: -1.7, y: -1.9, z: 1.1 };
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
   }
 
-  function themedLayout(layout, theme, width) {
+  function themedLayout(layout, theme, width, entries) {
     const copy = structuredClone(layout);
     wrapTitle(copy, width);
-    makeRoom(copy, width);
+    makeRoom(copy, width, entries);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";
@@ -181,7 +188,7 @@
   function download(format, element) {
     const panel = panels(element)[drawn.get(element) || 0];
     const theme = colours();
-    const layout = themedLayout(panel.layout, theme, 900);
+    const layout = themedLayout(panel.layout, theme, 900, panel.data.length);
     layout.paper_bgcolor = theme.surface;
     const width = 900;
     const height = layout.height || 450;
@@ -241,7 +248,7 @@
         Plotly.react(
           canvas,
           panel.data.map((trace) => themedTrace(trace, theme, canvas.clientWidth)),
-          themedLayout(panel.layout, theme, canvas.clientWidth || undefined),
+          themedLayout(panel.layout, theme, canvas.clientWidth || undefined, panel.data.length),
           config(element)
         )
       )
