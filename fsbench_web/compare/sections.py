@@ -6,6 +6,7 @@ from itertools import groupby
 
 import plotly.graph_objects as go
 
+from fsbench_web.compare.pictures_scores import link_of
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.figures import bars
 from fsbench_web.figures.frame import bar_chart_px
@@ -68,4 +69,5 @@ def _chart(table: DeltaTable) -> go.Figure:
         lower_is_better=table.lower_is_better,
         best=[row.best for row in rows],
         names=[row.filesystem for row in rows],
+        links=[link_of(row) for row in rows],
     )

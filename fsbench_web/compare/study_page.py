@@ -20,6 +20,7 @@ from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
+from fsbench_web.studies.run_list import address_of
 
 IMPORTS_SHOWN = 50
 
@@ -160,6 +161,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             table.lower_is_better,
             # With several categories the chart stands beside two tables, and is as high as both.
             bars.ROW_PX if table.category == categories.MEAN else 42,
+            tuple(address_of(row.run_ids) for row in reversed(table.rows)),
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
 
@@ -219,8 +221,9 @@ def _chart(
     title: str,
     lower_is_better: bool,
     row_px: int,
+    links: tuple[str, ...],
 ) -> go.Figure:
-    return bars.best_case(names, values, unit, title, lower_is_better, best, row_px=row_px)
+    return bars.best_case(names, values, unit, title, lower_is_better, best, row_px=row_px, links=links)
 
 
 @dataclass(frozen=True)
