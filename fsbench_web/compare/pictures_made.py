@@ -105,7 +105,7 @@ def ratio(test: str, first: Contender, second: Contender, found: Sequence[Matrix
         for cell in matched
     ]
     said = [
-        f"{len(matched)} cells are matched."
+        ("1 cell is matched." if len(matched) == 1 else f"{len(matched)} cells are matched.")
         + _only(first.name, ours.keys() - theirs.keys())
         + _only(second.name, theirs.keys() - ours.keys()),
         f"{len(matched) - len(ratios)} matched cells hold a zero and have no ratio."
@@ -409,7 +409,8 @@ def _blank_cells(cells: Mapping[Cell, Repeats]) -> str:
 
 def _only(name: str, cells: Iterable[Cell]) -> str:
     count = len(list(cells))
-    return f" {count} that only {name} has stay blank." if count else ""
+    stay = "stays" if count == 1 else "stay"
+    return f" {count} that only {name} has {stay} blank." if count else ""
 
 
 def _other_units(found: Sequence[Matrix], shown: Matrix) -> list[str]:
