@@ -153,6 +153,8 @@ def _lead(
         return None
     for status in (TIE, UNKNOWN):
         found = [(name, verdict) for name, verdict in others if verdict.status == status]
+        if len(found) == 1:
+            return replace(found[0][1], against=(found[0][0],))
         if found:
             return Verdict(
                 status,
