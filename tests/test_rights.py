@@ -32,6 +32,8 @@ READ_BY_ALL = {
     "": ("", 200),
     "studies/": ("studies/", 200),
     "studies/<slug:slug>/": ("studies/lab/", 200),
+    "studies/<slug:slug>/report/": ("studies/lab/report/", 200),
+    "studies/<slug:slug>/report.pdf": ("studies/lab/report.pdf", 200),
     "studies/<slug:slug>/matrix/": ("studies/lab/matrix/", 200),
     "runs/": ("runs/", 200),
     "runs/<int:run_id>/": ("runs/{run}/", 200),
@@ -43,6 +45,7 @@ READ_BY_ALL = {
     "sweeps/": ("sweeps/", 200),
     "sweeps/<int:order_id>/": ("sweeps/{order}/", 200),
     "sweeps/<int:order_id>/document.yaml": ("sweeps/{order}/document.yaml", 200),
+    "search/": ("search/?q=ext4", 200),
     "workers/": ("workers/", 200),
     "workers/<slug:name>/": ("workers/{worker}/", 200),
     "luns/": ("luns/", 200),
@@ -74,6 +77,7 @@ READ_BY_ALL = {
     "api/v1/runs/<int:run_id>/log": ("api/v1/runs/{run}/log", 200),
     "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{order}", 200),
     "api/v1/workers": ("api/v1/workers", 200),
+    "api/v1/search": ("api/v1/search?q=ext4", 200),
 }
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {
