@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from fsbench_web.scoring.confidence import Interval
+from fsbench_web.scoring.quality import reasons_in_words
 from fsbench_web.scoring.significance import Verdict
 
 
@@ -60,7 +61,8 @@ class DeltaRow:
     repeats' own scores, in the table's unit and in percent of their mean; ``preparation`` in
     words, None for a plain new file system. ``label`` is the contender in words; of
     ``configurations`` that were considered this one is the best. The score is made of ``cells``
-    of ``cells_expected``, None where nobody said how many. ``change_percent`` is by how much it is
+    of ``cells_expected``, None where nobody said how many; ``left_out`` counts the cells that a
+    selection is without, by reason (studies.models.Score). ``change_percent`` is by how much it is
     faster than the baseline (negative: slower), None without one. ``interval`` is around the mean
     of what it is of, which need not be the score. ``verdict`` and ``change_verdict`` say what of a
     difference is more than chance (compare.significance).
@@ -93,6 +95,7 @@ class DeltaRow:
     lun: str | None = None
     cells: int | None = None
     cells_expected: int | None = None
+    left_out: Mapping[str, Any] | None = None
     change_percent: float | None = None
     is_baseline: bool | None = None
     interval: Interval | None = None
@@ -100,10 +103,26 @@ class DeltaRow:
     change_verdict: Verdict | None = None
 
     @property
+    def left_out_words(self) -> str:
+        """How many cells the selection is without, and why; "" where it is without none."""
+        if not self.left_out:
+            return ""
+        n = self.left_out["cells"]
+        why = reasons_in_words(self.left_out["why"])
+        return f"{n} cell{'s' * (n != 1)} left out: {why}"
+
+    @property
     def subline(self) -> str:
         """What stands under the contender: the configuration, where the name does not say it."""
         known = self.configuration or ""
         return "" if known.lower() == self.contender.split("@")[0] else known
+
+    @property
+    def coverage(self) -> str:
+        """Cells compared of cells present, for people; empty where nobody said how many."""
+        if self.cells is None:
+            return ""
+        return f"{self.cells} of {self.cells_expected}" if self.cells_expected else str(self.cells)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the keys of the contract first, then where the score comes from."""
@@ -169,6 +188,28 @@ class DeltaTable:
         """How many runs stand behind every row, where it is the same number."""
         counts = {row.runs for row in self.rows}
         return counts.pop() if len(counts) == 1 else None
+
+    @property
+    def baseline(self) -> str:
+        """The contender that all rows are set against besides the best; empty without one."""
+        return next((row.contender for row in self.rows if row.is_baseline), "")
+
+    @property
+    def has_different_cells(self) -> bool:
+        """Whether scores are made of different numbers of cells, as far as that is known."""
+        return len({row.cells for row in self.rows if row.cells is not None}) > 1
+
+    @property
+    def coverage_of_each(self) -> str:
+        """How many cells stand behind every row, in words, where it is the same and not one."""
+        found = {(row.coverage, row.cells) for row in self.rows}
+        coverage, cells = found.pop() if len(found) == 1 else ("", None)
+        return f"{coverage} cells" if cells and coverage not in ("1", "1 of 1") else ""
+
+    @property
+    def has_coverage(self) -> bool:
+        """Whether the rows stand on different cells, so that each must say on how many."""
+        return len({row.coverage for row in self.rows}) > 1
 
     @property
     def common_flags(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ CELLS = {
 }
 SORTS = {
     "": "Worst first",
+    "best": "Best first",
     "score": "Score, lowest first",
     "-score": "Score, highest first",
     "contender": "Contender, A to Z",

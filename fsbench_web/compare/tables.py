@@ -278,4 +278,5 @@ def _row(
         lun=row.lun,
         cells=row.cells,
         cells_expected=row.cells_expected,
+        left_out=row.left_out,
     )

@@ -7,16 +7,18 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import csv
-from fsbench_web.compare.choices import filters
+from fsbench_web.compare.choices import form
+from fsbench_web.compare.differences import differences
+from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import charts as charts_of
 from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
-from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec, SpecError
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
 from fsbench_web.compare.wording import FILTERS, describe
 from fsbench_web.scoring import testnames
-from fsbench_web.studies.queries import score_choices
+from fsbench_web.studies.queries import environments_of, score_choices
 
 
 @require_safe
@@ -30,16 +32,22 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "spec": spec,
         "query": spec.to_query(),
-        "contenders": CONTENDERS,
-        "filters": filters(spec, shown.choices),
+        "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
-        "sections": sections(shown.tables),
+        "sections": sections(shown.tables, spec.sort),
         "tables": len(shown.tables),
-        "runs": len(shown.run_ids),
+        "runs": shown.run_count,
+        "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
+        "compared": PROPERTIES[spec.by],
+        "baseline_missing": bool(shown.tables and spec.baseline)
+        and not any(table.baseline for table in shown.tables),
         "share_form": SharingForm() if request.user.is_authenticated else None,
         "ways_out": [] if shown.tables else _ways_out(spec),
     }
-    return render(request, "compare/page.html", context)
+    response = render(request, "compare/page.html", context)
+    # The form sends every field it has; the address says only what is asked for.
+    response["HX-Push-Url"] = request.path + (f"?{context['query']}" if context["query"] else "")
+    return response
 
 
 def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
@@ -54,8 +62,7 @@ def refused(request: HttpRequest, error: SpecError) -> HttpResponse:
     spec = ComparisonSpec()
     context = {
         "spec": spec,
-        "contenders": CONTENDERS,
-        "filters": filters(spec, score_choices()),
+        "form": form(spec, score_choices()),
         "problems": error.problems,
     }
     return render(request, "compare/page.html", context, status=400)
