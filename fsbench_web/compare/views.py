@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import csv
@@ -21,6 +22,7 @@ from fsbench_web.scoring import testnames
 from fsbench_web.studies.queries import environments_of, score_choices
 
 
+@gzip_page
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it."""
@@ -78,6 +80,7 @@ def csv_file(request: HttpRequest) -> HttpResponse:
     return csv_answer(tables, "fsbench-deltas.csv")
 
 
+@gzip_page
 @require_safe
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
