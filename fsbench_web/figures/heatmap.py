@@ -1,12 +1,13 @@
 """The matrix of one test: record size by file size, both on logarithmic axes."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import colourscale, numbers
+from fsbench_web.figures import colourscale, marks, numbers
 from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
 
@@ -31,6 +32,8 @@ def matrix(
     limits: tuple[float, float] | None = None,
     links: Mapping[Cell, str] | None = None,
     notes: Mapping[Cell, str] | None = None,
+    flagged: Mapping[str, Collection[Cell]] | None = None,
+    edges: Mapping[int, tuple[int, int]] | None = None,
 ) -> go.Figure:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
@@ -38,7 +41,9 @@ def matrix(
     file. The colour scale is viridis (even steps to the eye, readable for the colour-blind),
     brightest for the fastest; it is logarithmic where the values span a factor of eight or more.
     ``limits`` are the ends of the colour scale in ``unit``, for figures that share one. ``links``
-    are where a click on a cell leads, and ``notes`` a further line of its hover text.
+    are where a click on a cell leads, and ``notes`` a further line of its hover text. ``flagged``
+    are cells to be hatched by what the legend says of them, and ``edges`` the cache boundary,
+    {record KB: (last file KB within it, first beyond it)}.
     """
     known = {key: value for key, value in cells.items() if value is not None}
     low, high = limits or ((min(known.values()), max(known.values())) if known else (0.0, 0.0))
@@ -58,9 +63,11 @@ def matrix(
             "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
             **(_log_ticks(low, high) if is_log else {}),
         },
-        summary=_summary(known, unit, title),
+        summary=_summary(known, unit, title) + marks.in_words(flagged or {}, bool(edges)),
         links=links or {},
         notes=notes or {},
+        flagged=flagged or {},
+        edges=edges or {},
     )
 
 
@@ -117,6 +124,8 @@ def _map(
     summary: str,
     links: Mapping[Cell, str],
     notes: Mapping[Cell, str],
+    flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
+    edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
 ) -> go.Figure:
     """A heat map with an axis for each size; what ``known`` does not hold stays blank."""
     records = size_axis(record for record, _ in cells)
@@ -144,16 +153,18 @@ def _map(
     )
     if links:
         trace.meta = {"links": _grid(records, files, links, links.__getitem__)}
-    traces: list[Any] = [trace]
+    traces: list[Any] = [trace, *marks.hatching(flagged, records, files)]
     if 0 < len(known) <= TEXT_CELLS_AT_MOST:
         traces.append(_labels(known, shade, ends, stops, reverse, label))
+    traces += marks.boundary(edges, records, files)
+    is_marked = any(trace.name for trace in traces)
     return figure(
         traces,
         {
             "title": heading(title),
-            "height": 150 + 30 * max(4, len(records.sizes)),
+            "height": (200 if is_marked else 150) + 30 * max(4, len(records.sizes)),
             "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
-            "showlegend": False,
+            **(marks.LEGEND if is_marked else {"showlegend": False}),
             "hovermode": "closest",
             "xaxis": files.layout("file size"),
             "yaxis": records.layout("record size"),
@@ -198,6 +209,7 @@ def _labels(
         text=[label(value) for value in known.values()],
         mode="text",
         hoverinfo="skip",
+        showlegend=False,
         textfont={
             "size": 10,
             "color": [colourscale.text_on(stops, share(value)) for value in known.values()],

@@ -12,6 +12,7 @@ from fsbench_web.catalog.models import (
     Worker,
     Workload,
 )
+from fsbench_web.scoring.quality import FLAGS, Flag
 
 
 class Study(models.Model):
@@ -349,6 +350,11 @@ class Measurement(models.Model):
                 name="measurement_unique_in_run",
             )
         ]
+
+    @property
+    def flag_words(self) -> list[Flag]:
+        """Its flags in words; those of another version are left out."""
+        return [FLAGS[slug] for slug in self.flags or () if slug in FLAGS]
 
 
 class WholeScores(models.Manager["Score"]):

@@ -21,6 +21,7 @@ from fsbench_web.studies import (
     run_conditions,
     run_details,
     run_list,
+    run_quality,
 )
 from fsbench_web.studies.models import Run, RunState
 
@@ -79,6 +80,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "matrices": run_details.test_matrices(shown) if not too_many else [],
         "too_many": too_many,
         "scores": run_details.score_table(shown) if is_done else None,
+        "quality": run_quality.run_quality(shown, measured) if is_done else None,
         "imported": shown.imports.select_related("created_by").first()
         if shown.origin == Run.Origin.IMPORTED
         else None,
