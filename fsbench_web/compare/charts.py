@@ -3,6 +3,7 @@
 from fsbench_web.compare.drawings.bars import WIDTH, Bar, bars
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.significance import nearest_first
 from fsbench_web.figures import numbers, palette
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.units import SUM
@@ -24,7 +25,7 @@ def axis_words(table: DeltaTable) -> str:
 
 def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int = 24) -> Drawing:
     """The rows of a table as bars, best first, with the intervals that are known."""
-    rows = table.rows[::-1]
+    rows = [table.rows[place] for place in nearest_first(table)]
     least = numbers.least_decimals(row.score for row in rows)
     series = palette.series_of([row.filesystem for row in rows])
     return bars(
@@ -35,7 +36,7 @@ def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int
                 text=numbers.amount(row.score, table.unit, least),
                 series=number,
                 is_best=row.best,
-                half_width=row.half_width,
+                interval=(row.interval.low, row.interval.high) if row.interval else None,
             )
             for row, number in zip(rows, series, strict=True)
         ],

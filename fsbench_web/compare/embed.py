@@ -5,7 +5,6 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
@@ -36,9 +35,12 @@ def policy() -> str:
     )
 
 
-def snippet(link: Permalink, address: str) -> SafeString:
-    """The element to paste into a wiki. ``address`` is absolute."""
-    return format_html(
+def snippet(link: Permalink, address: str) -> str:
+    """The element to paste into a wiki. ``address`` is absolute.
+
+    A plain text: a page that shows it to be copied has to escape it once more.
+    """
+    element = format_html(
         '<iframe src="{}" title="{}" width="100%" height="{}" loading="lazy" '
         'referrerpolicy="no-referrer" sandbox="allow-popups" style="border:1px solid #d5dbe3">'
         "</iframe>",
@@ -46,6 +48,7 @@ def snippet(link: Permalink, address: str) -> SafeString:
         permalinks.title_of(link),
         HEIGHT_PX,
     )
+    return f"{element}"
 
 
 @require_safe
@@ -78,6 +81,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
         return _answer("compare/embed.html", {"problem": problem}, 404)
     context = {
         "permalink": link,
+        "is_embedded": True,
         "title": permalinks.title_of(link),
         "pinned": pinned,
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),

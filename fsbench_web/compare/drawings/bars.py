@@ -18,8 +18,9 @@ _CHARACTER = 0.6  # of the size: DejaVu Sans, digits and lower case
 class Bar:
     """One bar. ``value`` None: nothing is drawn, and ``text`` says why.
 
-    ``series`` is the number of its colour (figures.palette); ``half_width`` that of its interval in
-    the unit of the value; ``is_bound``: the value is only known to be larger.
+    ``series`` is the number of its colour (figures.palette); ``interval`` the ends of its 95%
+    interval in the unit of the value, which need not lie around it; ``is_bound``: the value is
+    only known to be larger.
     """
 
     label: str
@@ -27,7 +28,7 @@ class Bar:
     text: str
     series: int
     is_best: bool = False
-    half_width: float | None = None
+    interval: tuple[float, float] | None = None
     is_bound: bool = False
 
 
@@ -44,7 +45,11 @@ def bars(
         [bar.label for bar in drawn], [_value_words(bar) for bar in drawn], width
     )
     # Room for the upper end of an interval, too.
-    ends = [bar.value + (bar.half_width or 0) for bar in drawn if bar.value is not None]
+    ends = [
+        max(bar.value, bar.interval[1] if bar.interval else bar.value)
+        for bar in drawn
+        if bar.value is not None
+    ]
     longest = max((end for end in ends if end > 0), default=0)
     scale = plot / longest if longest else 0
     shapes = _head(title, axis)
@@ -57,8 +62,8 @@ def bars(
                 left, top + 3, bar.value * scale, ROW - 6, f"series-{bar.series}", bar.is_bound
             )
             shapes.append(rect)
-            if bar.half_width:
-                shapes += _whisker(left, middle, bar.value, bar.half_width, scale)
+            if bar.interval:
+                shapes += _whisker(left, middle, bar.interval, scale)
         shapes.append(Text(right, middle + 3, _value_words(bar), 8, "fg", "end", bar.is_best))
     return _framed(
         shapes,
@@ -151,12 +156,15 @@ def _label(label: str, left: float, middle: float, is_best: bool) -> Text:
     return Text(left - 6, middle + 3, shortened(label), 8.5, "fg", "end", is_best)
 
 
-def _whisker(left: float, middle: float, value: float, half: float, scale: float) -> list[Shape]:
-    low, high = left + max(0.0, value - half) * scale, left + (value + half) * scale
+def _whisker(left: float, middle: float, ends: tuple[float, float], scale: float) -> list[Shape]:
+    low, high = ends
+    begin, end = left + max(0.0, low) * scale, left + max(0.0, high) * scale
+    centre = left + max(0.0, (low + high) / 2) * scale
     return [
-        Line(low, middle, high, middle, "fg", 1),
-        Line(low, middle - 3, low, middle + 3, "fg", 1),
-        Line(high, middle - 3, high, middle + 3, "fg", 1),
+        Line(begin, middle, end, middle, "fg", 1),
+        Line(begin, middle - 3, begin, middle + 3, "fg", 1),
+        Line(end, middle - 3, end, middle + 3, "fg", 1),
+        Rect(centre - 1.5, middle - 1.5, 3, 3, "fg"),
     ]
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from string import ascii_lowercase
 from typing import Literal
 
+from fsbench_web.compare import uncertainty
 from fsbench_web.compare.charts import axis_words, table_title
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.wording import flag_label, flag_meaning
@@ -21,7 +22,6 @@ DELTAS = (
     "Delta 1 is (best − x) / best, delta 2 (x − best) / x, in percent; for times both are of the "
     "speeds (1 / time). Rows are worst first unless the comparison says otherwise."
 )
-VERDICTS = {"significant": "significant", "tie": "tie", "unknown": "not known"}
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def columns(table: DeltaTable) -> list[Column]:
         )
     if any(row.change_percent is not None for row in rows):
         found.append(_percent("Against the baseline, %", lambda row: row.change_percent))
-    if any(_verdict(row) not in (None, VERDICTS["unknown"]) for row in rows):
+    if any(_verdict(row) not in (None, uncertainty.NOT_KNOWN) for row in rows):
         found.append(_text("Difference", _verdict))
     return found
 
@@ -127,7 +127,7 @@ def columns(table: DeltaTable) -> list[Column]:
 def remarks(table: DeltaTable) -> list[str]:
     """What is said of the whole table beside its footnotes, as sentences."""
     said = []
-    if table.rows and all(_verdict(row) == VERDICTS["unknown"] for row in table.rows):
+    if table.rows and all(_verdict(row) == uncertainty.NOT_KNOWN for row in table.rows):
         said.append("Whether any difference is more than chance is not known.")
     if any(row.interval is not None for row in table.rows):
         said.append("± 95% is the half-width of the Student-t interval around the mean.")
@@ -135,9 +135,7 @@ def remarks(table: DeltaTable) -> list[str]:
 
 
 def _verdict(row: DeltaRow) -> str | None:
-    if row.verdict is None:
-        return None
-    return VERDICTS.get(row.verdict.status, row.verdict.status)
+    return uncertainty.standing(row) or None
 
 
 @dataclass(frozen=True)
