@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.compare.findings import Finding, collected, findings, pairs_tested, summary
@@ -194,6 +194,7 @@ def written(tables: list[DeltaTable]) -> set[str]:
     return found | {str(n) for n in range(len(tables) + 1)}
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(shown_tables())
 def test_every_number_in_a_sentence_is_in_the_tables(tables: list[DeltaTable]) -> None:
     known = written(tables)
@@ -202,6 +203,7 @@ def test_every_number_in_a_sentence_is_in_the_tables(tables: list[DeltaTable]) -
             assert number.rstrip(",") in known, finding.text
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(shown_tables())
 def test_no_sentence_claims_what_its_table_does_not(tables: list[DeltaTable]) -> None:
     for shown, finding in zip(tables, findings(tables), strict=True):
