@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import csv, pictures_made, pictures_scores
@@ -51,6 +52,7 @@ class Shown:
     problem: str = ""
 
 
+@gzip_page
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     """The picture that the address says, with the form that chooses another."""

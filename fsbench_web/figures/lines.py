@@ -87,6 +87,7 @@ def curves(
                     "text": f"{plain_text(unit)}, {_direction(lower_is_better)}"
                     + (" (log)" if is_log_y else ""),
                     "font": {"size": 12},
+                    "standoff": 12,
                 },
                 "type": "log" if is_log_y else "linear",
                 "rangemode": "normal" if is_log_y else "tozero",

@@ -85,7 +85,7 @@ def surface(
                     "title": {"text": plain_text(unit) + (" (log)" if is_log else "")},
                     **(_log_heights(low, high) if is_log else {"rangemode": "tozero"}),
                 },
-                "camera": {"eye": {"x": -1.3, "y": -1.4, "z": 0.8}},
+                "camera": {"eye": {"x": -1.3, "y": -1.4, "z": 0.8}, "center": {"z": -0.15}},
                 "aspectratio": {"x": 1.2, "y": 1, "z": 0.75},
             },
             "meta": {
