@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import is_ranked, nearest_first
-from fsbench_web.compare.uncertainty import named, percents, why
+from fsbench_web.compare.uncertainty import missing, named, percents, why
 from fsbench_web.figures import numbers
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.significance import SIGNIFICANT, TIE, UNKNOWN
@@ -21,7 +21,7 @@ from fsbench_web.scoring.significance import SIGNIFICANT, TIE, UNKNOWN
 ALONE = "alone"
 NOT_RANKED = "not ranked"
 RUNS_LINKED = 3
-TESTS_SHOWN = 12
+TESTS_SHOWN = 6
 HEADLINES = ("overall", categories.MEAN)
 
 Places = Callable[[DeltaTable], str]
@@ -160,9 +160,9 @@ def _leader(name: str, counts: Counter[str], tables: int) -> Finding:
     said = [
         f"{words} in {counts[status]}"
         for status, words in (
-            (SIGNIFICANT, "significantly"),
-            (TIE, "in a tie"),
-            (UNKNOWN, "with nobody knowing whether it is more than chance"),
+            (SIGNIFICANT, "significant"),
+            (TIE, "a tie"),
+            (UNKNOWN, "not known"),
         )
         if counts[status]
     ]
@@ -187,7 +187,7 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
     others = [row for row in order if not row.best]
     if len(order) == 1:
         return ALONE, [
-            *_contender(best[0]),
+            *_contender(best[0], with_runs=True),
             Part(f" has {_score(best[0], table)}; there is nothing to compare it with."),
         ]
     if len(best) > 1:
@@ -199,10 +199,10 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         return TIE, [*parts, *_next(table, others, "next"), Part("."), *_last(table, others)]
     verdict = best[0].verdict
     status = UNKNOWN if verdict is None else verdict.status
-    parts = [*_contender(best[0]), Part(f" is first with {_score(best[0], table)}")]
+    parts = [*_contender(best[0], with_runs=True), Part(f" is first with {_score(best[0], table)}")]
     if status == TIE:
         parts = [
-            *_contender(best[0]),
+            *_contender(best[0], with_runs=True),
             Part(f" has the best score, {_score(best[0], table)}"),
         ]
     parts += _next(table, others, "the second")
@@ -214,8 +214,7 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         parts.append(Part(f", and ties with {named(verdict.against)}: not significant. "))
         parts.append(Part(why(verdict)))
     else:
-        parts.append(Part("; whether that is more than chance is not known. "))
-        parts.append(Part(why(verdict)))
+        parts.append(Part(f"; whether by more than chance is not known ({missing(verdict)})."))
     return status, [*parts, *_last(table, others)]
 
 
@@ -247,11 +246,11 @@ def _last(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
     ]
 
 
-def _contender(row: DeltaRow) -> list[Part]:
+def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:
     """The name, the configuration where the name does not say it, and the runs to look at."""
     parts = [Part(row.contender, is_name=True)]
     inside: list[Part] = [Part(row.subline)] if row.subline else []
-    if row.run_ids:
+    if row.run_ids and with_runs:
         inside.append(Part((", " if inside else "") + ("run " if _is_one(row) else "runs ")))
         for place, run in enumerate(row.run_ids[:RUNS_LINKED]):
             inside += [*([Part(", ")] if place else []), Part(str(run), f"/runs/{run}/")]

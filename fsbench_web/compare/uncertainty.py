@@ -10,10 +10,6 @@ from fsbench_web.scoring.significance import SIGNIFICANT, TIE, Verdict
 
 NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
-CAPTION = (
-    "Lines with a dot are 95% intervals around the mean of the repeats' own scores (or of a single "
-    "run's samples); a maximum or minimum is of all repeats and need not lie at the dot."
-)
 
 
 def half_width(found: Interval, unit: str) -> str:
@@ -71,6 +67,11 @@ def why(verdict: Verdict) -> str:
     if verdict.status == SIGNIFICANT:
         said.insert(0, _significant(verdict))
     return " ".join(said)
+
+
+def missing(verdict: Verdict) -> str:
+    """What is missing to know more, as a phrase."""
+    return "; ".join(_MISSING[reason] for reason in verdict.reasons if reason in _MISSING)
 
 
 def named(names: Sequence[str], most: int = NAMED_AT_MOST) -> str:
@@ -131,14 +132,20 @@ def _significant(verdict: Verdict) -> str:
     return f"The 95% intervals do not overlap, the means differ{apart}{tested}."
 
 
+_MISSING = {
+    significance.ONE_RUN: "a single run tells nothing of its scatter",
+    significance.PUBLISHED: "published without the single repeats",
+    significance.NO_INTERVAL: "nothing was kept of the scatter of the repeats",
+}
 _SENTENCES = {
     significance.EQUAL: lambda _: "The scores are the same.",
     significance.ORDER: lambda _: "The means of the repeats do not put the better score ahead.",
     significance.OVERLAP: lambda _: "The 95% intervals overlap.",
     significance.MARGIN: _margin,
     significance.HOLM: _holm,
-    significance.ONE_RUN: lambda _: "One run only tells nothing of how much it scatters.",
-    significance.PUBLISHED: lambda _: "Published without the single repeats.",
-    significance.NO_INTERVAL: lambda _: "Nothing was kept of how much the repeats scatter.",
+    **{
+        reason: lambda _, words=words: f"Not known: {words}."  # type: ignore[misc]
+        for reason, words in _MISSING.items()
+    },
     SAMPLES: lambda _: "An interval is of samples of a single run, taken as quasi-independent.",
 }
