@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 
@@ -14,7 +14,10 @@ from fsbench_web.figures.lines import Line, Point
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.scoring import loads, testnames
 from fsbench_web.scoring.confidence import REPEATS, Interval
+from fsbench_web.scoring.quality import FLAGS as FLAGS_OF_CELLS
+from fsbench_web.scoring.quality import ordered
 from fsbench_web.scoring.units import is_known, lower_is_better
+from fsbench_web.studies import run_quality
 from fsbench_web.studies.cells import Cell, LoadCurve, Matrix, Repeats, RepeatsOfSeries
 from fsbench_web.studies.run_list import address_of
 
@@ -37,8 +40,17 @@ RECORD, FILE = Column("Record size", SIZE), Column("File size", SIZE)
 FLAGS = Column("Flags")
 
 
-def matrix(test: str, contender: Contender, found: Sequence[Matrix], kind: str) -> Picture:
-    """The heat map or the 3-D surface of one contender."""
+def matrix(
+    test: str,
+    contender: Contender,
+    found: Sequence[Matrix],
+    kind: str,
+    quality: Mapping[str, Any] | None = None,
+) -> Picture:
+    """The heat map or the 3-D surface of one contender.
+
+    ``quality`` is of its series: flagged cells are hatched and the cache boundary is a line.
+    """
     if not found:
         return Picture(None, notes=[f"{contender.name} has no matrix of {testnames.label(test)}."])
     shown = max(found, key=lambda one: len(one.cells))
@@ -47,8 +59,19 @@ def matrix(test: str, contender: Contender, found: Sequence[Matrix], kind: str) 
     notes = {cell: _note(repeats) for cell, repeats in shown.cells.items()}
     title = f"{testnames.label(test)}: {contender.name}{_of_runs(shown.cells.values())}"
     less = is_lower(shown.unit)
-    draw = surface.surface if kind == "surface" else heatmap.matrix
-    figure = draw(means, shown.unit, title, less, links=links, notes=notes)
+    if kind == "surface":
+        figure = surface.surface(means, shown.unit, title, less, links=links, notes=notes)
+    else:
+        figure = heatmap.matrix(
+            means,
+            shown.unit,
+            title,
+            less,
+            links=links,
+            notes=notes,
+            flagged=_flagged(shown.cells),
+            edges=run_quality.edges(quality, test),
+        )
     columns = [RECORD, FILE, _mean(shown.unit), *_interval_columns(shown.unit), FLAGS]
     rows = [
         Row(
@@ -365,6 +388,17 @@ def _note(repeats: Repeats) -> str:
 
 def _flags(repeats: Repeats) -> str:
     return ", ".join(flag_label(flag) for flag in repeats.flags)
+
+
+def _flagged(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
+    """The cells of each flag, {what the legend says: cells}."""
+    present = {flag for repeats in cells.values() for flag in repeats.flags}
+    return {
+        FLAGS_OF_CELLS[slug].of_cells if slug in FLAGS_OF_CELLS else slug: [
+            cell for cell, repeats in cells.items() if slug in repeats.flags
+        ]
+        for slug in ordered(present)
+    }
 
 
 def _mean(unit: str) -> Column:

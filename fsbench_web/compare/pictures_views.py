@@ -26,6 +26,7 @@ from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import cells
+from fsbench_web.studies.models import Series
 
 MOST_OFFERED = 200
 """Contenders in a select box; more nobody scrolls through."""
@@ -179,7 +180,8 @@ def _draw_one_or_two(shown: Shown) -> None:
     shown.a = known[spec.a] if spec.a is not None else first
     if spec.kind != "ratio":
         found = cells.matrices([shown.a.key], shown.test)
-        shown.picture = pictures_made.matrix(shown.test, shown.a, found, spec.kind)
+        quality = Series.objects.values_list("quality", flat=True).get(pk=shown.a.key)
+        shown.picture = pictures_made.matrix(shown.test, shown.a, found, spec.kind, quality)
         return
     others = [one for one in shown.contenders if one.key != shown.a.key]
     if spec.b is not None:

@@ -124,6 +124,17 @@ def test_a_heat_map_has_the_means_and_leads_to_the_runs(client: Client, lab: Any
     assert found[0]["runs"] == f"/runs/{first.pk}/ /runs/{second.pk}/"
 
 
+def test_flagged_cells_are_hatched_and_named_in_the_table(client: Client, lab: Any) -> None:
+    run = lab["xfs"][0]
+    run.measurements.filter(test="write", record_size_kb=4).update(flags=["clock"])
+    query = f"{EVERY}&picture=matrix&of=write&a={key(run)}"
+    drawn = figure(page(client, query))["data"]
+    assert [one.get("name") for one in drawn if one.get("fillpattern")] == [
+        "limited by the clock: 1 cell"
+    ]
+    assert [row["Flags"] for row in rows(client, query)] == ["clock", ""]
+
+
 def test_a_ratio_is_of_the_matched_cells_alone_and_says_what_is_left(
     client: Client, lab: Any
 ) -> None:
