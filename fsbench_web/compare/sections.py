@@ -30,6 +30,15 @@ class Section:
         return testnames.slug(self.test)
 
     @property
+    def has_runs(self) -> bool:
+        """Whether runs stand behind any row, and not only a paper."""
+        return any(row.run_ids for table in self.tables for row in table.rows)
+
+    @property
+    def has_different_cells(self) -> bool:
+        return any(table.has_different_cells for table in self.tables)
+
+    @property
     def chart_px(self) -> int:
         """How high its charts will be, with the select box above several of them."""
         highest = max(

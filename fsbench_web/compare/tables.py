@@ -12,14 +12,17 @@ from fsbench_web.compare.contenders import (
     contenders,
     shown_label,
 )
+from fsbench_web.compare.matched import matched
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import judged
 from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.scoring.units import lower_is_better
+from fsbench_web.studies.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.queries import (
+    MOST_LISTED,
     ScoreChoices,
     ScoreRow,
     finished_run_counts,
@@ -34,6 +37,11 @@ MIXED_HARDWARE = "mixed_hardware"
 MIXED_SYSTEMS = "mixed_systems"
 MIXED_PREPARATIONS = "mixed_preparations"
 MIXED_LUNS = "mixed_luns"
+
+TOO_MANY_TO_MATCH = (
+    "These are too many numbers to be scored anew over the cells that all have: choose fewer "
+    "tests, studies or configurations, or leave matched out."
+)
 
 TableKey = tuple[str, str, str]
 """(test, category, unit): values of different units are never ranked together."""
@@ -84,6 +92,8 @@ def comparison(spec: ComparisonSpec) -> Comparison:
     """The same with what the page needs around the tables. Five queries; raises SpecError."""
     choices = score_choices()
     problems = spec.unknown_values(choices)
+    if spec.matched and spec.cells:
+        problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
     # The filters of contenders come after the query: whether a printed delta is right is asked
@@ -102,6 +112,8 @@ def comparison(spec: ComparisonSpec) -> Comparison:
         (key, contenders(rows, spec.by, names, bool(_lower_is_better(key[2]))))
         for key, rows in sorted(_by_table(passing), key=_place)
     ]
+    if spec.matched:
+        groups = _matched(groups)
     runs = finished_runs(
         spec.studies, {contender.row.series_id for _, group in groups for contender in group}
     )
@@ -112,6 +124,20 @@ def comparison(spec: ComparisonSpec) -> Comparison:
         [group for _, group in groups],
         frozenset(row.series_id for row in passing),
     )
+
+
+def _matched(
+    groups: Sequence[tuple[TableKey, list[Contender]]],
+) -> list[tuple[TableKey, list[Contender]]]:
+    """The same tables over the cells that all of their contenders have. One query."""
+    series = {each.row.series_id for _, shown in groups for each in shown}
+    if len(series) > MOST_LISTED:
+        raise SpecError([TOO_MANY_TO_MATCH])
+    try:
+        measured = cells_of_runs(series, {test for (test, _, _), _ in groups})
+    except TooManyValues:
+        raise SpecError([TOO_MANY_TO_MATCH]) from None
+    return [(key, matched(shown, key[1], measured.get(key[0], {}))) for key, shown in groups]
 
 
 @dataclass(frozen=True)
@@ -245,7 +271,8 @@ def _row(
     checked: Mapping[prints.PrintKey, prints.Published],
 ) -> DeltaRow:
     row = contender.row
-    published = checked.get(prints.key_of(row))
+    # A score made anew is not the one that the paper printed something beside.
+    published = checked.get(prints.key_of(row)) if row.published is not None else None
     flags = [*row.flags, *table_flags]
     if published is not None and published.differs:
         flags.append(prints.PUBLISHED_DIFFERS)

@@ -2,7 +2,14 @@
 
 from django.urls import path
 
-from fsbench_web.compare import embed, export_views, permalink_views, pictures_views, views
+from fsbench_web.compare import (
+    embed,
+    export_views,
+    history_views,
+    permalink_views,
+    pictures_views,
+    views,
+)
 
 app_name = "compare"
 urlpatterns = [
@@ -10,10 +17,12 @@ urlpatterns = [
     path("compare/deltas.csv", views.csv_file, name="csv"),
     path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
     path("compare/export/", export_views.comparison_page, name="export"),
+    path("compare/cells/<str:test>/", views.cells, name="cells"),
     path("compare/charts/<str:test>/", views.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/pin/", permalink_views.pin, name="pin"),
+    path("history/", history_views.page, name="history"),
     path("p/", permalink_views.mine, name="permalinks"),
     path("p/<slug:key>/", permalink_views.show, name="permalink"),
     path("p/<slug:key>/deltas.<str:suffix>", export_views.permalink_file, name="permalink_file"),

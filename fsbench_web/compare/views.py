@@ -1,6 +1,7 @@
 """The compare page, its CSV and charts. Permalinks have views of their own."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,6 +11,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.compare import csv
 from fsbench_web.compare.choices import form
 from fsbench_web.compare.differences import differences
+from fsbench_web.compare.matched import coverage
 from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import charts as charts_of
@@ -19,6 +21,7 @@ from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
 from fsbench_web.compare.wording import FILTERS, describe
 from fsbench_web.scoring import testnames
+from fsbench_web.studies.cells import CellsByTest, TooManyValues, cells_of_runs
 from fsbench_web.studies.queries import environments_of, score_choices
 
 
@@ -89,6 +92,31 @@ def charts(request: HttpRequest, test: str) -> HttpResponse:
     except SpecError as error:
         return plain_refusal(error)
     return charts_answer(request, tables, test)
+
+
+@require_safe
+def cells(request: HttpRequest, test: str) -> HttpResponse:
+    """Which cells the contenders of one test were measured on, fetched when asked for."""
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+        shown = comparison(replace(spec, tests=(test,), matched=False))
+        contenders = [each for table in shown.shown for each in table]
+        measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
+    except SpecError as error:
+        return plain_refusal(error)
+    except TooManyValues:
+        measured = None
+    if not contenders:
+        raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
+    context = {
+        "rows": [] if measured is None else coverage(contenders, measured.get(test, {})),
+        "is_too_much": measured is None,
+        "query": spec.to_query(),
+        "label": testnames.label(test),
+        "matched": replace(spec, matched=True, cells="").to_query(),
+    }
+    is_part = "HX-Request" in request.headers
+    return render(request, f"compare/{'cells' if is_part else 'cells_page'}.html", context)
 
 
 def csv_answer(tables: Iterable[DeltaTable], name: str) -> HttpResponse:

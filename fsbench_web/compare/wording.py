@@ -45,6 +45,16 @@ FLAGS: dict[str, tuple[str, str]] = {
         "The LUNs of these rows were prepared differently before the runs: discarded, written "
         "once, or filled with files.",
     ),
+    "not_matched": (
+        "not matched",
+        "Only this score is known and not the cells it is made of: it is of all of them, while the "
+        "other scores of the table are of the cells that all others have.",
+    ),
+    "no_common_cells": (
+        "no common cells",
+        "The contenders of this table have no cells in common that this score could be made of: "
+        "each score is of all its own cells.",
+    ),
     "not_comparable": (
         "not ranked",
         "Nobody said whether more or less of this unit is better, or a value is negative: "

@@ -246,3 +246,43 @@ def scored_tests(
         .distinct()
     )
     return [ScoredTest(*row) for row in found]
+
+
+CellsByTest = dict[str, dict[int, list[dict[Cell, float]]]]
+"""{test with its load: {series: [the cells of a run to their values]}}"""
+
+MOST_MATCHED = 300_000
+"""So many numbers can be scored anew while somebody waits for a page."""
+
+
+def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTest:
+    """Every cell of the finished runs, oldest run first.
+
+    Tests are named with their loads. Measurements without sizes are no cells and left out. One
+    query; raises TooManyValues above MOST_MATCHED numbers.
+    """
+    names = {testnames.parts(test) for test in tests}
+    wanted = Q(record_size_kb__isnull=False, file_size_kb__isnull=False)
+    rows = list(
+        Measurement.objects.filter(
+            wanted,
+            run__series__in=list(series_ids),
+            run__state=RunState.DONE,
+            test__in={name for name, _ in names},
+        )
+        .order_by("run_id", "id")
+        .values_list(
+            "test", "load", "run__series_id", "run_id", "record_size_kb", "file_size_kb", "value"
+        )[: MOST_MATCHED + 1]
+    )
+    if len(rows) > MOST_MATCHED:
+        raise TooManyValues
+    found: dict[tuple[str, int], dict[int, dict[Cell, float]]] = {}
+    for name, load, series_id, run_id, record_kb, file_kb, value in rows:
+        if (name, load) in names and record_kb is not None and file_kb is not None:
+            runs = found.setdefault((testnames.at_load(name, load), series_id), {})
+            runs.setdefault(run_id, {})[record_kb, file_kb] = value
+    by_test: CellsByTest = {}
+    for (test, series_id), runs in found.items():
+        by_test.setdefault(test, {})[series_id] = list(runs.values())
+    return by_test
