@@ -3,7 +3,7 @@
 from django.urls import reverse
 
 from fsbench_web.compare.pictures import PAIRS
-from fsbench_web.compare.pictures_made import Picture, run_links
+from fsbench_web.compare.pictures_parts import Picture, run_links
 from fsbench_web.compare.pictures_table import COUNT, VALUE, Column, PictureTable, Row
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.figures import bars, stacked

@@ -9,9 +9,8 @@ from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
-from fsbench_web.compare import csv, pictures_made, pictures_scores
+from fsbench_web.compare import csv, pictures_cells, pictures_lines, pictures_scores
 from fsbench_web.compare.pictures import KINDS, LOADS, MATRIX, PAIRS, PictureSpec
-from fsbench_web.compare.pictures_made import Picture
 from fsbench_web.compare.pictures_offer import (
     Contender,
     Offer,
@@ -20,6 +19,7 @@ from fsbench_web.compare.pictures_offer import (
     offer,
     tables,
 )
+from fsbench_web.compare.pictures_parts import Picture
 from fsbench_web.compare.pictures_table import as_csv
 from fsbench_web.compare.spec import SpecError
 from fsbench_web.figures.lines import MOST_LINES
@@ -181,7 +181,7 @@ def _draw_one_or_two(shown: Shown) -> None:
     if spec.kind != "ratio":
         found = cells.matrices([shown.a.key], shown.test)
         quality = Series.objects.values_list("quality", flat=True).get(pk=shown.a.key)
-        shown.picture = pictures_made.matrix(shown.test, shown.a, found, spec.kind, quality)
+        shown.picture = pictures_cells.matrix(shown.test, shown.a, found, spec.kind, quality)
         return
     others = [one for one in shown.contenders if one.key != shown.a.key]
     if spec.b is not None:
@@ -192,7 +192,7 @@ def _draw_one_or_two(shown: Shown) -> None:
         shown.problem = "A ratio takes two contenders, and this comparison has one of this test."
         return
     found = cells.matrices({shown.a.key, shown.b.key}, shown.test)
-    shown.picture = pictures_made.ratio(shown.test, shown.a, shown.b, found)
+    shown.picture = pictures_cells.ratio(shown.test, shown.a, shown.b, found)
 
 
 def _draw_several(shown: Shown) -> None:
@@ -210,13 +210,13 @@ def _draw_several(shown: Shown) -> None:
     keys = [one.key for one in shown.lines]
     if spec.kind == "load":
         found = cells.load_curves(keys, shown.test)
-        shown.picture = pictures_made.load(shown.test, shown.lines, found)
+        shown.picture = pictures_lines.load(shown.test, shown.lines, found)
         return
     shown.records, shown.files = cells.sizes_of(keys, shown.test)
     shown.record_kb, shown.file_kb = spec.record_kb, spec.file_kb
     if spec.kind == "repeats":
         measured = cells.repeats(keys, shown.test, record_kb=shown.record_kb, file_kb=shown.file_kb)
-        shown.picture = pictures_made.repeats(
+        shown.picture = pictures_lines.repeats(
             shown.test, shown.lines, measured, shown.record_kb, shown.file_kb
         )
         return
@@ -229,7 +229,7 @@ def _draw_several(shown: Shown) -> None:
     if shown.record_kb is None and shown.file_kb is None:
         shown.record_kb = shown.records[0] if shown.records else None
     of_size = cells.matrices(keys, shown.test, record_kb=shown.record_kb, file_kb=shown.file_kb)
-    shown.picture = pictures_made.profile(
+    shown.picture = pictures_lines.profile(
         shown.test, shown.lines, of_size, shown.record_kb, shown.file_kb
     )
 
