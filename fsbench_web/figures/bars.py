@@ -8,7 +8,7 @@ from fsbench_web.figures import numbers, palette
 from fsbench_web.figures.frame import ROW_PX, frame, plain_text
 
 NOT_STATED = "not stated"
-INTERVALS = "; dots and lines: means and their 95% intervals"
+INTERVALS = "; lines: 95% intervals of the means"
 
 
 def best_case(
@@ -103,7 +103,7 @@ def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> g
         x=[(low + high) / 2 for _, (low, high) in drawn],
         y=[plain_text(label) for label, _ in drawn],
         mode="markers",
-        marker={"size": 5},
+        marker={"size": 4},
         meta={"role": "interval"},
         error_x={
             "type": "data",
