@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from fsbench_web.scoring.confidence import Interval
-from fsbench_web.scoring.quality import reasons_in_words
+from fsbench_web.scoring.quality import left_out_in_words
 from fsbench_web.scoring.significance import Verdict
 
 
@@ -104,12 +104,8 @@ class DeltaRow:
 
     @property
     def left_out_words(self) -> str:
-        """How many cells the selection is without, and why; "" where it is without none."""
-        if not self.left_out:
-            return ""
-        n = self.left_out["cells"]
-        why = reasons_in_words(self.left_out["why"])
-        return f"{n} cell{'s' * (n != 1)} left out: {why}"
+        """What the selection is without, and why; "" where it is without nothing."""
+        return left_out_in_words(self.left_out) if self.left_out else ""
 
     @property
     def subline(self) -> str:

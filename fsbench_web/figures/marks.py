@@ -81,7 +81,8 @@ def boundary(
 ) -> list[go.Scatter]:
     """The line between files within the cache and beyond it: {record KB: (last KB, first KB)}.
 
-    It is drawn twice, light over dark, to be seen on every colour. No edges, no line.
+    It is drawn twice, red over white, to be seen on every colour of the scale and in the legend.
+    No edges, no line.
     """
     spans = _spans(records)
     x: list[float] = []
@@ -98,10 +99,10 @@ def boundary(
         return []
     line: dict[str, Any] = {"x": x, "y": y, "mode": "lines"}
     return [
-        go.Scatter(**line, line={"color": "#000", "width": 5}, hoverinfo="skip", showlegend=False),
+        go.Scatter(**line, line={"color": "#fff", "width": 6}, hoverinfo="skip", showlegend=False),
         go.Scatter(
             **line,
-            line={"color": "#fff", "width": 2, "dash": "dash"},
+            line={"color": "#c92a2a", "width": 3},
             name="cache boundary",
             text=[plain_text(text) for text in texts],
             hovertemplate="%{text}<extra></extra>",

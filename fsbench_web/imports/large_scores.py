@@ -1,6 +1,7 @@
 """Flags and scores of runs that come in as columns, before their numbers are stored."""
 
 from array import array
+from typing import Any
 
 import numpy as np
 
@@ -53,9 +54,19 @@ def _side_by_side(gathered: RunColumns) -> TestColumns:
     """The columns of several runs as one, the runs in the order they were added."""
     ids, lengths = list(gathered.runs), [len(c[2]) for c in gathered.runs.values()]
     records, files, values = zip(*gathered.runs.values(), strict=True)
+    if len(ids) == 1:
+        # Without a copy: the one run may have millions of numbers.
+        runs = np.broadcast_to(np.array(ids[0], dtype=np.int64), lengths)
+    else:
+        runs = np.repeat(np.array(ids, dtype=np.int64), lengths)
     return TestColumns(
-        np.repeat(np.array(ids, dtype=np.int64), lengths),
-        np.concatenate([np.frombuffer(part, dtype=np.int32) for part in records]).astype(np.int64),
-        np.concatenate([np.frombuffer(part, dtype=np.int64) for part in files]),
-        np.concatenate([np.frombuffer(part, dtype=np.float64) for part in values]),
+        runs,
+        _joined(records, np.int32).astype(np.int64),
+        _joined(files, np.int64),
+        _joined(values, np.float64),
     )
+
+
+def _joined(parts: tuple[array, ...], kind: type) -> Any:
+    found = [np.frombuffer(part, dtype=kind) for part in parts]
+    return found[0] if len(found) == 1 else np.concatenate(found)

@@ -5,7 +5,9 @@ others) and ``cache_boundary`` (a row of numbers). They change no number. By def
 nothing out; the selection *sound* leaves out what carries a flag of ``FLAGS``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 CLOCK = "clock"
 ABOVE_DEVICE = "above_device"
@@ -37,13 +39,13 @@ FLAGS: dict[str, Flag] = {
     CLOCK: Flag(
         "clock",
         "limited by the clock",
-        "The cell took fewer than 100 ticks of the tool's clock, so that its value is uncertain by "
+        "A cell took fewer than 100 ticks of the tool's clock, so that its value is uncertain by "
         "1% or more.",
     ),
     ABOVE_DEVICE: Flag(
         "above device",
         "above what the device can deliver",
-        "The rate is above what the device can deliver: memory was measured, not the disk.",
+        "A rate is above what the device can deliver: memory was measured, not the disk.",
     ),
     BUFFERED: Flag(
         "buffered",
@@ -86,7 +88,19 @@ def ordered(flags: set[str]) -> list[str]:
     return [*(slug for slug in FLAGS if slug in flags), *sorted(flags - set(FLAGS))]
 
 
-def reasons_in_words(why: dict[str, int]) -> str:
-    """{"clock": 10, "outlier": 2} as *10 limited by the clock, 2 far off in one repeat*."""
-    known = [slug for slug in LEFT_OUT if slug in why]
-    return ", ".join(f"{why[slug]} {LEFT_OUT[slug]}" for slug in known)
+def left_out_in_words(left_out: Mapping[str, Any]) -> str:
+    """What a score of selected cells is without (studies.models.Score), and why, in a sentence.
+
+    *10 cells left out: 10 limited by the clock*; of several repeats *12 of 60 numbers left out, 10
+    whole cells: 10 limited by the clock, 2 far off in one repeat*.
+    """
+    cells, taken = left_out["cells"], left_out["numbers"]
+    whole = f"{cells} {'whole ' if cells != taken else ''}cell{'s' * (cells != 1)}"
+    if cells == taken:
+        said = f"{whole} left out"
+    else:
+        said = f"{taken} of {left_out['of']} numbers left out" + (f", {whole}" if cells else "")
+    why = left_out["why"]
+    return f"{said}: " + ", ".join(
+        f"{why[slug]} {LEFT_OUT[slug]}" for slug in LEFT_OUT if slug in why
+    )

@@ -382,9 +382,10 @@ class Score(models.Model):
 
     ``Score.objects`` and ``series.scores`` are the scores that leave nothing out. Those of a
     ``selection`` of the cells stand beside them in ``Score.selections``; a selection that leaves
-    nothing of a category has no score there. ``left_out`` says how many cells of the category's
-    region a selection is without, and why: {"cells": 12, "why": {"clock": 10, "outlier": 2}},
-    where a cell counts once in "cells" and once for each of its reasons.
+    nothing of a category has no score there. ``left_out`` says what a selection is without in the
+    category's region, and why: {"cells": 10, "numbers": 12, "of": 60, "why": {"clock": 10,
+    "outlier": 2}} is ten cells without any number left, and twelve of the sixty numbers of all
+    repeats. A number counts for each of its reasons.
 
     A test measured at several loads has scores for each: ``test`` is then the test with its load
     (scoring.testnames.at_load), because scores of two loads never make up one table.

@@ -276,9 +276,10 @@ def judge(test: str, unit: str, columns: TestColumns, basis: Basis) -> Judged:
     is_less_better = is_known(unit) and lower_is_better(unit)
     masks = {
         CLOCK: _clock(test, unit, columns, basis),
-        OUTLIER: repeats.outliers(columns.records, columns.files, values),
         SPIKE: repeats.spikes(columns.runs, columns.records, columns.files, values, is_less_better),
     }
+    if len(np.unique(columns.runs)) >= repeats.LEAST_REPEATS:
+        masks[OUTLIER] = repeats.outliers(columns.records, columns.files, values)
     if basis.limit_kb_s is not None:
         rates = cells.rates_kb_s(unit, columns.records.astype(np.float64), values)
         masks[ABOVE_DEVICE] = cells.above_device(rates, basis.limit_kb_s)

@@ -3,7 +3,7 @@
 A selection takes numbers away before the score is made, and the score is then made as always:
 maximum, minimum and total average of what is left, target averages over the cells of their region
 that are left. A category of which nothing is left has no score, and so has overall when one of its
-six parts has none. What was taken away is counted in cells, by reason.
+six parts has none. What was taken away is counted, by reason.
 """
 
 from array import array
@@ -130,23 +130,21 @@ def _without(
         {
             category: left_out
             for category in scores
-            if (left_out := _left_out(cell, taken, why, _region(category, columns)))["cells"]
+            if (left_out := _left_out(cell, taken, why, _region(category, columns)))["numbers"]
         },
         _flags(columns, judged, scores, ~taken),
     )
 
 
 def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -> dict[str, Any]:
-    """How many cells of the region lost a number, and to what."""
-    counts = {slug: _distinct(cell[mask & region]) for slug, mask in why.items()}
+    """What the region lost: cells of which no number is left, numbers of how many, and why."""
+    counts = {slug: int(np.count_nonzero(mask & region)) for slug, mask in why.items()}
     return {
-        "cells": _distinct(cell[taken & region]),
+        "cells": len(np.unique(cell[region])) - len(np.unique(cell[region & ~taken])),
+        "numbers": int(np.count_nonzero(taken & region)),
+        "of": int(np.count_nonzero(region)),
         "why": {slug: counts[slug] for slug in ordered(set(counts)) if counts[slug]},
     }
-
-
-def _distinct(cell: Whole) -> int:
-    return len(np.unique(cell))
 
 
 def _region(category: str, columns: TestColumns) -> Mask:
