@@ -191,6 +191,7 @@ def repeats(
                     for run_id, count in zip(one.repeats.run_ids, one.cells, strict=True)
                 ],
                 one.repeats.interval,
+                address_of(one.repeats.run_ids),
             )
             for contender, one in kept
         ],

@@ -73,6 +73,9 @@ def best_case(
         # Words begin where the bar does: whiskers are at the other end.
         bar.insidetextanchor = "start"
         traces.append(_intervals(drawn, unit))
+        if links:
+            leads = [link for link, ends in zip(links, errors or (), strict=True) if ends]
+            traces[-1].meta = {"role": "interval", "links": leads}
     direction = "less is better" if lower_is_better else "more is better"
     parts = [
         f"{label} {NOT_STATED if value is None else numbers.with_unit(value, unit)}"

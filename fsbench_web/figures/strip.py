@@ -15,13 +15,17 @@ ROW_PX = 52
 
 @dataclass(frozen=True)
 class Strip:
-    """One contender: a value a repeat, where each leads and what else to say of it."""
+    """One contender: a value a repeat, where each leads and what else to say of it.
+
+    ``link`` is where the mean leads: to all of its runs.
+    """
 
     name: str
     values: Sequence[float]
     links: Sequence[str]
     notes: Sequence[str]
     interval: Interval | None
+    link: str = ""
 
 
 def repeats(
@@ -76,7 +80,7 @@ def repeats(
             if s.interval
         ],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
-        meta={"series": 2},
+        meta={"series": 2, "links": [strip.link for strip in sure]},
     )
     direction = "less is better" if lower_is_better else "more is better"
     made = frame(

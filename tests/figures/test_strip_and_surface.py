@@ -9,7 +9,14 @@ from fsbench_web.scoring.confidence import interval
 
 def test_every_repeat_is_a_point_that_leads_to_its_run() -> None:
     values = [10.0, 12.0]
-    ext3 = Strip("ext3", values, ["/runs/1/", "/runs/2/"], ["run 1", "run 2"], interval(values))
+    ext3 = Strip(
+        "ext3",
+        values,
+        ["/runs/1/", "/runs/2/"],
+        ["run 1", "run 2"],
+        interval(values),
+        "/runs/?runs=1,2",
+    )
     xfs = Strip("xfs", [20.0], ["/runs/3/"], ["run 3"], None)
     figure = strip.repeats([ext3, xfs], "KB/s", "Read")
     points, means = figure.data
@@ -17,6 +24,7 @@ def test_every_repeat_is_a_point_that_leads_to_its_run() -> None:
     assert list(points.y) == ["ext3", "ext3", "xfs"]
     assert points.meta["links"] == ["/runs/1/", "/runs/2/", "/runs/3/"]
     assert list(means.x) == [11.0]
+    assert means.meta["links"] == ["/runs/?runs=1,2"]
     assert means.error_x.array[0] == pytest.approx(interval(values).half_width)
     assert "KB/s, more is better" in figure.layout.xaxis.title.text
 
