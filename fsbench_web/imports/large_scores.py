@@ -68,5 +68,5 @@ def _side_by_side(gathered: RunColumns) -> TestColumns:
 
 
 def _joined(parts: tuple[array, ...], kind: type) -> Any:
-    found = [np.frombuffer(part, dtype=kind) for part in parts]
+    found: list[Any] = [np.frombuffer(part, dtype=kind) for part in parts]
     return found[0] if len(found) == 1 else np.concatenate(found)
