@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
@@ -35,12 +36,12 @@ def policy() -> str:
     )
 
 
-def snippet(link: Permalink, address: str) -> str:
+def snippet(link: Permalink, address: str) -> SafeString:
     """The element to paste into a wiki. ``address`` is absolute.
 
-    A plain text: a page that shows it to be copied has to escape it once more.
+    It is HTML: a page that shows it to be copied escapes it once more (``force_escape``).
     """
-    element = format_html(
+    return format_html(
         '<iframe src="{}" title="{}" width="100%" height="{}" loading="lazy" '
         'referrerpolicy="no-referrer" sandbox="allow-popups" style="border:1px solid #d5dbe3">'
         "</iframe>",
@@ -48,7 +49,6 @@ def snippet(link: Permalink, address: str) -> str:
         permalinks.title_of(link),
         HEIGHT_PX,
     )
-    return f"{element}"
 
 
 @require_safe
@@ -87,7 +87,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
         "shown": [
             (section, [(table, chart(table)) for table in section.tables])
-            for section in sections(tables)
+            for section in sections(tables, pinned.sort)
         ],
     }
     return _answer("compare/embed.html", context, 200)

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from fsbench_web.compare import embed, permalinks, picture, sharing
 from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
@@ -112,7 +113,10 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "permalink": link,
         "pinned": pinned,
         "heading": permalinks.title_of(link),
-        "sections": sections(pinned.tables),
+        "sections": sections(pinned.tables, pinned.sort),
+        "differences": pinned.differences,
+        "compared": PROPERTIES.get(pinned.by),
+        "tables": len(pinned.tables),
         "changes": permalinks.changes_since(link, pinned),
         "address": address,
         "picture": f"{address}picture.png?{picture.version(link)}",

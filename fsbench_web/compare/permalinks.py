@@ -2,19 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
+from fsbench_web.compare.differences import Difference, Differences, Group, differences
 from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import Comparison, comparison
 from fsbench_web.compare.wording import describe
+from fsbench_web.studies.queries import environments_of
 
 VERSION = 1
 
@@ -25,12 +27,19 @@ class NothingToPin(ValueError):
 
 @dataclass(frozen=True)
 class Pinned:
-    """What a permalink shows. ``is_intact``: the numbers are those of the checksum."""
+    """What a permalink shows. ``is_intact``: the numbers are those of the checksum.
+
+    ``by`` and ``sort`` are those of the comparison; ``differences`` what else the contenders
+    differed in, None where an older version did not keep it.
+    """
 
     tables: list[DeltaTable]
     run_ids: frozenset[int]
     description: str
     is_intact: bool
+    by: str = ""
+    sort: str = ""
+    differences: Differences | None = None
 
     @property
     def sorted_run_ids(self) -> list[int]:
@@ -94,6 +103,9 @@ def read(permalink: Permalink) -> Pinned:
         run_ids=frozenset(content["run_ids"]),
         description=content["description"],
         is_intact=_digest(permalink.snapshot) == permalink.sha256,
+        by=content.get("by", ""),
+        sort=content.get("sort", ""),
+        differences=_differences_from(content.get("differences")),
     )
 
 
@@ -132,12 +144,40 @@ def _snapshot(live: Comparison) -> str:
         {
             "version": VERSION,
             "description": describe(live.spec, live.choices),
+            "by": live.spec.by,
+            "sort": live.spec.sort,
+            "differences": asdict(
+                differences(live.shown, live.spec.by, environments_of(live.shown_series))
+            ),
             "tables": [table.as_dict() for table in live.tables],
             "run_ids": sorted(live.run_ids),
         },
         sort_keys=True,
         separators=(",", ":"),
         allow_nan=False,
+    )
+
+
+def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:
+    """The inverse of ``asdict``; what another version wrote besides is left out."""
+    if data is None:
+        return None
+    return Differences(
+        tuple(map(_difference_from, data["properties"])),
+        tuple(map(_difference_from, data["facts"])),
+        data["tables"],
+    )
+
+
+def _difference_from(data: Mapping[str, Any]) -> Difference:
+    groups = tuple(Group(one["value"], tuple(one["contenders"])) for one in data["groups"])
+    return Difference(
+        data["title"],
+        data["one"],
+        groups,
+        data["tables"],
+        data["is_compared"],
+        data["is_unsure"],
     )
 
 
