@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import connection
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from fsbench_web.catalog import preparation
@@ -67,38 +68,30 @@ class ScoreRow:
     left_out: Mapping[str, Any] | None = None
 
 
-_COLUMNS = {
-    "study": "series__study__slug",
-    "study_title": "series__study__title",
-    "series_id": "series_id",
-    "configuration": "series__configuration__label",
-    "configuration_id": "series__configuration_id",
-    "configuration_is_known": "series__configuration__is_known",
-    "options": "series__configuration__options",
-    "scheduler": "series__configuration__scheduler",
-    "external_journal": "series__configuration__external_journal",
-    "filesystem": "series__configuration__filesystem",
-    "workload": "series__workload__slug",
-    "workload_title": "series__workload__title",
-    "hardware": "series__hardware__slug",
-    "hardware_name": "series__hardware__name",
-    "kernel": "series__kernel",
-    "distribution": "series__distribution",
-    "test": "test",
-    "category": "category",
-    "value": "value",
-    "unit": "unit",
-    "repeats": "repeats",
-    "cells": "cells",
-    "cells_expected": "cells_expected",
-    "origin": "origin",
-    "published": "published",
-    "half_width": "half_width",
-    "half_width_percent": "half_width_percent",
-    "left_out": "left_out",
+_OF_SERIES = {
+    "study": "study__slug",
+    "study_title": "study__title",
+    "series_id": "pk",
+    "configuration": "configuration__label",
+    "configuration_id": "configuration_id",
+    "configuration_is_known": "configuration__is_known",
+    "options": "configuration__options",
+    "scheduler": "configuration__scheduler",
+    "external_journal": "configuration__external_journal",
+    "filesystem": "configuration__filesystem",
+    "workload": "workload__slug",
+    "workload_title": "workload__title",
+    "hardware": "hardware__slug",
+    "hardware_name": "hardware__name",
+    "kernel": "kernel",
+    "distribution": "distribution",
 }
-_LUN = ("series__lun__name", "series__lun__worker__name")
-_JOURNAL_LUN = ("series__journal_lun__name", "series__journal_lun__worker__name")
+_OF_SCORE = (
+    *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
+    *("published", "half_width", "half_width_percent", "left_out"),
+)
+_LUN = ("lun__name", "lun__worker__name")
+_JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
 
 def scores_for(
@@ -114,8 +107,8 @@ def scores_for(
     """The scores that match every filter, in the order they were made; an empty filter takes all.
 
     ``selection`` says of which cells: a series of which it leaves nothing has no score there.
-    Two queries: the scores, and the finished runs behind them; without ``with_runs`` one, and no
-    row names its runs.
+    Three queries: the scores, their series, and the finished runs behind them; without
+    ``with_runs`` two, and no row names its runs.
     """
     filters = {
         "series__study__slug__in": study_slugs,
@@ -130,17 +123,14 @@ def scores_for(
         **{name: list(values) for name, values in filters.items() if values},
     )
     runs = finished_runs(study_slugs) if with_runs else {}
+    # Series apart from their scores: one has dozens, and what is said of it is read once.
+    found = list(
+        wanted.order_by("id").values_list("series_id", "flags", "selection", "interval", *_OF_SCORE)
+    )
+    series = _series({row[0] for row in found}, study_slugs)
     return [
-        _row(values, runs)
-        for values in wanted.order_by("id").values(
-            *_COLUMNS.values(),
-            *_LUN,
-            *_JOURNAL_LUN,
-            "series__preparation",
-            "flags",
-            "selection",
-            "interval",
-        )
+        _row(series[series_id], flags, selection, interval, values, runs.get(series_id, ()))
+        for series_id, flags, selection, interval, *values in found
     ]
 
 
@@ -212,21 +202,44 @@ def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
     return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
 
 
-def _row(values: Mapping[str, Any], runs: Mapping[int, tuple[int, ...]]) -> ScoreRow:
-    cells, expected = values["cells"], values["cells_expected"]
-    flags = list(values["flags"])
+def _series(ids: Collection[int], study_slugs: Collection[str]) -> dict[int, dict[str, Any]]:
+    """What a ScoreRow says of its series, by series. One query."""
+    wanted = Series.objects.order_by()
+    if len(ids) <= MOST_LISTED:
+        wanted = wanted.filter(pk__in=ids)
+    elif study_slugs:
+        wanted = wanted.filter(study__slug__in=list(study_slugs))
+    found = {}
+    for values in wanted.values(*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation"):
+        found[values["pk"]] = {
+            **{name: values[column] for name, column in _OF_SERIES.items()},
+            "lun": _on_worker(*(values[column] for column in _LUN)),
+            "journal_lun": _on_worker(*(values[column] for column in _JOURNAL_LUN)),
+            "preparation": preparation.in_words(values["preparation"]),
+        }
+    return found
+
+
+def _row(
+    series: Mapping[str, Any],
+    flags: Sequence[str],
+    selection: str,
+    interval: Mapping[str, Any] | None,
+    values: Sequence[Any],
+    runs: tuple[int, ...],
+) -> ScoreRow:
+    score = dict(zip(_OF_SCORE, values, strict=True))
+    cells, expected = score["cells"], score["cells_expected"]
     # Of a selection fewer cells are what was asked for; left_out counts them.
-    is_whole = values["selection"] == Selection.ALL
+    is_whole = selection == Selection.ALL
     if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
-        flags.append(PARTIAL)
+        flags = [*flags, PARTIAL]
     return ScoreRow(
-        **{name: values[column] for name, column in _COLUMNS.items()},
-        lun=_on_worker(*(values[column] for column in _LUN)),
-        journal_lun=_on_worker(*(values[column] for column in _JOURNAL_LUN)),
-        interval=Interval.from_dict(values["interval"]) if values["interval"] else None,
-        preparation=preparation.in_words(values["series__preparation"]),
+        **series,
+        **score,
+        interval=Interval.from_dict(interval) if interval else None,
         flags=tuple(flags),
-        run_ids=runs.get(values["series_id"], ()),
+        run_ids=runs,
     )
 
 
@@ -275,10 +288,37 @@ _CHOICES = {
 }
 
 
+# Distinct pairs by jumping from one to the next in the index (a "loose index scan", which neither
+# database does by itself): the work grows with the pairs and not with the scores.
+_PAIRS = """
+WITH RECURSIVE pair(test, category) AS (
+    (SELECT test, category FROM {table} ORDER BY test, category LIMIT 1)
+    UNION ALL
+    SELECT following.test, following.category FROM pair, LATERAL (
+        SELECT test, category FROM {table}
+        WHERE (test, category) > (pair.test, pair.category)
+        ORDER BY test, category LIMIT 1
+    ) AS following
+)
+SELECT test, category FROM pair
+"""
+
+
+def _distinct_pairs() -> list[tuple[str, str]]:
+    """Every (test, category) that any score has. One query."""
+    if connection.vendor != "postgresql":
+        # SQLite has no LATERAL, and reads its index in one go.
+        return list(Score.objects.order_by().values_list("test", "category").distinct())
+    with connection.cursor() as cursor:
+        table = connection.ops.quote_name(Score._meta.db_table)
+        cursor.execute(_PAIRS.format(table=table))
+        return [(test, category) for test, category in cursor.fetchall()]
+
+
 def score_choices() -> ScoreChoices:
     """Everything that any score belongs to, and every study. Three queries."""
     studies = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
-    shown = list(Score.objects.order_by().values_list("test", "category").distinct())
+    shown = _distinct_pairs()
     series = list(
         Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
         .order_by()

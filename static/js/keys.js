@@ -28,7 +28,7 @@
   // The link of each row of the lists, in the order of the page.
   function rows() {
     return [...document.querySelectorAll("table.runs tbody tr, .found > li")]
-      .map((row) => row.querySelector("th a, a"))
+      .map((row) => row.querySelector("th a") || row.querySelector("a"))
       .filter((link) => link);
   }
 
