@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import sqrt
 from typing import Any
 
@@ -78,7 +79,12 @@ class Verdict:
 
 
 def compare(
-    ahead: Interval, behind: Interval, *, margin_percent: float, lower_is_better: bool
+    ahead: Interval,
+    behind: Interval,
+    *,
+    margin_percent: float,
+    lower_is_better: bool,
+    against: tuple[str, ...] = (),
 ) -> Verdict:
     """The verdict of one pair by itself: whether ``ahead`` is significantly better.
 
@@ -91,14 +97,15 @@ def compare(
         reasons.append(OVERLAP)
     difference = _difference_percent(ahead.mean, behind.mean)
     # A negative or zero mean has no percentages; then the margin cannot be reached.
-    if difference is None or difference < _exact(margin_percent):
+    if difference is None or _is_less(difference, margin_percent, ahead.mean, behind.mean):
         reasons.append(MARGIN)
     return Verdict(
         status=TIE if reasons else SIGNIFICANT,
         reasons=(*reasons, *([SAMPLES] if SAMPLES in {ahead.of, behind.of} else [])),
-        difference_percent=None if difference is None else float(difference),
+        difference_percent=difference,
         p_value=welch_p(ahead, behind),
         margin_percent=margin_percent,
+        against=against,
     )
 
 
@@ -112,10 +119,13 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
     adjusted = holm([verdicts[place].p_value or 0.0 for place in places])
     found = list(verdicts)
     for place, p_holm in zip(places, adjusted, strict=True):
-        verdict = replace(found[place], p_holm=p_holm, tested=len(places))
-        if verdict.status == SIGNIFICANT and p_holm > FALSE_ALARM:
-            verdict = replace(verdict, status=TIE, reasons=(HOLM, *verdict.reasons))
-        found[place] = verdict
+        verdict = found[place]
+        status, reasons = verdict.status, verdict.reasons
+        if status == SIGNIFICANT and p_holm > FALSE_ALARM:
+            status, reasons = TIE, (HOLM, *reasons)
+        found[place] = replace(
+            verdict, status=status, reasons=reasons, p_holm=p_holm, tested=len(places)
+        )
     return found
 
 
@@ -150,26 +160,52 @@ def welch_p(a: Interval, b: Interval) -> float:
     return float(2 * stdtr(freedom, -abs(a.mean - b.mean) / sqrt(together)))
 
 
-def unknown(*reasons: str, against: tuple[str, ...] = ()) -> Verdict:
+def unknown(
+    *reasons: str, margin_percent: float = MARGIN_PERCENT, against: tuple[str, ...] = ()
+) -> Verdict:
     """Nothing can be said, and why."""
-    return Verdict(UNKNOWN, tuple(dict.fromkeys(reasons)), against=against)
+    return Verdict(
+        UNKNOWN, tuple(dict.fromkeys(reasons)), margin_percent=margin_percent, against=against
+    )
 
 
 def _standard_error(one: Interval) -> float:
-    return one.half_width / float(stdtrit(one.count - 1, 0.5 + LEVEL / 2))
+    return one.half_width / _quantile(one.count)
+
+
+@lru_cache(maxsize=1024)
+def _quantile(count: int) -> float:
+    return float(stdtrit(count - 1, 0.5 + LEVEL / 2))
 
 
 def _overlap(a: Interval, b: Interval) -> bool:
-    apart = abs(_exact(a.mean) - _exact(b.mean))
-    return apart <= _exact(a.half_width) + _exact(b.half_width)
+    apart, together = abs(a.mean - b.mean), a.half_width + b.half_width
+    if _is_clear(apart, together, max(abs(a.mean), abs(b.mean))):
+        return apart < together
+    return abs(_exact(a.mean) - _exact(b.mean)) <= _exact(a.half_width) + _exact(b.half_width)
 
 
-def _difference_percent(a: float, b: float) -> Fraction | None:
+def _difference_percent(a: float, b: float) -> float | None:
     if min(a, b) < 0 or max(a, b) <= 0:
         return None
-    return 100 * abs(_exact(a) - _exact(b)) / _exact(max(a, b))
+    return 100 * abs(a - b) / max(a, b)
+
+
+def _is_less(difference: float, margin_percent: float, a: float, b: float) -> bool:
+    if _is_clear(difference, margin_percent, 100.0):
+        return difference < margin_percent
+    exact = 100 * abs(_exact(a) - _exact(b)) / _exact(max(a, b))
+    return exact < _exact(margin_percent)
+
+
+def _is_clear(one: float, other: float, scale: float) -> bool:
+    """Whether binary rounding cannot have decided which of two is larger."""
+    return abs(one - other) > 1e-9 * max(one, other, scale)
 
 
 def _exact(value: float) -> Fraction:
-    """The decimal that people see, so that 90 is 10% behind 100 and not a hair less."""
+    """The decimal that people see, so that 90 is 10% behind 100 and not a hair less.
+
+    Slow, and needed only where it is a close call.
+    """
     return Fraction(Decimal(repr(float(value))))

@@ -52,6 +52,12 @@ def test_a_tenth_is_enough_and_a_hair_less_is_not() -> None:
     assert verdict(Interval(99.999, 0.1, 3), behind).reasons == ("margin",)
 
 
+def test_a_close_call_is_decided_in_decimals() -> None:
+    """0.1 + 0.2 is more than 0.3 in binary, and 0.4 - 0.1 is not 0.3: these intervals touch."""
+    assert "overlap" in verdict(Interval(0.4, 0.1, 3), Interval(0.1, 0.2, 3)).reasons
+    assert "overlap" not in verdict(Interval(0.4, 0.1, 3), Interval(0.1, 0.1999999, 3)).reasons
+
+
 @pytest.mark.parametrize(("margin", "status"), [(0.0, SIGNIFICANT), (5.0, SIGNIFICANT), (6.0, TIE)])
 def test_the_margin_can_be_chosen(margin: float, status: str) -> None:
     assert verdict(Interval(100.0, 0.1, 3), Interval(95.0, 0.1, 3), margin).status == status
