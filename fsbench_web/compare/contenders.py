@@ -82,9 +82,9 @@ def shown_label(row: ScoreRow) -> str | None:
 def configuration_names(rows: Iterable[ScoreRow]) -> dict[int, str]:
     """A name for each series: its label, and where labels repeat what tells them apart.
 
-    ``ext4`` in two studies is ``ext4@first`` and ``ext4@second``. A circumstance joins the name
-    when it differs among the series of one label, until all names differ; the number of the
-    series is the last resort.
+    ``ext4`` in two studies is ``ext4@first`` and ``ext4@second``. A circumstance joins the names of
+    series that still have the same one when it differs among them; the number of the series is
+    the last resort.
     """
     groups: dict[str, dict[int, ScoreRow]] = defaultdict(dict)
     for row in rows:
@@ -103,12 +103,17 @@ def configuration_names(rows: Iterable[ScoreRow]) -> dict[int, str]:
 def _told_apart(label: str, group: dict[int, ScoreRow]) -> dict[int, str]:
     names = dict.fromkeys(group, label)
     for circumstance in _CIRCUMSTANCES:
-        if len(set(names.values())) == len(group):
-            return names
-        values = {series_id: slug_of(circumstance(row) or "") for series_id, row in group.items()}
-        if len(set(values.values())) > 1:
-            names = {
-                series_id: f"{name}@{values[series_id] or 'unknown'}"
-                for series_id, name in names.items()
-            }
+        alike = Counter(names.values())
+        if len(alike) == len(group):
+            break
+        # What all with one name have in common tells nobody apart.
+        values: dict[str, set[str]] = defaultdict(set)
+        for series_id, name in names.items():
+            values[name].add(slug_of(circumstance(group[series_id]) or ""))
+        names = {
+            series_id: name
+            if len(values[name]) == 1
+            else f"{name}@{slug_of(circumstance(group[series_id]) or '') or 'unknown'}"
+            for series_id, name in names.items()
+        }
     return names

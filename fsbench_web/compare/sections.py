@@ -35,6 +35,11 @@ class Section:
         return any(row.run_ids for table in self.tables for row in table.rows)
 
     @property
+    def is_wide(self) -> bool:
+        """Whether its tables have columns enough for the whole width."""
+        return any(table.baseline for table in self.tables)
+
+    @property
     def has_different_cells(self) -> bool:
         return any(table.has_different_cells for table in self.tables)
 

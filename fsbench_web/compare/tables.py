@@ -81,7 +81,7 @@ class Comparison:
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
-    """The delta tables of ``spec``, tests and categories in the paper's order. Five queries.
+    """The delta tables of ``spec``, tests and categories in the paper's order. Six queries.
 
     Raises SpecError for a study, test, file system, workload or hardware that does not exist.
     """
@@ -89,7 +89,7 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
 
 
 def comparison(spec: ComparisonSpec) -> Comparison:
-    """The same with what the page needs around the tables. Five queries; raises SpecError."""
+    """The same with what the page needs around the tables. Six queries; raises SpecError."""
     choices = score_choices()
     problems = spec.unknown_values(choices)
     if spec.matched and spec.cells:

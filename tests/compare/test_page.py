@@ -125,12 +125,14 @@ def test_only_signed_in_people_are_offered_to_share(client, jo):
     assert ">Share</button>" in client.get("/compare/?test=write").content.decode()
 
 
-def test_the_page_takes_a_constant_number_of_queries(client, published_studies, django_assert_num_queries):
-    with django_assert_num_queries(7):
+def test_the_page_takes_a_constant_number_of_queries(
+    client, published_studies, django_assert_num_queries
+):
+    with django_assert_num_queries(8):
         client.get("/compare/?study=unisys-2005")
     for number in range(20):
         make_run(make_score(f"ext{number}").series)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         client.get("/compare/")
 
 

@@ -161,8 +161,23 @@ def test_the_page_with_everything_on_it_takes_a_constant_number_of_queries(
 
     more(range(2))
     address = "/compare/?by=kernel&baseline=6.1&sort=-change&margin=5"
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(address)
     more(range(2, 30))
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(address)
+
+
+def test_the_api_has_the_change_where_a_baseline_is_asked_for(client):
+    make_score("ext4", 80)
+    make_score("xfs", 100)
+    make_score("ext4", 80, test="read")
+    plain = client.get("/api/v1/deltas").json()["tables"][0]["rows"][0]
+    assert list(plain) == [
+        *("contender", "configuration", "score", "best", "delta1_percent", "delta2_percent"),
+        *("runs", "published", "flags"),
+    ]
+    write, read = client.get("/api/v1/deltas?baseline=xfs&sort=best").json()["tables"]
+    assert [row["change_percent"] for row in write["rows"]] == [-20.0, 0.0]
+    assert read["rows"][0]["change_percent"] is None
+    assert client.get("/api/v1/deltas?margin=ten").status_code == 422

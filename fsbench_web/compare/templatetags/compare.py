@@ -137,6 +137,19 @@ def row_origin(row: DeltaRow, table: DeltaTable) -> SafeString:
     return format_html('<span class="sub">{}</span>', inside)
 
 
+@register.simple_tag
+def folded(row: DeltaRow, table: DeltaTable) -> SafeString:
+    """Cells and runs once more, for screens with no room for columns of them."""
+    words = []
+    if table.has_coverage and row.coverage:
+        words.append(f"{row.coverage} cells")
+    if table.has_runs and table.runs_of_each is None and row.runs is not None:
+        words.append(f"{row.runs} run{'' if row.runs == 1 else 's'}")
+    if not words:
+        return SafeString("")
+    return format_html('<span class="sub folded">{}</span>', ", ".join(words))
+
+
 def _origin(row: DeltaRow) -> tuple[str, str]:
     """Address and words of where a row's number comes from: its runs, or the paper."""
     if row.run_ids:
