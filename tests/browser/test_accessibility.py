@@ -26,6 +26,8 @@ MORE = [
     "studies/freenix-2002/",
     "compare/?study=unisys-2005",
     "compare/?by=nonsense",
+    "compare/pictures/?study=unisys-2005&picture=stacked",
+    "compare/pictures/?study=freenix-2002&picture=load",
     "runs/?state=failed&study=nothing",
     "search/",
     "runs/999999/",
