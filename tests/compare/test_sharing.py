@@ -14,6 +14,7 @@ from threading import Thread
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
@@ -21,6 +22,7 @@ from django.utils import timezone
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from fsbench_web import env
 from fsbench_web.compare import permalinks, sharing
 from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.spec import ComparisonSpec
@@ -337,6 +339,28 @@ def test_the_embedded_view_has_no_scripts_forms_or_cookies(jo, settings):
     page = Client().get(f"/p/{link.key}/")
     assert "frame-ancestors 'none'" in page["Content-Security-Policy"]
     assert page["X-Frame-Options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "wiki.example",
+        "https://wiki.example/path",
+        "https://a;script-src *",
+        "'self'",
+        "https://a b",
+    ],
+)
+def test_what_is_no_site_is_refused_by_name(monkeypatch, value):
+    monkeypatch.setenv("FSBENCH_EMBED_ORIGINS", value)
+    with pytest.raises(ImproperlyConfigured, match="FSBENCH_EMBED_ORIGINS"):
+        env.origins("FSBENCH_EMBED_ORIGINS")
+    monkeypatch.setenv("FSBENCH_EMBED_ORIGINS", "https://wiki.example, http://*.lab:8080,*")
+    assert env.origins("FSBENCH_EMBED_ORIGINS") == [
+        "https://wiki.example",
+        "http://*.lab:8080",
+        "*",
+    ]
 
 
 def test_one_table_can_be_embedded(client, jo):
