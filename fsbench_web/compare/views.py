@@ -9,6 +9,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import csv
+from fsbench_web.compare.bounds import bounded
 from fsbench_web.compare.choices import form
 from fsbench_web.compare.differences import differences
 from fsbench_web.compare.matched import coverage
@@ -30,12 +31,14 @@ from fsbench_web.studies.queries import environments_of, score_choices
 def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it."""
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        limited = bounded(ComparisonSpec.from_query(request.GET))
+        spec = limited.spec
         shown = comparison(spec)
     except SpecError as error:
         return refused(request, error)
     context = {
         "spec": spec,
+        "all_studies": limited.studies,
         "query": spec.to_query(),
         "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
