@@ -44,7 +44,7 @@ def standing(row: DeltaRow) -> str:
     if verdict.status == TIE:
         return f"tie with {named(verdict.against)}"
     if verdict.status == SIGNIFICANT:
-        return "significant"
+        return "significantly ahead" if row.best else "significantly slower"
     return NOT_KNOWN
 
 

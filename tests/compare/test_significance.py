@@ -73,6 +73,11 @@ def test_a_winner_ahead_of_all_is_significant() -> None:
         "b": ("significant", ("c",)),
         "c": ("significant", ("b", "a")),
     }
+    assert [uncertainty.standing(each) for each in found.rows] == [
+        "significantly slower",
+        "significantly slower",
+        "significantly ahead",
+    ]
 
 
 def test_a_winner_ties_with_each_that_it_is_not_ahead_of() -> None:
