@@ -128,10 +128,19 @@ def stacks(
     return _framed(shapes, len(drawn), len(rows) - len(drawn), left, width, summary)
 
 
-def shortened(text: str, most: int = LABEL_CHARACTERS) -> str:
+def shortened(text: str, most: int) -> str:
     """``text`` in one line of at most ``most`` characters; what is cut ends in an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def shortened_inside(text: str, most: int = LABEL_CHARACTERS) -> str:
+    """The same, cut in the middle: long labels of configurations differ at their ends."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    end = most // 2 - 1
+    return f"{line[: most - end - 1]}…{line[-end:]}"
 
 
 def _value_words(bar: Bar) -> str:
@@ -140,7 +149,7 @@ def _value_words(bar: Bar) -> str:
 
 def _columns(labels: Sequence[str], values: Sequence[str], width: float) -> tuple[float, ...]:
     """Where bars begin, where values end, and how long the longest bar is."""
-    left = max((len(shortened(label)) for label in labels), default=0) * 8.5 * _CHARACTER + 8
+    left = max((len(shortened_inside(label)) for label in labels), default=0) * 8.5 * _CHARACTER + 8
     value = max(map(len, values), default=0) * 8 * (_CHARACTER + 0.06) + 6
     return left, width, max(20.0, width - left - value)
 
@@ -153,7 +162,7 @@ def _head(title: str, axis: str) -> list[Shape]:
 
 
 def _label(label: str, left: float, middle: float, is_best: bool) -> Text:
-    return Text(left - 6, middle + 3, shortened(label), 8.5, "fg", "end", is_best)
+    return Text(left - 6, middle + 3, shortened_inside(label), 8.5, "fg", "end", is_best)
 
 
 def _whisker(left: float, middle: float, ends: tuple[float, float], scale: float) -> list[Shape]:
