@@ -4,6 +4,7 @@ Every reader takes the variable's name, so that an error can say which one is wr
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -47,6 +48,22 @@ def words(name: str, default: list[str]) -> list[str]:
     if not value:
         return default
     return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def origins(name: str) -> list[str]:
+    """Sites as ``https://wiki.example`` or ``https://*.example``, or ``*`` for all; else none.
+
+    They go into a header as they are, so that nothing else may be in them.
+    """
+    given = words(name, [])
+    for origin in given:
+        if origin != "*" and not re.fullmatch(
+            r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", origin
+        ):
+            raise ImproperlyConfigured(
+                f'{name} has "{origin}"; each must be a site such as https://wiki.example, or *.'
+            )
+    return given
 
 
 def database(name: str, default: str) -> dict[str, Any]:

@@ -149,6 +149,8 @@ SECURE_REDIRECT_EXEMPT = [r"^api/v1/health$"]
 # Whether other hosts of the domain are HTTPS only is not ours to say (W005, W021).
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
+# The sites that may show the embedded view of a permalink in a frame; no other page is framed.
+EMBED_ORIGINS = env.origins("FSBENCH_EMBED_ORIGINS")
 SECURE_REFERRER_POLICY = "same-origin"
 
 LANGUAGE_CODE = "en-gb"

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from fsbench_web.api.main import urls as api_urls
 from fsbench_web.compare import study_page
+from fsbench_web.compare.report import views as report_views
 from fsbench_web.studies.urls import urlpatterns as study_urls
 from fsbench_web.studies.views.home import home
 
@@ -13,6 +14,8 @@ study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("", include((study_urls, "studies"))),
+    path("studies/<slug:slug>/report/", report_views.html, name="report"),
+    path("studies/<slug:slug>/report.pdf", report_views.pdf_file, name="report_pdf"),
     path("", include("fsbench_web.catalog.urls")),
     path("", include("fsbench_web.compare.urls")),
     path("imports/", include("fsbench_web.imports.urls")),

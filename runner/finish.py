@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web import formats
 from fsbench_web.formats.result import ParsedResult, UnreadableFile
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies import ingest, lifecycle, rejudging
 from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
 from runner.creation import creation_values
@@ -101,6 +101,8 @@ def end(
     """Write the end of the run, with as much of it as can be written. Raises LeaseLost."""
     try:
         persist(lambda: _write_all(recorder, state, reason, parsed))
+        if state == RunState.DONE:
+            _note_drift(recorder.handle.run_id)
         return
     except (LeaseLost, OperationalError, InterfaceError):
         raise
@@ -129,7 +131,18 @@ def _write_all(
         _store(recorder, state, reason, parsed)
 
 
-def persist(write: Callable[[], None]) -> None:
+def _note_drift(run_id: int) -> None:
+    """Tell the other runs of the order how far its reference has moved. Never fails the run."""
+    order_id = Run.objects.filter(pk=run_id).values_list("submission_id", flat=True).first()
+    try:
+        if order_id is not None:
+            persist(lambda: rejudging.note_drift(order_id))
+    except Exception:
+        # The run is stored; "manage.py reflag" writes what is missing here.
+        logger.exception("run %s: the drift of its order cannot be written", run_id)
+
+
+def persist(write: Callable[[], object]) -> None:
     """Write, again and again while the database is away, as long as the lease may live.
 
     Raises LeaseLost, and the database's error in the end.

@@ -32,6 +32,8 @@ READ_BY_ALL = {
     "": ("", 200),
     "studies/": ("studies/", 200),
     "studies/<slug:slug>/": ("studies/lab/", 200),
+    "studies/<slug:slug>/report/": ("studies/lab/report/", 200),
+    "studies/<slug:slug>/report.pdf": ("studies/lab/report.pdf", 200),
     "studies/<slug:slug>/matrix/": ("studies/lab/matrix/", 200),
     "runs/": ("runs/", 200),
     "runs/<int:run_id>/": ("runs/{run}/", 200),
@@ -43,6 +45,8 @@ READ_BY_ALL = {
     "sweeps/": ("sweeps/", 200),
     "sweeps/<int:order_id>/": ("sweeps/{order}/", 200),
     "sweeps/<int:order_id>/document.yaml": ("sweeps/{order}/document.yaml", 200),
+    "search/": ("search/?q=ext4", 200),
+    "history/": ("history/?study=lab", 200),
     "workers/": ("workers/", 200),
     "workers/<slug:name>/": ("workers/{worker}/", 200),
     "luns/": ("luns/", 200),
@@ -50,10 +54,19 @@ READ_BY_ALL = {
     "hardware/<slug:slug>/": ("hardware/unisys-2005-es7000/", 200),
     "compare/": ("compare/?study=lab", 200),
     "compare/deltas.csv": ("compare/deltas.csv?study=lab", 200),
+    "compare/deltas.<str:suffix>": ("compare/deltas.xlsx?study=lab", 200),
+    "compare/export/": ("compare/export/?study=lab", 200),
+    "compare/pictures/": ("compare/pictures/?study=lab", 200),
+    "compare/pictures.csv": ("compare/pictures.csv?study=lab", 200),
+    "compare/cells/<str:test>/": ("compare/cells/write/?study=lab", 200),
     "compare/charts/<str:test>/": ("compare/charts/write/?study=lab", 200),
     "p/<slug:key>/": ("p/{key}/", 200),
-    "p/<slug:key>/deltas.csv": ("p/{key}/deltas.csv", 200),
+    "p/<slug:key>/deltas.<str:suffix>": ("p/{key}/deltas.csv", 200),
+    "p/<slug:key>/export/": ("p/{key}/export/", 200),
     "p/<slug:key>/charts/<str:test>/": ("p/{key}/charts/write/", 200),
+    "p/<slug:key>/snapshot.json": ("p/{key}/snapshot.json", 200),
+    "p/<slug:key>/picture.png": ("p/{key}/picture.png", 200),
+    "p/<slug:key>/embed/": ("p/{key}/embed/", 200),
     "account/sign-in/": ("account/sign-in/", 200),
     "api/v1/openapi.json": ("api/v1/openapi.json", 200),
     "api/v1/docs": ("api/v1/docs", 200),
@@ -66,6 +79,7 @@ READ_BY_ALL = {
     "api/v1/runs/<int:run_id>/log": ("api/v1/runs/{run}/log", 200),
     "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{order}", 200),
     "api/v1/workers": ("api/v1/workers", 200),
+    "api/v1/search": ("api/v1/search?q=ext4", 200),
 }
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {
@@ -78,6 +92,9 @@ SIGNED_IN = {
     ),
     "imports/reread/<int:artefact_id>/": "imports/reread/{artefact}/",
     "account/": "account/",
+    "p/": "p/",
+    "p/<slug:key>/edit/": "p/{key}/edit/",
+    "p/<slug:key>/delete/": "p/{key}/delete/",
 }
 # Forms: POST alone; anybody else is sent to sign in, and nothing has happened.
 POSTS = {

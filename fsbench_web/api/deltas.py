@@ -24,12 +24,30 @@ class Filters(Schema):
     """
 
     study: list[str] = Field([], description="slugs of studies; none: all studies together")
-    by: str = Field("filesystem", description="what is ranked: filesystem or configuration")
+    by: str = Field(
+        "filesystem",
+        description="what is ranked: filesystem, configuration, kernel, distribution, hardware, "
+        "lun, journal_lun, scheduler, journal, mkfs, mount, workload, study, preparation, or one "
+        "option as option.atime",
+    )
     test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
     category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")
     filesystem: list[str] = Field([], description="ext4, xfs, ...")
     workload: list[str] = Field([], description="slugs of workloads")
     hardware: list[str] = Field([], description="slugs of hardware profiles")
+    configuration: list[str] = Field([], description="labels, in lower case")
+    kernel: list[str] = Field([], description="in lower case, spaces as -; unknown where it is")
+    distribution: list[str] = Field([], description="likewise")
+    lun: list[str] = Field([], description="likewise: nvme0n1-on-bench-1")
+    scheduler: list[str] = Field([], description="mq-deadline, ...; default, unknown")
+    journal: list[str] = Field([], description="internal, external or unknown")
+    preparation: list[str] = Field([], description="plain, discarded, ...")
+    baseline: str = Field("", description="a contender; rows then have change_percent")
+    cells: str = Field("", description="sound, cached or uncached; none: every cell")
+    matched: str = Field("", description="1: only cells that all contenders of a table have")
+    sort: str = Field("", description="the order on the page; here rows are worst first")
+    margin: str = Field("", description="percent by which means must differ; none: 10")
+    min_runs: str = Field("", description="runs behind a score, at least")
 
 
 class PublishedOut(Schema):
@@ -47,7 +65,8 @@ class PublishedOut(Schema):
 class DeltaRowOut(Schema):
     """One contender. Deltas are percent, null where they would divide by zero; ``runs`` is null
 
-    where a publication does not say how many stand behind its figure.
+    where a publication does not say how many stand behind its figure. ``change_percent`` is there
+    when a baseline is asked for: by how much faster than that, null in a table without it.
     """
 
     contender: str
@@ -59,6 +78,7 @@ class DeltaRowOut(Schema):
     runs: int | None
     published: PublishedOut | None
     flags: list[str]
+    change_percent: float | None = None
 
 
 class DeltaTableOut(Schema):
@@ -78,14 +98,21 @@ class Deltas(Schema):
 _ERRORS = {404: Error, 422: Error}
 
 
-@router.get("/deltas", response={200: Deltas, **_ERRORS}, summary="Delta tables", url_name="deltas")
+@router.get(
+    "/deltas",
+    response={200: Deltas, **_ERRORS},
+    summary="Delta tables",
+    url_name="deltas",
+    exclude_unset=True,
+)
 def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
     """Delta tables of the scores that match, recomputed and unrounded, next to what was printed.
 
     `delta1_percent = (best - score) / best`, `delta2_percent = (score - best) / score`; of the
     reciprocals where lower is better. A score leaves no run and no cell out.
     """
-    return {"tables": [_table(table) for table in _tables(request)]}
+    has_baseline = bool(filters.baseline)
+    return {"tables": [_table(table, has_baseline) for table in _tables(request)]}
 
 
 @router.get(
@@ -131,21 +158,28 @@ def _refuse_unknown_studies(spec: ComparisonSpec) -> None:
             raise Http404(no_study(slug))
 
 
-def _table(table: DeltaTable) -> dict[str, Any]:
+def _table(table: DeltaTable, has_baseline: bool) -> dict[str, Any]:
     return {
         "test": table.test,
         "category": table.category,
         "unit": table.unit,
         "lower_is_better": table.lower_is_better,
-        "rows": [_row(row) for row in table.rows],
+        "rows": [_row(row, has_baseline) for row in table.rows],
     }
 
 
-def _row(row: DeltaRow) -> dict[str, Any]:
-    """The keys of the contract; where a score comes from is on the page and in the study."""
+def _row(row: DeltaRow, has_baseline: bool) -> dict[str, Any]:
+    """The keys of the contract, and one more where a baseline is asked for.
+
+    Where a score comes from is on the page and in the study.
+    """
     values = row.as_dict()
     published = values["published"]
     return {
-        **{name: values[name] for name in DeltaRowOut.model_fields},
+        **{
+            name: values[name]
+            for name in DeltaRowOut.model_fields
+            if has_baseline or name != "change_percent"
+        },
         "published": published and {name: published[name] for name in PublishedOut.model_fields},
     }

@@ -20,6 +20,7 @@ from fsbench_web.api.docs import DocsPage
 from fsbench_web.api.health import router as health
 from fsbench_web.api.imports import router as imports
 from fsbench_web.api.runs import router as runs
+from fsbench_web.api.search import router as search
 from fsbench_web.api.studies import router as studies
 from fsbench_web.api.sweeps import router as sweeps
 from fsbench_web.api.workers import router as workers
@@ -71,6 +72,7 @@ api.add_router("", imports, tags=["imports"])
 api.add_router("", runs, tags=["runs"])
 api.add_router("", sweeps, tags=["sweeps"])
 api.add_router("", workers, tags=["workers"])
+api.add_router("", search, tags=["search"])
 
 
 def _with_head_and_json_405(

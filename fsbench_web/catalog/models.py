@@ -14,6 +14,9 @@ class HardwareProfile(models.Model):
     source = models.CharField(
         max_length=200, blank=True, help_text="Who says so: a paper, a person, a worker"
     )
+    deliverable_kb_s = models.FloatField(
+        null=True, help_text="What its storage can deliver at most, as somebody stated it; KB/s"
+    )
 
     class Meta:
         ordering = ["name"]

@@ -3,9 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare import properties
+from fsbench_web.compare.properties import PROPERTIES
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.spec import CELLS, CONTENDERS, FILTERS, SORTS, ComparisonSpec
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.queries import ScoreChoices
+
+MOST_CHOICES = 200
+"""So many boxes of one group are shown; a study or file system chosen first makes them fewer."""
 
 
 @dataclass(frozen=True)
@@ -17,15 +23,78 @@ class Choice:
 
 @dataclass(frozen=True)
 class Filter:
-    """One group of checkboxes. No box checked takes all."""
+    """One group of checkboxes. No box checked takes all; ``left_out`` are not shown."""
 
     parameter: str
     title: str
     choices: list[Choice]
+    left_out: int = 0
 
     @property
     def chosen(self) -> int:
         return sum(choice.is_chosen for choice in self.choices)
+
+    @property
+    def total(self) -> int:
+        return len(self.choices) + self.left_out
+
+
+@dataclass(frozen=True)
+class ContenderGroup:
+    """What contenders can be, in a group with a title; that of the usual ones is empty."""
+
+    title: str
+    choices: list[Choice]
+
+    @property
+    def is_chosen(self) -> bool:
+        return any(choice.is_chosen for choice in self.choices)
+
+
+@dataclass(frozen=True)
+class Form:
+    """All that the form shows."""
+
+    contenders: list[ContenderGroup]
+    filters: list[Filter]
+    baselines: list[Choice]
+    sorts: list[Choice]
+    cells: list[Choice]
+
+
+def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()) -> Form:
+    """The form for ``spec``. Of the contenders of ``tables`` each can be the baseline."""
+    names = sorted({row.contender for table in tables for row in table.rows})
+    if spec.baseline and spec.baseline not in names:
+        names.append(spec.baseline)
+    return Form(
+        contenders=_contenders(spec.by),
+        filters=filters(spec, choices),
+        baselines=_options({"": "The best of each table", **{n: n for n in names}}, spec.baseline),
+        sorts=_options(SORTS, spec.sort),
+        cells=_options(CELLS, spec.cells),
+    )
+
+
+def _contenders(by: str) -> list[ContenderGroup]:
+    usual, options = ("filesystem", "configuration"), "option."
+    others = [slug for slug in PROPERTIES if slug not in usual and not slug.startswith(options)]
+    single = [slug for slug in PROPERTIES if slug.startswith(options)]
+    return [
+        ContenderGroup("", [Choice(slug, CONTENDERS[slug], slug == by) for slug in usual]),
+        ContenderGroup(
+            "By another property",
+            [Choice(slug, PROPERTIES[slug].title, slug == by) for slug in others],
+        ),
+        ContenderGroup(
+            "By one option",
+            [Choice(slug, slug.removeprefix(options), slug == by) for slug in single],
+        ),
+    ]
+
+
+def _options(offered: dict[str, str], chosen: str) -> list[Choice]:
+    return [Choice(value, label, value == chosen) for value, label in offered.items()]
 
 
 def filters(spec: ComparisonSpec, choices: ScoreChoices) -> list[Filter]:
@@ -37,6 +106,15 @@ def filters(spec: ComparisonSpec, choices: ScoreChoices) -> list[Filter]:
         _filter("filesystem", "File systems", _plain(choices.filesystems), spec.filesystems),
         _filter("workload", "Workloads", choices.workloads, spec.workloads),
         _filter("hardware", "Hardware", choices.hardware, spec.hardware),
+        *(
+            _filter(
+                parameter,
+                PROPERTIES[parameter].title,
+                properties.offered(choices, parameter),
+                getattr(spec, FILTERS[parameter]),
+            )
+            for parameter in properties.OFFERED
+        ),
     ]
     return [group for group in groups if len(group.choices) > 1 or group.chosen]
 
@@ -48,10 +126,15 @@ def _filter(
     labels = dict(offered)
     # What is chosen stays in the form, also when no score has it: else it could not be unchosen.
     labels |= {value: value for value in sorted(chosen) if value not in labels}
+    shown = list(labels)
+    if len(shown) > MOST_CHOICES:
+        shown = [value for value in labels if value in chosen]
+        shown += [value for value in labels if value not in chosen][: MOST_CHOICES - len(shown)]
     return Filter(
         parameter,
         title,
-        [Choice(value, label, value in chosen) for value, label in labels.items()],
+        [Choice(value, labels[value], value in chosen) for value in shown],
+        len(labels) - len(shown),
     )
 
 

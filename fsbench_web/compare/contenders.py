@@ -1,9 +1,61 @@
-"""What a contender is called: short, lower-case, and never the same for two of them."""
+"""Who competes, and what a contender is called: short, lower-case, never the same for two."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from fsbench_web.compare.properties import PROPERTIES, slug_of
 from fsbench_web.studies.queries import ScoreRow
+
+
+@dataclass(frozen=True)
+class Contender:
+    """``row`` is the best of the scores of ``configurations`` different configurations."""
+
+    name: str
+    label: str
+    row: ScoreRow
+    configurations: int
+
+
+def contenders(
+    rows: Sequence[ScoreRow], by: str, names: Mapping[int, str], lower_is_better: bool
+) -> list[Contender]:
+    """The contenders of one table, each with its best score, in no order that means anything.
+
+    ``names`` are those of ``configuration_names``, for configurations that compete by themselves.
+    """
+    if by == "configuration":
+        return [
+            Contender(names[row.series_id], row.configuration, row, configurations=1)
+            for row in rows
+        ]
+    value_of = PROPERTIES[by].of
+    found: dict[str, Contender] = {}
+    members: dict[str, set[int]] = defaultdict(set)
+    for row in best_first(rows, lower_is_better):
+        value = value_of(row)
+        members[value.slug].add(row.configuration_id)
+        if value.slug not in found:
+            found[value.slug] = Contender(value.slug, value.label, row, 1)
+    return [
+        Contender(name, kept.label, kept.row, len(members[name])) for name, kept in found.items()
+    ]
+
+
+def best_first(rows: Iterable[ScoreRow], lower_is_better: bool) -> list[ScoreRow]:
+    """Best first. Of equal scores the one that a paper printed, then the best known one."""
+    return sorted(
+        rows,
+        key=lambda row: (
+            row.value if lower_is_better else -row.value,
+            row.published is None,
+            not row.configuration_is_known,
+            row.configuration,
+            row.series_id,
+        ),
+    )
+
 
 # What can tell two series with one label apart, in the order in which it is asked.
 _CIRCUMSTANCES: tuple[Callable[[ScoreRow], str | None], ...] = (
@@ -30,13 +82,13 @@ def shown_label(row: ScoreRow) -> str | None:
 def configuration_names(rows: Iterable[ScoreRow]) -> dict[int, str]:
     """A name for each series: its label, and where labels repeat what tells them apart.
 
-    ``ext4`` in two studies is ``ext4@first`` and ``ext4@second``. A circumstance joins the name
-    when it differs among the series of one label, until all names differ; the number of the
-    series is the last resort.
+    ``ext4`` in two studies is ``ext4@first`` and ``ext4@second``. A circumstance joins the names of
+    series that still have the same one when it differs among them; the number of the series is
+    the last resort.
     """
     groups: dict[str, dict[int, ScoreRow]] = defaultdict(dict)
     for row in rows:
-        groups[_slug(row.configuration)].setdefault(row.series_id, row)
+        groups[slug_of(row.configuration)].setdefault(row.series_id, row)
     names: dict[int, str] = {}
     for label, group in groups.items():
         names |= _told_apart(label, group)
@@ -51,16 +103,17 @@ def configuration_names(rows: Iterable[ScoreRow]) -> dict[int, str]:
 def _told_apart(label: str, group: dict[int, ScoreRow]) -> dict[int, str]:
     names = dict.fromkeys(group, label)
     for circumstance in _CIRCUMSTANCES:
-        if len(set(names.values())) == len(group):
-            return names
-        values = {series_id: _slug(circumstance(row) or "") for series_id, row in group.items()}
-        if len(set(values.values())) > 1:
-            names = {
-                series_id: f"{name}@{values[series_id] or 'unknown'}"
-                for series_id, name in names.items()
-            }
+        alike = Counter(names.values())
+        if len(alike) == len(group):
+            break
+        # What all with one name have in common tells nobody apart.
+        values: dict[str, set[str]] = defaultdict(set)
+        for series_id, name in names.items():
+            values[name].add(slug_of(circumstance(group[series_id]) or ""))
+        names = {
+            series_id: name
+            if len(values[name]) == 1
+            else f"{name}@{slug_of(circumstance(group[series_id]) or '') or 'unknown'}"
+            for series_id, name in names.items()
+        }
     return names
-
-
-def _slug(text: str) -> str:
-    return "-".join(text.lower().split())

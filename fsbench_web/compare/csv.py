@@ -39,22 +39,22 @@ def write(tables: Iterable[DeltaTable]) -> str:
 def _cells(table: DeltaTable, row: DeltaRow) -> list[str]:
     printed = row.published
     return [
-        _text(table.test),
-        _text(table.category),
-        _text(row.contender),
-        _text(row.configuration),
+        as_text(table.test),
+        as_text(table.category),
+        as_text(row.contender),
+        as_text(row.configuration),
         _number(row.score),
-        _text(table.unit),
+        as_text(table.unit),
         "true" if row.best else "false",
         _number(row.delta1_percent),
         _number(row.delta2_percent),
         _number(printed and printed.delta1_percent),
         _number(printed and printed.delta2_percent),
-        _text(";".join(row.flags)),
+        as_text(";".join(row.flags)),
     ]
 
 
-def _text(value: str | None) -> str:
+def as_text(value: str | None) -> str:
     """Text with which a spreadsheet does nothing but show it.
 
     A cell that begins with one of these is a formula to Excel and LibreOffice; the apostrophe

@@ -2,17 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
 
-from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.differences import Difference, Differences, Group, differences
+from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import Comparison, comparison
 from fsbench_web.compare.wording import describe
+from fsbench_web.studies.queries import environments_of
 
 VERSION = 1
 
@@ -23,12 +27,19 @@ class NothingToPin(ValueError):
 
 @dataclass(frozen=True)
 class Pinned:
-    """What a permalink shows. ``is_intact``: the numbers are those of the checksum."""
+    """What a permalink shows. ``is_intact``: the numbers are those of the checksum.
+
+    ``by`` and ``sort`` are those of the comparison; ``differences`` what else the contenders
+    differed in, None where an older version did not keep it.
+    """
 
     tables: list[DeltaTable]
     run_ids: frozenset[int]
     description: str
     is_intact: bool
+    by: str = ""
+    sort: str = ""
+    differences: Differences | None = None
 
     @property
     def sorted_run_ids(self) -> list[int]:
@@ -54,8 +65,16 @@ class Changes:
         return bool(self.newer_runs or self.gone_runs or self.changed_rows or self.problem)
 
 
-def pin(spec: ComparisonSpec, user: AbstractBaseUser) -> Permalink:
-    """Keep what ``spec`` shows now under a new key; the same view of one user keeps its key.
+def pin(
+    spec: ComparisonSpec,
+    user: AbstractBaseUser,
+    *,
+    title: str = "",
+    note: str = "",
+    visibility: str = Visibility.PUBLIC,
+    expires_on: date | None = None,
+) -> Permalink:
+    """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
 
     Raises SpecError, and NothingToPin when no score matches.
     """
@@ -63,12 +82,17 @@ def pin(spec: ComparisonSpec, user: AbstractBaseUser) -> Permalink:
     if not live.tables:
         raise NothingToPin("No score matches this comparison: there is nothing to pin.")
     snapshot = _snapshot(live)
-    digest = _digest(snapshot)
-    query = spec.to_query()
-    known = Permalink.objects.filter(sha256=digest, query=query, created_by=user.pk).first()
-    return known or Permalink.objects.create(
-        query=query, snapshot=snapshot, sha256=digest, created_by_id=user.pk
-    )
+    same = {
+        "query": spec.to_query(),
+        "sha256": _digest(snapshot),
+        "title": title,
+        "note": note,
+        "visibility": visibility,
+        "expires_on": expires_on,
+        "created_by_id": user.pk,
+    }
+    known = Permalink.objects.filter(**same).first()
+    return known or Permalink.objects.create(snapshot=snapshot, **same)
 
 
 def read(permalink: Permalink) -> Pinned:
@@ -79,7 +103,16 @@ def read(permalink: Permalink) -> Pinned:
         run_ids=frozenset(content["run_ids"]),
         description=content["description"],
         is_intact=_digest(permalink.snapshot) == permalink.sha256,
+        by=content.get("by", ""),
+        sort=content.get("sort", ""),
+        differences=_differences_from(content.get("differences")),
     )
+
+
+def title_of(permalink: Permalink) -> str:
+    """Its title, or where it has none the day of its numbers."""
+    kept = timezone.localtime(permalink.created_at)
+    return permalink.title or f"Comparison of {kept.day} {kept:%B %Y}"
 
 
 def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
@@ -111,12 +144,40 @@ def _snapshot(live: Comparison) -> str:
         {
             "version": VERSION,
             "description": describe(live.spec, live.choices),
+            "by": live.spec.by,
+            "sort": live.spec.sort,
+            "differences": asdict(
+                differences(live.shown, live.spec.by, environments_of(live.shown_series))
+            ),
             "tables": [table.as_dict() for table in live.tables],
             "run_ids": sorted(live.run_ids),
         },
         sort_keys=True,
         separators=(",", ":"),
         allow_nan=False,
+    )
+
+
+def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:
+    """The inverse of ``asdict``; what another version wrote besides is left out."""
+    if data is None:
+        return None
+    return Differences(
+        tuple(map(_difference_from, data["properties"])),
+        tuple(map(_difference_from, data["facts"])),
+        data["tables"],
+    )
+
+
+def _difference_from(data: Mapping[str, Any]) -> Difference:
+    groups = tuple(Group(one["value"], tuple(one["contenders"])) for one in data["groups"])
+    return Difference(
+        data["title"],
+        data["one"],
+        groups,
+        data["tables"],
+        data["is_compared"],
+        data["is_unsure"],
     )
 
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from fsbench_web.scoring.confidence import Interval
+from fsbench_web.scoring.quality import left_out_in_words
+from fsbench_web.scoring.significance import Verdict
+
 
 @dataclass(frozen=True)
 class Published:
@@ -55,7 +59,13 @@ class DeltaRow:
     ``score`` in the table's unit; deltas in percent, unrounded, None where undefined; ``runs``
     None where a publication does not say how many. ``half_width`` is of the 95% interval of the
     repeats' own scores, in the table's unit and in percent of their mean; ``preparation`` in
-    words, None for a plain new file system.
+    words, None for a plain new file system. ``label`` is the contender in words; of
+    ``configurations`` that were considered this one is the best. The score is made of ``cells``
+    of ``cells_expected``, None where nobody said how many; ``left_out`` counts the cells that a
+    selection is without, by reason (studies.models.Score). ``change_percent`` is by how much it is
+    faster than the baseline (negative: slower), None without one. ``interval`` is around the mean
+    of what it is of, which need not be the score. ``verdict`` and ``change_verdict`` say what of a
+    difference is more than chance (compare.significance).
     """
 
     contender: str
@@ -79,12 +89,36 @@ class DeltaRow:
     half_width: float | None = None
     half_width_percent: float | None = None
     preparation: str | None = None
+    label: str | None = None
+    configurations: int | None = None
+    series_id: int | None = None
+    lun: str | None = None
+    cells: int | None = None
+    cells_expected: int | None = None
+    left_out: Mapping[str, Any] | None = None
+    change_percent: float | None = None
+    is_baseline: bool | None = None
+    interval: Interval | None = None
+    verdict: Verdict | None = None
+    change_verdict: Verdict | None = None
+
+    @property
+    def left_out_words(self) -> str:
+        """What the selection is without, and why; "" where it is without nothing."""
+        return left_out_in_words(self.left_out) if self.left_out else ""
 
     @property
     def subline(self) -> str:
         """What stands under the contender: the configuration, where the name does not say it."""
         known = self.configuration or ""
         return "" if known.lower() == self.contender.split("@")[0] else known
+
+    @property
+    def coverage(self) -> str:
+        """Cells compared of cells present, for people; empty where nobody said how many."""
+        if self.cells is None:
+            return ""
+        return f"{self.cells} of {self.cells_expected}" if self.cells_expected else str(self.cells)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the keys of the contract first, then where the score comes from."""
@@ -93,6 +127,11 @@ class DeltaRow:
             "published": None if self.published is None else self.published.as_dict(),
             "flags": list(self.flags),
             "run_ids": list(self.run_ids),
+            **{
+                name: None if found is None else found.as_dict()
+                for name in _NESTED
+                for found in [getattr(self, name)]
+            },
         }
 
     @classmethod
@@ -105,9 +144,19 @@ class DeltaRow:
         values: dict[str, Any] = {name: data.get(name) for name in cls.__dataclass_fields__}
         if values["published"] is not None:
             values["published"] = Published.from_dict(values["published"])
+        for name, kind in _NESTED.items():
+            if values[name] is not None:
+                values[name] = kind.from_dict(values[name])
         return cls(
             **values | {"flags": tuple(values["flags"]), "run_ids": tuple(values["run_ids"])}
         )
+
+
+_NESTED: dict[str, type[Interval] | type[Verdict]] = {
+    "interval": Interval,
+    "verdict": Verdict,
+    "change_verdict": Verdict,
+}
 
 
 @dataclass(frozen=True)
@@ -135,6 +184,28 @@ class DeltaTable:
         """How many runs stand behind every row, where it is the same number."""
         counts = {row.runs for row in self.rows}
         return counts.pop() if len(counts) == 1 else None
+
+    @property
+    def baseline(self) -> str:
+        """The contender that all rows are set against besides the best; empty without one."""
+        return next((row.contender for row in self.rows if row.is_baseline), "")
+
+    @property
+    def has_different_cells(self) -> bool:
+        """Whether scores are made of different numbers of cells, as far as that is known."""
+        return len({row.cells for row in self.rows if row.cells is not None}) > 1
+
+    @property
+    def coverage_of_each(self) -> str:
+        """How many cells stand behind every row, in words, where it is the same and not one."""
+        found = {(row.coverage, row.cells) for row in self.rows}
+        coverage, cells = found.pop() if len(found) == 1 else ("", None)
+        return f"{coverage} cells" if cells and coverage not in ("1", "1 of 1") else ""
+
+    @property
+    def has_coverage(self) -> bool:
+        """Whether the rows stand on different cells, so that each must say on how many."""
+        return len({row.coverage for row in self.rows}) > 1
 
     @property
     def common_flags(self) -> tuple[str, ...]:

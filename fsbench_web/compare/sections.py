@@ -6,7 +6,9 @@ from itertools import groupby
 
 import plotly.graph_objects as go
 
+from fsbench_web.compare.pictures_scores import link_of
 from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.sorting import in_order
 from fsbench_web.figures import bars
 from fsbench_web.figures.frame import bar_chart_px
 from fsbench_web.scoring import categories, testnames
@@ -28,6 +30,20 @@ class Section:
         return testnames.slug(self.test)
 
     @property
+    def has_runs(self) -> bool:
+        """Whether runs stand behind any row, and not only a paper."""
+        return any(row.run_ids for table in self.tables for row in table.rows)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its tables have columns enough for the whole width."""
+        return any(table.baseline for table in self.tables)
+
+    @property
+    def has_different_cells(self) -> bool:
+        return any(table.has_different_cells for table in self.tables)
+
+    @property
     def chart_px(self) -> int:
         """How high its charts will be, with the select box above several of them."""
         highest = max(
@@ -37,10 +53,10 @@ class Section:
         return highest + (CHOICE_PX if len(self.tables) > 1 else 0)
 
 
-def sections(tables: Iterable[DeltaTable]) -> list[Section]:
-    """The tables, which come in order, one section a test."""
+def sections(tables: Iterable[DeltaTable], sort: str = "") -> list[Section]:
+    """The tables, which come in order, one section a test; their rows as ``sort`` says."""
     return [
-        Section(test, testnames.label(test), list(group))
+        Section(test, testnames.label(test), [in_order(table, sort) for table in group])
         for test, group in groupby(tables, key=lambda table: table.test)
     ]
 
@@ -67,5 +83,7 @@ def _chart(table: DeltaTable) -> go.Figure:
         f"{categories.in_sentence(categories.label(table.category))}",
         lower_is_better=table.lower_is_better,
         best=[row.best for row in rows],
+        errors=[(row.interval.low, row.interval.high) if row.interval else None for row in rows],
         names=[row.filesystem for row in rows],
+        links=[link_of(row) for row in rows],
     )

@@ -1,20 +1,41 @@
 """What a comparison shows: the whole state of the page is its query string."""
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.compare import properties
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.queries import ScoreChoices
 
-CONTENDERS = {
-    "filesystem": "File systems, each by its best configuration",
-    "configuration": "Configurations, each on its own",
+CONTENDERS = properties.contenders()
+CELLS = {
+    "": "All cells",
+    "sound": "Sound cells: those with a quality flag left out",
+    "cached": "Cells of files that fit into the cache",
+    "uncached": "Cells of files that do not fit into the cache",
 }
+SORTS = {
+    "": "Worst first",
+    "best": "Best first",
+    "score": "Score, lowest first",
+    "-score": "Score, highest first",
+    "contender": "Contender, A to Z",
+    "-contender": "Contender, Z to A",
+    "change": "Change against the baseline, lowest first",
+    "-change": "Change against the baseline, highest first",
+    "runs": "Runs, fewest first",
+    "-runs": "Runs, most first",
+    "cells": "Cells, fewest first",
+    "-cells": "Cells, most first",
+}
+MARGIN = 10.0
+"""Percent by which two means must differ at least to count as different."""
 LONGEST_VALUE = 200
 MOST_VALUES = 500
 
@@ -33,6 +54,12 @@ class ComparisonSpec:
 
     Two specs that mean the same are equal, and so are their addresses:
     ``ComparisonSpec.from_query(spec.to_query()) == spec``.
+
+    ``by`` is what contenders are (``compare.properties``). ``baseline`` is the slug of the
+    contender that all are set against besides the best, "" for none. ``cells`` says of which cells
+    the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test have.
+    ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the percent of the rule
+    of significance, ``min_runs`` the least number of runs behind a score.
     """
 
     studies: tuple[str, ...] = ()
@@ -42,6 +69,19 @@ class ComparisonSpec:
     filesystems: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     hardware: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    luns: tuple[str, ...] = ()
+    schedulers: tuple[str, ...] = ()
+    journals: tuple[str, ...] = ()
+    preparations: tuple[str, ...] = ()
+    baseline: str = ""
+    cells: str = ""
+    matched: bool = False
+    sort: str = ""
+    margin: float = MARGIN
+    min_runs: int = 1
 
     def __post_init__(self) -> None:
         # Frozen, so that it can be a key: this is the only way to put the canonical order in.
@@ -58,17 +98,19 @@ class ComparisonSpec:
         """
         given = QueryDict(query) if isinstance(query, str) else query
         problems = [
-            f'A comparison has no "{_short(name)}"; it has {", ".join([*_PARAMETERS, "by"])}.'
+            f'A comparison has no "{_short(name)}"; it has {", ".join([*FILTERS, *_SINGLE])}.'
             for name in given
-            if name not in (*_PARAMETERS, "by")
+            if name not in FILTERS and name not in _SINGLE
         ]
-        by = given.get("by") or "filesystem"
-        if by not in CONTENDERS:
-            problems.append(f'by is "{_short(by)}"; it can be {" or ".join(CONTENDERS)}.')
-        if len(set(given.getlist("by"))) > 1:
-            problems.append("by is given more than once: give it once.")
-        values: dict[str, tuple[str, ...]] = {}
-        for parameter, name in _PARAMETERS.items():
+        problems += [
+            f"{name} is given more than once: give it once."
+            for name in _SINGLE
+            if len(set(given.getlist(name))) > 1
+        ]
+        single, wrong = _single(given)
+        problems += wrong
+        values: dict[str, Any] = {}
+        for parameter, name in FILTERS.items():
             texts = [text for text in given.getlist(parameter) if text]
             if len(texts) > MOST_VALUES:
                 problems.append(
@@ -83,22 +125,25 @@ class ComparisonSpec:
         problems += _unknown("category", values.get("categories", ()), categories.all_slugs())
         if problems:
             raise SpecError(problems)
-        return cls(by=by, **values)
+        return cls(**single, **values)
 
     def to_query(self) -> str:
         """The canonical query string, without "?"; empty for the comparison of everything."""
         pairs = [
             (parameter, value)
-            for parameter, name in _PARAMETERS.items()
+            for parameter, name in FILTERS.items()
             for value in getattr(self, name)
         ]
-        if self.by != "filesystem":
-            pairs.append(("by", self.by))
+        pairs += [
+            (name, _written(getattr(self, name)))
+            for name in _SINGLE
+            if getattr(self, name) != getattr(EVERYTHING, name)
+        ]
         return urlencode(pairs)
 
     def without(self, name: str) -> "ComparisonSpec":
-        """The same comparison with one filter taking all."""
-        nothing: dict[str, Any] = {name: ()}
+        """The same comparison with one filter or setting as it is when nothing is said."""
+        nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
 
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
@@ -113,21 +158,108 @@ class ComparisonSpec:
             *_unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
             *_unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
             *_unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
+            *(
+                problem
+                for parameter in properties.OFFERED
+                for problem in _unknown(
+                    parameter,
+                    getattr(self, FILTERS[parameter]),
+                    [value.slug for value in properties.offered(choices, parameter)],
+                )
+            ),
         ]
 
 
-_PARAMETERS = {
+FILTERS = {
     "study": "studies",
     "test": "tests",
     "category": "categories",
     "filesystem": "filesystems",
     "workload": "workloads",
     "hardware": "hardware",
+    "configuration": "configurations",
+    "kernel": "kernels",
+    "distribution": "distributions",
+    "lun": "luns",
+    "scheduler": "schedulers",
+    "journal": "journals",
+    "preparation": "preparations",
 }
-_ORDER = {field.name: str for field in fields(ComparisonSpec) if field.name != "by"} | {
+_SINGLE = ("by", "baseline", "cells", "matched", "sort", "margin", "min_runs")
+_CHOICES = {"by": CONTENDERS, "cells": CELLS, "sort": SORTS}
+_ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
 }
+EVERYTHING = ComparisonSpec()
+"""The comparison of all there is, of which addresses only say how they differ."""
+
+
+def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:
+    """What is given once: values by name, what is left out being left out, and problems."""
+    values: dict[str, Any] = {}
+    problems = []
+    for name in _SINGLE:
+        text = given.get(name) or ""
+        if not text:
+            continue
+        try:
+            values[name] = _READ[name](text) if name in _READ else _chosen(name, text)
+        except ValueError as error:
+            problems.append(f'{name} is "{_short(text)}"; it can be {error}.')
+    return values, problems
+
+
+def _chosen(name: str, text: str) -> str:
+    if text not in _CHOICES[name]:
+        raise ValueError(_listed([choice for choice in _CHOICES[name] if choice]))
+    return text
+
+
+def _contender(text: str) -> str:
+    if len(text) > LONGEST_VALUE or "\x00" in text:
+        raise ValueError("the name of a contender of the tables")
+    return text
+
+
+def _yes(text: str) -> bool:
+    if text != "1":
+        raise ValueError("1, or left out")
+    return True
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 100:
+        raise ValueError("a number of percent from 0 to 100")
+    return number + 0.0  # -0 is 0
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 6 and int(text) > 0):
+        raise ValueError("a whole number of runs from 1")
+    return int(text)
+
+
+_READ = {
+    "baseline": _contender,
+    "matched": _yes,
+    "margin": _percent,
+    "min_runs": _count,
+}
+
+
+def _written(value: object) -> str:
+    if value is True:
+        return "1"
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:

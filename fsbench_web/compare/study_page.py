@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.catalog import preparation
+from fsbench_web.compare import uncertainty
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
@@ -20,6 +21,7 @@ from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
+from fsbench_web.studies.run_list import address_of
 
 IMPORTS_SHOWN = 50
 
@@ -28,13 +30,15 @@ IMPORTS_SHOWN = 50
 class Winner:
     """One cell of the overview: who is best, and by how much percent faster than the next.
 
-    ``series`` is the number of the winner's colour in the charts; None for a tie.
+    ``series`` is the number of the winner's colour in the charts; None for a tie. ``standing``
+    says in words whether the margin is more than chance, empty where nobody can know.
     """
 
     anchor: str
     names: tuple[str, ...]
     margin_percent: float | None
     series: int | None = None
+    standing: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,8 +124,9 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "sections": [
                 section
                 for section in sections
-                if section["kind"] != "tables" and not _is_combined(section)
+                if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
             ],
+            "stated": next((s["items"] for s in found.sections if s["kind"] == "statements"), []),
             "series": [] if found.is_published else _series(found),
             "imports": found.imports.filter(state="done")
             .select_related("created_by")
@@ -153,6 +158,10 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             tuple(reversed([_shown_name(row) for row in table.rows])),
             tuple(reversed([row.score for row in table.rows])),
             tuple(reversed([row.best for row in table.rows])),
+            tuple(
+                (row.interval.low, row.interval.high) if row.interval else None
+                for row in reversed(table.rows)
+            ),
             table.unit,
             label
             if table.category == categories.MEAN
@@ -160,6 +169,7 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             table.lower_is_better,
             # With several categories the chart stands beside two tables, and is as high as both.
             bars.ROW_PX if table.category == categories.MEAN else 42,
+            tuple(address_of(row.run_ids) for row in reversed(table.rows)),
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
 
@@ -199,7 +209,14 @@ def _winner(anchor: str, table: DeltaTable) -> Winner:
     second = next((row for row in reversed(table.rows) if not row.best), None)
     margin = None if second is None or len(names) > 1 else second.delta2_percent
     series = palette.series_of(names)[0] if len(names) == 1 else None
-    return Winner(anchor, names, None if margin is None else -margin, series)
+    standing = next((uncertainty.standing(row) for row in table.rows if row.best), "")
+    return Winner(
+        anchor,
+        names,
+        None if margin is None else -margin,
+        series,
+        standing if len(names) == 1 and uncertainty.has_standing(table) else "",
+    )
 
 
 def _shown_name(row: DeltaRow) -> str:
@@ -215,12 +232,16 @@ def _chart(
     names: tuple[str, ...],
     values: tuple[float, ...],
     best: tuple[bool, ...],
+    intervals: tuple[tuple[float, float] | None, ...],
     unit: str,
     title: str,
     lower_is_better: bool,
     row_px: int,
+    links: tuple[str, ...],
 ) -> go.Figure:
-    return bars.best_case(names, values, unit, title, lower_is_better, best, row_px=row_px)
+    return bars.best_case(
+        names, values, unit, title, lower_is_better, best, intervals, row_px=row_px, links=links
+    )
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,47 @@
 """Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from fsbench_web.compare import prints
-from fsbench_web.compare.contenders import configuration_names, shown_label
+from fsbench_web.compare import prints, properties
+from fsbench_web.compare.contenders import (
+    Contender,
+    configuration_names,
+    contenders,
+    shown_label,
+)
+from fsbench_web.compare.matched import matched
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.significance import judged
+from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError
 from fsbench_web.scoring import categories, testnames
-from fsbench_web.scoring.deltas import Delta, delta_rows, worst_first
+from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.scoring.units import lower_is_better
-from fsbench_web.studies.queries import ScoreChoices, ScoreRow, score_choices, scores_for
+from fsbench_web.studies.cells import TooManyValues, cells_of_runs
+from fsbench_web.studies.models import Selection
+from fsbench_web.studies.queries import (
+    MOST_LISTED,
+    ScoreChoices,
+    ScoreRow,
+    finished_run_counts,
+    finished_runs,
+    score_choices,
+    scores_for,
+)
 
 NOT_COMPARABLE = "not_comparable"
 MIXED_WORKLOADS = "mixed_workloads"
 MIXED_HARDWARE = "mixed_hardware"
 MIXED_SYSTEMS = "mixed_systems"
 MIXED_PREPARATIONS = "mixed_preparations"
+MIXED_LUNS = "mixed_luns"
+
+TOO_MANY_TO_MATCH = (
+    "These are too many numbers to be scored anew over the cells that all have: choose fewer "
+    "tests, studies or configurations, or leave matched out."
+)
 
 TableKey = tuple[str, str, str]
 """(test, category, unit): values of different units are never ranked together."""
@@ -25,20 +49,39 @@ TableKey = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Comparison:
-    """The tables of a spec, what there was to choose from, and every run that was considered.
+    """The tables of a spec, what there was to choose from, and what stands behind the tables.
 
-    ``run_ids`` holds the runs behind all scores that passed the filters, also of those that were
-    not the best of their contender.
+    ``shown`` holds the contenders of each table, with the scores that they are shown by.
+    ``considered`` are the series of all scores that passed the filters, also of those that were not
+    the best of their contender.
     """
 
     spec: ComparisonSpec
     tables: list[DeltaTable]
     choices: ScoreChoices
-    run_ids: frozenset[int]
+    shown: Sequence[Sequence[Contender]]
+    considered: frozenset[int]
+
+    @cached_property
+    def run_ids(self) -> frozenset[int]:
+        """Every run that was considered. One query, the first time; ``run_count`` is cheaper."""
+        runs = finished_runs(self.spec.studies)
+        return frozenset(run for series in self.considered for run in runs.get(series, ()))
+
+    @cached_property
+    def shown_series(self) -> frozenset[int]:
+        """The series that any row is a score of."""
+        return frozenset(each.row.series_id for table in self.shown for each in table)
+
+    @cached_property
+    def run_count(self) -> int:
+        """How many runs were considered. One query, the first time."""
+        counts = finished_run_counts(self.spec.studies)
+        return sum(counts.get(series, 0) for series in self.considered)
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
-    """The delta tables of ``spec``, tests and categories in the paper's order. Four queries.
+    """The delta tables of ``spec``, tests and categories in the paper's order. Six queries.
 
     Raises SpecError for a study, test, file system, workload or hardware that does not exist.
     """
@@ -46,23 +89,55 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
 
 
 def comparison(spec: ComparisonSpec) -> Comparison:
-    """The same with what the page needs around the tables. Four queries; raises SpecError."""
+    """The same with what the page needs around the tables. Six queries; raises SpecError."""
     choices = score_choices()
     problems = spec.unknown_values(choices)
+    if spec.matched and spec.cells:
+        problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
     # The filters of contenders come after the query: whether a printed delta is right is asked
     # of the paper's whole table, also when the comparison shows a part of it.
-    everything = scores_for(spec.studies, spec.tests, spec.categories)
+    everything = scores_for(
+        spec.studies,
+        spec.tests,
+        spec.categories,
+        selection=spec.cells or Selection.ALL,
+        with_runs=False,
+    )
     checked = prints.check(everything)
-    shown = [row for row in everything if _passes(row, spec)]
-    names = configuration_names(shown) if spec.by == "configuration" else {}
-    tables = [
-        _table(key, rows, spec.by, names, checked)
-        for key, rows in sorted(_by_table(shown), key=_place)
+    passing = [row for row in everything if _passes(row, spec)]
+    names = configuration_names(passing) if spec.by == "configuration" else {}
+    groups = [
+        (key, contenders(rows, spec.by, names, bool(_lower_is_better(key[2]))))
+        for key, rows in sorted(_by_table(passing), key=_place)
     ]
-    run_ids = frozenset(run_id for row in shown for run_id in row.run_ids)
-    return Comparison(spec, tables, choices, run_ids)
+    if spec.matched:
+        groups = _matched(groups)
+    runs = finished_runs(
+        spec.studies, {contender.row.series_id for _, group in groups for contender in group}
+    )
+    return Comparison(
+        spec,
+        judged([_table(key, group, spec, checked, runs) for key, group in groups], spec.margin),
+        choices,
+        [group for _, group in groups],
+        frozenset(row.series_id for row in passing),
+    )
+
+
+def _matched(
+    groups: Sequence[tuple[TableKey, list[Contender]]],
+) -> list[tuple[TableKey, list[Contender]]]:
+    """The same tables over the cells that all of their contenders have. One query."""
+    series = {each.row.series_id for _, shown in groups for each in shown}
+    if len(series) > MOST_LISTED:
+        raise SpecError([TOO_MANY_TO_MATCH])
+    try:
+        measured = cells_of_runs(series, {test for (test, _, _), _ in groups})
+    except TooManyValues:
+        raise SpecError([TOO_MANY_TO_MATCH]) from None
+    return [(key, matched(shown, key[1], measured.get(key[0], {}))) for key, shown in groups]
 
 
 @dataclass(frozen=True)
@@ -77,8 +152,8 @@ class Way:
 def ways_out(spec: ComparisonSpec) -> list[Way]:
     """Each single filter of ``spec`` that hides every score when the others stay."""
     ways = []
-    for name in ("filesystems", "tests", "categories", "workloads", "hardware", "studies"):
-        if getattr(spec, name):
+    for name in ("min_runs", "cells", *reversed(FILTERS.values())):
+        if getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.without(name)
             shown = {
                 (row.test, row.category, row.unit)
@@ -86,28 +161,14 @@ def ways_out(spec: ComparisonSpec) -> list[Way]:
                     looser.studies,
                     looser.tests,
                     looser.categories,
-                    looser.filesystems,
-                    looser.workloads,
-                    looser.hardware,
+                    selection=looser.cells or Selection.ALL,
+                    with_runs=False,
                 )
+                if _passes(row, looser)
             }
             if shown:
                 ways.append(Way(name, looser, len(shown)))
     return ways
-
-
-def best_first(rows: Iterable[ScoreRow], lower: bool) -> list[ScoreRow]:
-    """Best first. Of equal scores the one that a paper printed, then the best known one."""
-    return sorted(
-        rows,
-        key=lambda row: (
-            row.value if lower else -row.value,
-            row.published is None,
-            not row.configuration_is_known,
-            row.configuration,
-            row.series_id,
-        ),
-    )
 
 
 def _passes(row: ScoreRow, spec: ComparisonSpec) -> bool:
@@ -115,6 +176,12 @@ def _passes(row: ScoreRow, spec: ComparisonSpec) -> bool:
         (not spec.filesystems or row.filesystem in spec.filesystems)
         and (not spec.workloads or row.workload in spec.workloads)
         and (not spec.hardware or row.hardware in spec.hardware)
+        and (spec.min_runs <= 1 or (row.repeats or 0) >= spec.min_runs)
+        and all(
+            properties.PROPERTIES[parameter].of(row).slug in getattr(spec, name)
+            for parameter, name in FILTERS.items()
+            if parameter in properties.OFFERED and getattr(spec, name)
+        )
     )
 
 
@@ -132,16 +199,16 @@ def _place(item: tuple[TableKey, list[ScoreRow]]) -> tuple[object, ...]:
 
 def _table(
     key: TableKey,
-    rows: Sequence[ScoreRow],
-    by: str,
-    names: dict[int, str],
-    checked: dict[prints.PrintKey, prints.Published],
+    shown: Sequence[Contender],
+    spec: ComparisonSpec,
+    checked: Mapping[prints.PrintKey, prints.Published],
+    runs: Mapping[int, tuple[int, ...]],
 ) -> DeltaTable:
     test, category, unit = key
     lower = _lower_is_better(unit)
-    contenders = _contenders(rows, by, names, bool(lower))
-    table_flags = _mixed(row for _, row in contenders)
-    values = [row.value for _, row in contenders]
+    table_flags = _mixed((contender.row for contender in shown), spec.by)
+    values = [contender.row.value for contender in shown]
+    base = next((each.row.value for each in shown if each.name == spec.baseline), None)
     try:
         if lower is None:
             raise ValueError(unit)
@@ -149,15 +216,24 @@ def _table(
     except ValueError:
         # A unit without a direction, a negative rate: shown as it is, and ranked by nobody.
         deltas = [Delta(best=False, delta1_percent=None, delta2_percent=None) for _ in values]
-        table_flags = (*table_flags, NOT_COMPARABLE)
-    order = worst_first(values, [name for name, _ in contenders], bool(lower))
+        table_flags, base = (*table_flags, NOT_COMPARABLE), None
+    changes = [
+        None if base is None else change_percent(value, base, bool(lower)) for value in values
+    ]
+    order = worst_first(values, [contender.name for contender in shown], bool(lower))
     return DeltaTable(
         test=test,
         category=category,
         unit=unit,
         lower_is_better=bool(lower),
         rows=tuple(
-            _row(*contenders[place], deltas[place], table_flags, checked) for place in order
+            replace(
+                _row(shown[place], deltas[place], table_flags, checked),
+                change_percent=changes[place],
+                is_baseline=bool(spec.baseline) and shown[place].name == spec.baseline,
+                run_ids=runs.get(shown[place].row.series_id, ()),
+            )
+            for place in order
         ),
     )
 
@@ -169,41 +245,41 @@ def _lower_is_better(unit: str) -> bool | None:
         return None
 
 
-def _contenders(
-    rows: Sequence[ScoreRow], by: str, names: dict[int, str], lower: bool
-) -> list[tuple[str, ScoreRow]]:
-    if by == "configuration":
-        return [(names[row.series_id], row) for row in rows]
-    best: dict[str, ScoreRow] = {}
-    for row in best_first(rows, lower):
-        best.setdefault(row.filesystem.lower(), row)
-    return list(best.items())
-
-
-def _mixed(rows: Iterable[ScoreRow]) -> tuple[str, ...]:
+def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
+    """What else the rows differ in than in what is compared."""
     kept = list(rows)
-    asked: list[tuple[str, Callable[[ScoreRow], object]]] = [
-        (MIXED_WORKLOADS, lambda row: row.workload),
-        (MIXED_HARDWARE, lambda row: row.hardware),
-        (MIXED_SYSTEMS, lambda row: (row.kernel, row.distribution)),
-        (MIXED_PREPARATIONS, lambda row: row.preparation),
+    asked: list[tuple[str, str, Callable[[ScoreRow], object]]] = [
+        (MIXED_WORKLOADS, "workload", lambda row: row.workload),
+        (MIXED_HARDWARE, "hardware", lambda row: row.hardware),
+        (MIXED_LUNS, "lun", lambda row: row.lun),
+        (MIXED_SYSTEMS, "kernel", lambda row: row.kernel),
+        (MIXED_SYSTEMS, "distribution", lambda row: row.distribution),
+        (MIXED_PREPARATIONS, "preparation", lambda row: row.preparation),
     ]
-    return tuple(flag for flag, of in asked if len({of(row) for row in kept}) > 1)
+    found = (flag for flag, compared, of in asked if compared != by and _differ(kept, of))
+    return tuple(dict.fromkeys(found))
+
+
+def _differ(rows: Sequence[ScoreRow], of: Callable[[ScoreRow], object]) -> bool:
+    return len({of(row) for row in rows}) > 1
 
 
 def _row(
-    contender: str,
-    row: ScoreRow,
+    contender: Contender,
     delta: Delta,
     table_flags: Sequence[str],
-    checked: dict[prints.PrintKey, prints.Published],
+    checked: Mapping[prints.PrintKey, prints.Published],
 ) -> DeltaRow:
-    published = checked.get(prints.key_of(row))
+    row = contender.row
+    # A score made anew is not the one that the paper printed something beside.
+    published = checked.get(prints.key_of(row)) if row.published is not None else None
     flags = [*row.flags, *table_flags]
     if published is not None and published.differs:
         flags.append(prints.PUBLISHED_DIFFERS)
     return DeltaRow(
-        contender=contender,
+        contender=contender.name,
+        label=contender.label,
+        configurations=contender.configurations,
         configuration=shown_label(row),
         score=row.value,
         best=delta.best,
@@ -221,7 +297,13 @@ def _row(
         distribution=row.distribution or None,
         half_width=row.half_width,
         half_width_percent=row.half_width_percent,
+        interval=row.interval,
         preparation=row.preparation or None,
         origin=row.origin,
         run_ids=row.run_ids,
+        series_id=row.series_id,
+        lun=row.lun,
+        cells=row.cells,
+        cells_expected=row.cells_expected,
+        left_out=row.left_out,
     )

@@ -2,15 +2,35 @@
 
 from django.urls import path
 
-from fsbench_web.compare import views
+from fsbench_web.compare import (
+    embed,
+    export_views,
+    history_views,
+    permalink_views,
+    pictures_views,
+    views,
+)
 
 app_name = "compare"
 urlpatterns = [
     path("compare/", views.page, name="page"),
     path("compare/deltas.csv", views.csv_file, name="csv"),
+    path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
+    path("compare/export/", export_views.comparison_page, name="export"),
+    path("compare/cells/<str:test>/", views.cells, name="cells"),
     path("compare/charts/<str:test>/", views.charts, name="charts"),
-    path("compare/pin/", views.pin, name="pin"),
-    path("p/<slug:key>/", views.permalink, name="permalink"),
-    path("p/<slug:key>/deltas.csv", views.permalink_csv, name="permalink_csv"),
-    path("p/<slug:key>/charts/<str:test>/", views.permalink_charts, name="permalink_charts"),
+    path("compare/pictures/", pictures_views.page, name="pictures"),
+    path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
+    path("compare/pin/", permalink_views.pin, name="pin"),
+    path("history/", history_views.page, name="history"),
+    path("p/", permalink_views.mine, name="permalinks"),
+    path("p/<slug:key>/", permalink_views.show, name="permalink"),
+    path("p/<slug:key>/deltas.<str:suffix>", export_views.permalink_file, name="permalink_file"),
+    path("p/<slug:key>/export/", export_views.permalink_page, name="permalink_export"),
+    path("p/<slug:key>/charts/<str:test>/", permalink_views.charts, name="permalink_charts"),
+    path("p/<slug:key>/snapshot.json", permalink_views.snapshot, name="permalink_snapshot"),
+    path("p/<slug:key>/picture.png", permalink_views.picture_png, name="permalink_picture"),
+    path("p/<slug:key>/embed/", embed.view, name="permalink_embed"),
+    path("p/<slug:key>/edit/", permalink_views.edit, name="permalink_edit"),
+    path("p/<slug:key>/delete/", permalink_views.delete, name="permalink_delete"),
 ]

@@ -1,47 +1,61 @@
-"""The compare page, its CSV and charts, and permalinks."""
+"""The compare page, its CSV and charts. Permalinks have views of their own."""
 
 from collections.abc import Iterable
-from urllib.parse import urlencode
+from dataclasses import replace
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.shortcuts import render
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_safe
 
-from fsbench_web.compare import csv, permalinks
-from fsbench_web.compare.choices import filters
-from fsbench_web.compare.models import Permalink
+from fsbench_web.compare import csv
+from fsbench_web.compare.bounds import bounded
+from fsbench_web.compare.choices import form
+from fsbench_web.compare.differences import differences
+from fsbench_web.compare.matched import coverage
+from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import charts as charts_of
 from fsbench_web.compare.sections import sections
-from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec, SpecError
+from fsbench_web.compare.sharing import SharingForm
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
 from fsbench_web.compare.wording import FILTERS, describe
 from fsbench_web.scoring import testnames
-from fsbench_web.studies.queries import score_choices
+from fsbench_web.studies.cells import CellsByTest, TooManyValues, cells_of_runs
+from fsbench_web.studies.queries import environments_of, score_choices
 
 
+@gzip_page
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it."""
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        limited = bounded(ComparisonSpec.from_query(request.GET))
+        spec = limited.spec
         shown = comparison(spec)
     except SpecError as error:
-        return _refused(request, error)
+        return refused(request, error)
     context = {
         "spec": spec,
+        "all_studies": limited.studies,
         "query": spec.to_query(),
-        "contenders": CONTENDERS,
-        "filters": filters(spec, shown.choices),
+        "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
-        "sections": sections(shown.tables),
+        "sections": sections(shown.tables, spec.sort),
         "tables": len(shown.tables),
-        "runs": len(shown.run_ids),
+        "runs": shown.run_count,
+        "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
+        "compared": PROPERTIES[spec.by],
+        "baseline_missing": bool(shown.tables and spec.baseline)
+        and not any(table.baseline for table in shown.tables),
+        "share_form": SharingForm() if request.user.is_authenticated else None,
         "ways_out": [] if shown.tables else _ways_out(spec),
     }
-    return render(request, "compare/page.html", context)
+    response = render(request, "compare/page.html", context)
+    # The form sends every field it has; the address says only what is asked for.
+    response["HX-Push-Url"] = request.path + (f"?{context['query']}" if context["query"] else "")
+    return response
 
 
 def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
@@ -51,12 +65,12 @@ def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
     ]
 
 
-def _refused(request: HttpRequest, error: SpecError) -> HttpResponse:
+def refused(request: HttpRequest, error: SpecError) -> HttpResponse:
+    """400: the form of a comparison with what was wrong with the one asked for."""
     spec = ComparisonSpec()
     context = {
         "spec": spec,
-        "contenders": CONTENDERS,
-        "filters": filters(spec, score_choices()),
+        "form": form(spec, score_choices()),
         "problems": error.problems,
     }
     return render(request, "compare/page.html", context, status=400)
@@ -68,88 +82,54 @@ def csv_file(request: HttpRequest) -> HttpResponse:
     try:
         tables = delta_tables(ComparisonSpec.from_query(request.GET))
     except SpecError as error:
-        return _plain_refusal(error)
-    return _csv(tables, "fsbench-deltas.csv")
+        return plain_refusal(error)
+    return csv_answer(tables, "fsbench-deltas.csv")
 
 
+@gzip_page
 @require_safe
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
         tables = delta_tables(ComparisonSpec.from_query(request.GET))
     except SpecError as error:
-        return _plain_refusal(error)
-    return _charts(request, tables, test)
+        return plain_refusal(error)
+    return charts_answer(request, tables, test)
 
 
-@require_POST
-def pin(request: HttpRequest) -> HttpResponse:
-    """Keep the comparison of the posted query under a short address."""
-    query = request.POST.get("query", "")
-    back = f"{reverse('compare:page')}?{query}"
-    if not request.user.is_authenticated:
-        # To the comparison and not to this address, which answers no GET.
-        return redirect(f"{reverse('accounts:sign_in')}?{urlencode({'next': back})}")
+@require_safe
+def cells(request: HttpRequest, test: str) -> HttpResponse:
+    """Which cells the contenders of one test were measured on, fetched when asked for."""
     try:
-        made = permalinks.pin(ComparisonSpec.from_query(query), request.user)
+        spec = ComparisonSpec.from_query(request.GET)
+        shown = comparison(replace(spec, tests=(test,), matched=False))
+        contenders = [each for table in shown.shown for each in table]
+        measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
     except SpecError as error:
-        return _refused(request, error)
-    except permalinks.NothingToPin as error:
-        messages.error(request, str(error))
-        return redirect(back)
-    return redirect("compare:permalink", made.key)
-
-
-@require_safe
-def permalink(request: HttpRequest, key: str) -> HttpResponse:
-    """The pinned numbers, unchanged, and whether there are newer ones."""
-    link = _permalink(key)
-    pinned = permalinks.read(link)
+        return plain_refusal(error)
+    except TooManyValues:
+        measured = None
+    if not contenders:
+        raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
     context = {
-        "permalink": link,
-        "pinned": pinned,
-        "sections": sections(pinned.tables),
-        "changes": permalinks.changes_since(link, pinned),
-        "address": request.build_absolute_uri(),
+        "rows": [] if measured is None else coverage(contenders, measured.get(test, {})),
+        "is_too_much": measured is None,
+        "query": spec.to_query(),
+        "label": testnames.label(test),
+        "matched": replace(spec, matched=True, cells="").to_query(),
     }
-    return render(request, "compare/permalink.html", context)
+    is_part = "HX-Request" in request.headers
+    return render(request, f"compare/{'cells' if is_part else 'cells_page'}.html", context)
 
 
-@require_safe
-def permalink_csv(request: HttpRequest, key: str) -> HttpResponse:
-    """The pinned numbers as CSV; none when they were changed, as a file could not say so."""
-    pinned = permalinks.read(_permalink(key))
-    if not pinned.is_intact:
-        text = (
-            f"These numbers are not those that were shared: the stored row of {key} was changed. "
-            "Restore it from a backup, or make the comparison anew.\n"
-        )
-        return HttpResponse(text, status=409, content_type="text/plain; charset=utf-8")
-    return _csv(pinned.tables, f"fsbench-{key}.csv")
-
-
-@require_safe
-def permalink_charts(request: HttpRequest, key: str, test: str) -> HttpResponse:
-    """The bar charts of one test, of the pinned numbers."""
-    return _charts(request, permalinks.read(_permalink(key)).tables, test)
-
-
-def _permalink(key: str) -> Permalink:
-    link = Permalink.objects.select_related("created_by").filter(key=key).first()
-    if link is None:
-        raise Http404(
-            f'There is no permalink "{key}". The address may be cut off or mistyped: '
-            "ask whoever sent it for the whole of it, or make the comparison anew under Compare."
-        )
-    return link
-
-
-def _csv(tables: Iterable[DeltaTable], name: str) -> HttpResponse:
+def csv_answer(tables: Iterable[DeltaTable], name: str) -> HttpResponse:
+    """The tables as a CSV file called ``name``."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(csv.write(tables), content_type=csv.MEDIA_TYPE, headers=headers)
 
 
-def _charts(request: HttpRequest, tables: Iterable[DeltaTable], test: str) -> HttpResponse:
+def charts_answer(request: HttpRequest, tables: Iterable[DeltaTable], test: str) -> HttpResponse:
+    """The bar charts of one test, as a part of a page. Raises Http404."""
     figures = charts_of(tables, test)
     if not figures:
         raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
@@ -157,6 +137,7 @@ def _charts(request: HttpRequest, tables: Iterable[DeltaTable], test: str) -> Ht
     return render(request, "compare/charts.html", context)
 
 
-def _plain_refusal(error: SpecError) -> HttpResponse:
+def plain_refusal(error: SpecError) -> HttpResponse:
+    """400 in plain text, for whoever fetches files."""
     text = "\n".join(["This comparison cannot be shown.", *error.problems, ""])
     return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
-from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.scoring import categories, testnames
+from fsbench_web.compare import properties
+from fsbench_web.compare.spec import CELLS, CONTENDERS, MARGIN, ComparisonSpec
+from fsbench_web.compare.spec import FILTERS as PARAMETERS
+from fsbench_web.scoring import categories, quality, testnames
 from fsbench_web.studies.queries import ScoreChoices
 
 FLAGS: dict[str, tuple[str, str]] = {
@@ -19,10 +21,7 @@ FLAGS: dict[str, tuple[str, str]] = {
         "partial",
         "The score is made of fewer cells than the workload's full matrix has.",
     ),
-    "contended": (
-        "contended",
-        "Another run was active on the same host or controller during one of the repeats.",
-    ),
+    **{slug: (flag.label, flag.sentence) for slug, flag in quality.FLAGS.items()},
     "mixed_workloads": (
         "mixed workloads",
         "The rows of this table come from different workloads; their scores are of different "
@@ -33,6 +32,10 @@ FLAGS: dict[str, tuple[str, str]] = {
         "The rows of this table come from different hardware. Choose one hardware profile to "
         "compare like with like.",
     ),
+    "mixed_luns": (
+        "mixed LUNs",
+        "The rows of this table come from different LUNs: they differ in their disks as well.",
+    ),
     "mixed_systems": (
         "mixed systems",
         "The rows of this table come from different kernels or distributions.",
@@ -41,6 +44,16 @@ FLAGS: dict[str, tuple[str, str]] = {
         "mixed preparations",
         "The LUNs of these rows were prepared differently before the runs: discarded, written "
         "once, or filled with files.",
+    ),
+    "not_matched": (
+        "not matched",
+        "Only this score is known and not the cells it is made of: it is of all of them, while the "
+        "other scores of the table are of the cells that all others have.",
+    ),
+    "no_common_cells": (
+        "no common cells",
+        "The contenders of this table have no cells in common that this score could be made of: "
+        "each score is of all its own cells.",
     ),
     "not_comparable": (
         "not ranked",
@@ -55,6 +68,15 @@ FILTERS = {
     "filesystems": "all file systems",
     "workloads": "all workloads",
     "hardware": "all hardware",
+    "configurations": "all configurations",
+    "kernels": "all kernels",
+    "distributions": "all distributions",
+    "luns": "all LUNs",
+    "schedulers": "all I/O schedulers",
+    "journals": "all journal placements",
+    "preparations": "all preparations of the LUN",
+    "min_runs": "scores of any number of runs",
+    "cells": "all cells",
 }
 _NAMED_AT_MOST = 4
 
@@ -87,7 +109,43 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
     if spec.hardware:
         names = [hardware.get(slug, slug) for slug in spec.hardware]
         parts.append(_chosen("hardware", "hardware", names))
+    for parameter in properties.OFFERED:
+        chosen = getattr(spec, PARAMETERS[parameter])
+        known = properties.PROPERTIES[parameter]
+        if chosen:
+            labels = dict(properties.offered(choices, parameter))
+            names = [labels.get(slug, slug) for slug in chosen]
+            parts.append(_chosen(known.one, known.many, names))
+    if spec.cells:
+        parts.append(CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:])
+    if spec.matched:
+        parts.append("only cells that all contenders of a table have")
+    if spec.min_runs > 1:
+        parts.append(f"scores of {spec.min_runs} runs or more")
+    if spec.baseline:
+        parts.append(f"changes against {spec.baseline}")
+    if spec.margin != MARGIN:
+        parts.append(f"different from {spec.margin:g}% on")
     return "; ".join(parts) + "."
+
+
+def joined(names: Iterable[str], most: int = _NAMED_AT_MOST) -> str:
+    """Names in a sentence: ``a, b and c``; of many the first ones and how many more."""
+    listed = list(names)
+    if len(listed) > most:
+        return f"{', '.join(listed[: most - 1])} and {len(listed) - most + 1} more"
+    return " and ".join(part for part in (", ".join(listed[:-1]), *listed[-1:]) if part)
+
+
+def change_words(change_percent: float | None, is_baseline: bool | None) -> str:
+    """What a change against the baseline means, in a word."""
+    if is_baseline:
+        return "baseline"
+    if change_percent is None:
+        return ""
+    if change_percent == 0:
+        return "the same"
+    return "faster" if change_percent > 0 else "slower"
 
 
 def _chosen(one: str, many: str, names: Iterable[str]) -> str:

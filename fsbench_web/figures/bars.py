@@ -8,6 +8,7 @@ from fsbench_web.figures import numbers, palette
 from fsbench_web.figures.frame import ROW_PX, frame, plain_text
 
 NOT_STATED = "not stated"
+INTERVALS = "; lines: 95% intervals of the means"
 
 
 def best_case(
@@ -20,18 +21,19 @@ def best_case(
     errors: Sequence[tuple[float, float] | None] | None = None,
     names: Sequence[str] | None = None,
     row_px: int = ROW_PX,
+    links: Sequence[str] | None = None,
 ) -> go.Figure:
     """One bar for each contender, the first on top, the best marked in words.
 
     ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
     it the best are found here, ties included. ``errors`` are (low, high) ends of an interval in
-    ``unit``. ``names`` decide the colours where they differ from the labels (a file system under a
-    configuration's label); ``row_px`` is the height of a row. Raises ValueError when the
-    lengths differ.
+    ``unit``, drawn around its own middle. ``names`` decide the colours where they differ from the
+    labels (a file system under a configuration's label); ``row_px`` is the height of a row.
+    ``links`` are where a click on a bar leads. Raises ValueError when the lengths differ.
     """
-    extras = [given for given in (best, errors, names) if given is not None]
+    extras = [given for given in (best, errors, names, links) if given is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
-        raise ValueError("labels, values, best, errors and names must have the same length")
+        raise ValueError("labels, values, best, errors, names and links must have the same length")
     if best is None:
         known = [value for value in values if value is not None]
         target = (min(known) if lower_is_better else max(known)) if known else None
@@ -54,7 +56,7 @@ def best_case(
         textposition="auto",
         cliponaxis=False,
         marker={"color": [palette.colour(number) for number in series]},
-        meta={"series": series},
+        meta={"series": series} | ({"links": list(links)} if links else {}),
         hovertemplate=[
             plain_text(label)
             + "<br>"
@@ -63,30 +65,65 @@ def best_case(
             for label, value in zip(labels, values, strict=True)
         ],
     )
-    if errors is not None and any(errors):
-        bar.error_x = {
-            "type": "data",
-            "symmetric": False,
-            "array": [_above(value, ends) for value, ends in zip(values, errors, strict=True)],
-            "arrayminus": [_below(value, ends) for value, ends in zip(values, errors, strict=True)],
-            "thickness": 1.5,
-        }
+    traces: list[go.Bar | go.Scatter] = [bar]
+    drawn = [
+        (label, ends) for label, ends in zip(labels, errors or (), strict=False) if ends is not None
+    ]
+    if drawn:
+        # Words begin where the bar does: whiskers are at the other end.
+        bar.insidetextanchor = "start"
+        traces.append(_intervals(drawn, unit))
+        if links:
+            leads = [link for link, ends in zip(links, errors or (), strict=True) if ends]
+            traces[-1].meta = {"role": "interval", "links": leads}
     direction = "less is better" if lower_is_better else "more is better"
     parts = [
         f"{label} {NOT_STATED if value is None else numbers.with_unit(value, unit)}"
         + (" (best)" if is_best else "")
-        for label, value, is_best in zip(labels, values, best, strict=True)
+        + (f", 95% interval {_ends_in_words(ends, unit)}" if ends else "")
+        for label, value, is_best, ends in zip(
+            labels, values, best, errors or [None] * len(labels), strict=True
+        )
     ]
     return frame(
-        [bar],
+        traces,
         title=title,
-        x_title=f"{_unit_in_words(unit)}, {direction}",
+        x_title=f"{_unit_in_words(unit)}, {direction}" + (INTERVALS if drawn else ""),
         rows=len(labels),
         summary=f"{title}: bar chart, {direction}. {'; '.join(parts)}.",
         gaps=_gaps(labels, values),
         row_px=row_height_px(labels, row_px),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
+
+
+def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> go.Scatter:
+    """Whiskers around a dot in the middle of each interval, which need not be the end of its bar.
+
+    A score is not always the mean of its repeats: a maximum is of all of them.
+    """
+    return go.Scatter(
+        x=[(low + high) / 2 for _, (low, high) in drawn],
+        y=[plain_text(label) for label, _ in drawn],
+        mode="markers",
+        marker={"size": 4},
+        meta={"role": "interval"},
+        error_x={
+            "type": "data",
+            "array": [(high - low) / 2 for _, (low, high) in drawn],
+            "thickness": 1.5,
+            "width": 4,
+        },
+        hovertemplate=[
+            f"{plain_text(label)}<br>95% interval {plain_text(_ends_in_words(ends, unit))}"
+            "<extra></extra>"
+            for label, ends in drawn
+        ],
+    )
+
+
+def _ends_in_words(ends: tuple[float, float], unit: str) -> str:
+    return f"{numbers.amount(ends[0], unit)} to {numbers.with_unit(ends[1], unit)}"
 
 
 def row_height_px(labels: Sequence[str], least_px: int = ROW_PX) -> int:
@@ -166,14 +203,6 @@ def stated(
 def _gaps(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:
     """The rows without a bar: a missing value is never a bar of zero."""
     return [(label, NOT_STATED) for label, v in zip(labels, values, strict=True) if v is None]
-
-
-def _above(value: float | None, ends: tuple[float, float] | None) -> float | None:
-    return None if value is None or ends is None else max(0.0, ends[1] - value)
-
-
-def _below(value: float | None, ends: tuple[float, float] | None) -> float | None:
-    return None if value is None or ends is None else max(0.0, value - ends[0])
 
 
 def _unit_in_words(unit: str) -> str:

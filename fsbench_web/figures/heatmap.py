@@ -1,90 +1,221 @@
-"""The matrix of one test: record size by file size."""
+"""The matrix of one test: record size by file size, both on logarithmic axes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers
+from fsbench_web.figures import colourscale, marks, numbers
 from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
+
+Cell = tuple[int, int]
+"""(record size KB, file size KB)"""
 
 # From this ratio of largest to smallest the colours follow the logarithm: read rates of one matrix
 # differ by a factor of 20, and a linear scale would show the cached cells and nothing else.
 LOGARITHMIC_FROM = 8
 TEXT_CELLS_AT_MOST = 130
+# The scale of ratios goes this far at least, so that noise of a percent does not look like a
+# victory.
+LEAST_RATIO = 1.25
+LABELS = "cell labels"
 
 
 def matrix(
-    cells: Mapping[tuple[int, int], float | None],
+    cells: Mapping[Cell, float | None],
     unit: str,
     title: str,
     lower_is_better: bool = False,
     limits: tuple[float, float] | None = None,
+    links: Mapping[Cell, str] | None = None,
+    notes: Mapping[Cell, str] | None = None,
+    flagged: Mapping[str, Collection[Cell]] | None = None,
+    edges: Mapping[int, tuple[int, int]] | None = None,
 ) -> go.Figure:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
     Cells that are missing or None stay blank: IOzone has none where a record does not fit into the
     file. The colour scale is viridis (even steps to the eye, readable for the colour-blind),
     brightest for the fastest; it is logarithmic where the values span a factor of eight or more.
-    ``limits`` are the ends of the colour scale in ``unit``, for figures that share one.
+    ``limits`` are the ends of the colour scale in ``unit``, for figures that share one. ``links``
+    are where a click on a cell leads, and ``notes`` a further line of its hover text. ``flagged``
+    are cells to be hatched by what the legend says of them, and ``edges`` the cache boundary,
+    {record KB: (last file KB within it, first beyond it)}.
     """
     known = {key: value for key, value in cells.items() if value is not None}
-    records = sorted({record for record, _ in cells})
-    files = sorted({file for _, file in cells})
-    record_names = [numbers.size(record * numbers.KB) for record in records]
-    file_names = [numbers.size(file * numbers.KB) for file in files]
     low, high = limits or ((min(known.values()), max(known.values())) if known else (0.0, 0.0))
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
+    shade: Callable[[float], float] = math.log10 if is_log else float
+    return _map(
+        cells,
+        known,
+        shade=shade,
+        ends=(shade(low), shade(high)) if known else (None, None),
+        stops=colourscale.VIRIDIS,
+        reverse=lower_is_better,
+        label=numbers.compact,
+        words=lambda value: numbers.with_unit(value, unit),
+        title=title,
+        bar={
+            "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
+            **(_log_ticks(low, high) if is_log else {}),
+        },
+        summary=_summary(known, unit, title) + marks.in_words(flagged or {}, bool(edges)),
+        links=links or {},
+        notes=notes or {},
+        flagged=flagged or {},
+        edges=edges or {},
+    )
 
-    def shade(value: float | None) -> float | None:
-        return value if value is None or not is_log else math.log10(value)
 
-    rows = [[known.get((record, file)) for file in files] for record in records]
+def ratio(
+    cells: Mapping[Cell, float],
+    first: str,
+    second: str,
+    title: str,
+    links: Mapping[Cell, str] | None = None,
+    notes: Mapping[Cell, str] | None = None,
+) -> go.Figure:
+    """A heat map of speed of ``first`` over speed of ``second``, {(record KB, file KB): ratio}.
+
+    The scale diverges around 1, by the logarithm: twice as fast is as far from it as half as fast.
+    Ratios are positive; raises ValueError for another.
+    """
+    if any(not value > 0 or not math.isfinite(value) for value in cells.values()):
+        raise ValueError("a ratio of speeds is a positive number")
+    widest = max([LEAST_RATIO, *(max(value, 1 / value) for value in cells.values())])
+    ticks = _ratio_ticks(widest)
+    return _map(
+        cells,
+        cells,
+        shade=math.log2,
+        ends=(-math.log2(widest), math.log2(widest)),
+        stops=colourscale.DIVERGING,
+        reverse=False,
+        label=_ratio_text,
+        words=lambda value: f"{value:.3f} ×",
+        title=title,
+        bar={
+            "title": {"text": "times as fast, log", "side": "right"},
+            "tickvals": [math.log2(tick) for tick in ticks],
+            "ticktext": [_ratio_text(tick) for tick in ticks],
+        },
+        summary=_ratio_summary(cells, first, second, title),
+        links=links or {},
+        notes=notes or {},
+    )
+
+
+def _map(
+    cells: Mapping[Cell, float | None] | Mapping[Cell, float],
+    known: Mapping[Cell, float],
+    *,
+    shade: Callable[[float], float],
+    ends: tuple[float | None, float | None],
+    stops: colourscale.Stops,
+    reverse: bool,
+    label: Callable[[float], str],
+    words: Callable[[float], str],
+    title: str,
+    bar: Mapping[str, Any],
+    summary: str,
+    links: Mapping[Cell, str],
+    notes: Mapping[Cell, str],
+    flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
+    edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
+) -> go.Figure:
+    """A heat map with an axis for each size; what ``known`` does not hold stays blank."""
+    records = size_axis(record for record, _ in cells)
+    files = size_axis(file for _, file in cells)
+
+    def text(cell: Cell) -> str:
+        sizes = f"record {size_name(cell[0])}, file {size_name(cell[1])}"
+        parts = (sizes, words(known[cell]), notes.get(cell, ""))
+        return "<br>".join(plain_text(part) for part in parts if part)
+
     trace = go.Heatmap(
-        x=file_names,
-        y=record_names,
-        z=[[shade(value) for value in row] for row in rows],
-        customdata=[[plain_text(numbers.with_unit(v, unit)) for v in row] for row in rows],
-        zmin=shade(low) if known else None,
-        zmax=shade(high) if known else None,
-        colorscale="Viridis",
-        reversescale=lower_is_better,
+        x=list(files.edges),
+        y=list(records.edges),
+        z=_grid(records, files, known, lambda cell: shade(known[cell])),
+        customdata=_grid(records, files, known, text),
+        zmin=ends[0],
+        zmax=ends[1],
+        colorscale=colourscale.as_plotly(stops),
+        reversescale=reverse,
         xgap=1,
         ygap=1,
         hoverongaps=False,
-        hovertemplate="record %{y}, file %{x}<br>%{customdata}<extra></extra>",
-        colorbar={
-            "title": {"text": plain_text(unit) + (", log" if is_log else ""), "side": "right"},
-            "thickness": 12,
-            "outlinewidth": 0,
-            **(_log_ticks(low, high) if is_log else {}),
-        },
+        hovertemplate="%{customdata}<extra></extra>",
+        colorbar={"thickness": 12, "outlinewidth": 0, **bar},
     )
-    if len(known) <= TEXT_CELLS_AT_MOST:
-        trace.text = [[numbers.compact(value) for value in row] for row in rows]
-        trace.texttemplate = "%{text}"
-        trace.textfont = {"size": 10}
+    if links:
+        trace.meta = {"links": _grid(records, files, links, links.__getitem__)}
+    traces: list[Any] = [trace, *marks.hatching(flagged, records, files)]
+    if 0 < len(known) <= TEXT_CELLS_AT_MOST:
+        traces.append(_labels(known, shade, ends, stops, reverse, label))
+    traces += marks.boundary(edges, records, files)
+    is_marked = any(trace.name for trace in traces)
     return figure(
-        [trace],
+        traces,
         {
             "title": heading(title),
-            "height": 150 + 30 * max(4, len(records)),
+            "height": (200 if is_marked else 150) + 30 * max(4, len(records.sizes)),
             "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
-            "xaxis": _axis("file size"),
-            "yaxis": _axis("record size"),
-            "meta": {"summary": _summary(known, unit, title)},
+            **(marks.LEGEND if is_marked else {"showlegend": False}),
+            "hovermode": "closest",
+            "xaxis": files.layout("file size"),
+            "yaxis": records.layout("record size"),
+            "meta": {"summary": summary},
         },
     )
 
 
-def _axis(title: str) -> dict[str, Any]:
-    return {
-        "title": {"text": title, "font": {"size": 12}},
-        "type": "category",
-        "automargin": True,
-        "showgrid": False,
-    }
+def _grid(
+    records: SizeAxis, files: SizeAxis, known: Mapping[Cell, Any], of: Callable[[Cell], Any]
+) -> list[list[Any]]:
+    """A row a record size, a column a file size; None where ``known`` has no such cell."""
+    return [
+        [
+            of((record, file))
+            if record is not None and file is not None and (record, file) in known
+            else None
+            for file in files.columns
+        ]
+        for record in records.columns
+    ]
+
+
+def _labels(
+    known: Mapping[Cell, float],
+    shade: Callable[[float], float],
+    ends: tuple[float | None, float | None],
+    stops: colourscale.Stops,
+    reverse: bool,
+    label: Callable[[float], str],
+) -> go.Scatter:
+    """The numbers in the cells, each in the colour that reads on its own."""
+    low, high = ends[0] or 0.0, ends[1] or 0.0
+
+    def share(value: float) -> float:
+        part = (shade(value) - low) / (high - low) if high > low else 0.5
+        return 1 - part if reverse else part
+
+    return go.Scatter(
+        x=[file for _, file in known],
+        y=[record for record, _ in known],
+        text=[label(value) for value in known.values()],
+        mode="text",
+        hoverinfo="skip",
+        showlegend=False,
+        textfont={
+            "size": 10,
+            "color": [colourscale.text_on(stops, share(value)) for value in known.values()],
+        },
+        meta={"role": LABELS},
+    )
 
 
 def _log_ticks(low: float, high: float) -> dict[str, list[float] | list[str]]:
@@ -101,15 +232,39 @@ def _log_ticks(low: float, high: float) -> dict[str, list[float] | list[str]]:
     }
 
 
-def _summary(known: Mapping[tuple[int, int], float], unit: str, title: str) -> str:
+def _ratio_ticks(widest: float) -> list[float]:
+    for step in (1.1, 1.2, 1.5, 2.0, 4.0, 10.0, 100.0):
+        count = math.floor(math.log(widest) / math.log(step) + 1e-9)
+        if count <= 4:
+            break
+    return [step**power for power in range(-count, count + 1)]
+
+
+def _ratio_text(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _ratio_summary(cells: Mapping[Cell, float], first: str, second: str, title: str) -> str:
+    if not cells:
+        return f"{title}: heat map without any cell that both have."
+    faster = sum(value > 1 for value in cells.values())
+    slower = sum(value < 1 for value in cells.values())
+    return (
+        f"{title}: heat map of {len(cells)} matched cells, record size by file size. "
+        f"{first} is faster in {faster}, {second} in {slower}; the ratio lies between "
+        f"{min(cells.values()):.3f} and {max(cells.values()):.3f}."
+    )
+
+
+def _summary(known: Mapping[Cell, float], unit: str, title: str) -> str:
     if not known:
         return f"{title}: heat map without any value."
 
-    def where(key: tuple[int, int]) -> str:
+    def where(key: Cell) -> str:
         record, file = key
         return (
-            f"{numbers.with_unit(known[key], unit)} at record {numbers.size(record * numbers.KB)}, "
-            f"file {numbers.size(file * numbers.KB)}"
+            f"{numbers.with_unit(known[key], unit)} at record {size_name(record)}, "
+            f"file {size_name(file)}"
         )
 
     lowest = min(known, key=lambda key: known[key])

@@ -16,20 +16,28 @@ def read_write(
     reads: Sequence[float | None],
     unit: str,
     title: str,
+    links: Sequence[tuple[str, str]] | None = None,
+    halves: tuple[str, str] = ("Write", "Read"),
 ) -> go.Figure:
     """Write and read scores on top of each other, largest sum first. Values in ``unit``.
 
     A contender without both halves has no sum and comes last; a missing half is not drawn.
+    ``links`` are where a click on either half leads; ``halves`` name them.
     Raises ValueError when the lengths differ.
     """
     rows = [
-        (label, write, read, None if write is None or read is None else write + read)
-        for label, write, read in zip(labels, writes, reads, strict=True)
+        (label, write, read, None if write is None or read is None else write + read, link)
+        for label, write, read, link in zip(
+            labels, writes, reads, links or [("", "")] * len(labels), strict=True
+        )
     ]
     rows.sort(key=lambda row: (row[3] is None, -(row[3] or 0)))
     names = [row[0] for row in rows]
 
-    def half(name: str, values: Sequence[float | None], series: int) -> go.Bar:
+    columns: list[list[float | None]] = [[row[1] for row in rows], [row[2] for row in rows]]
+
+    def half(place: int, series: int) -> go.Bar:
+        name, values = halves[place], columns[place]
         return go.Bar(
             name=name,
             x=list(values),
@@ -38,25 +46,27 @@ def read_write(
             text=[numbers.compact(value) for value in values],
             textposition="inside",
             insidetextanchor="middle",
+            textangle=0,
             customdata=[plain_text(numbers.with_unit(value, unit)) for value in values],
             hovertemplate="%{y}<br>" + name.lower() + ": %{customdata}<extra></extra>",
             marker={"color": palette.colour(series)},
-            meta={"series": series},
+            meta={"series": series} | ({"links": [row[4][place] for row in rows]} if links else {}),
         )
 
     return frame(
         [
-            half("Write", [row[1] for row in rows], WRITE_SERIES),
-            half("Read", [row[2] for row in rows], READ_SERIES),
+            half(0, WRITE_SERIES),
+            half(1, READ_SERIES),
         ],
         title=title,
-        x_title=f"{unit}, write plus read, more is better",
+        x_title=f"{unit}, {halves[0].lower()} plus {halves[1].lower()}, more is better",
         rows=len(rows),
         summary=f"{title}: stacked bar chart. "
         + "; ".join(
-            f"{name} write {numbers.with_unit(write, unit)} plus read "
-            f"{numbers.with_unit(read, unit)} is {numbers.with_unit(total, unit)}"
-            for name, write, read, total in rows
+            f"{name} {halves[0].lower()} {numbers.with_unit(write, unit)} plus "
+            f"{halves[1].lower()} {numbers.with_unit(read, unit)} is "
+            f"{numbers.with_unit(total, unit)}"
+            for name, write, read, total, _ in rows
         )
         + ".",
         layout={

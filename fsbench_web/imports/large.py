@@ -1,5 +1,6 @@
 """A table of up to millions of rows -> runs, in one pass and one transaction, in bounded memory."""
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from fsbench_web.formats.long import Columns, LargeTable, Own
 from fsbench_web.formats.mapping import Mapping
 from fsbench_web.imports import contents
 from fsbench_web.imports.commit import ONCE, ImportResult, hardware_for, store_source, study_for
+from fsbench_web.imports.large_scores import score_fresh
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Target, label_problems, target_problems, unit_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -22,7 +24,6 @@ from fsbench_web.scoring import testnames
 from fsbench_web.studies import content, ingest, lifecycle
 from fsbench_web.studies.bulk import MeasurementWriter, Rows
 from fsbench_web.studies.models import Run, Series
-from fsbench_web.studies.run_columns import RunColumns
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
 LARGE_BYTES = 4 * 1024 * 1024
@@ -210,9 +211,10 @@ def store(
     reason = f"Imported from {source.path}."
     runs = lifecycle.record_many_finished(places, by=user, reason=reason)
     artefact = store_source(runs[0], source)
+    flags = _score(table, {pk: touched[pk] for pk in fresh}, runs, entries, say)
     total = len(table)
     writer = MeasurementWriter(artefact.pk, lambda written: say("Storing", written / total))
-    writer.write(_rows(table, runs, entries))
+    writer.write(_rows(table, runs, entries, flags))
     RunContent.objects.bulk_create(
         [RunContent(run=run, digest=digest) for run, digest in zip(runs, digests, strict=True)],
         batch_size=500,
@@ -224,7 +226,7 @@ def store(
         mapping=source.mapping,
         runs=[[list(entry.own), run.pk] for entry, run in zip(entries, runs, strict=True)],
     )
-    _score(table, touched, fresh, runs, entries, say)
+    _rescore([series for pk, series in touched.items() if pk not in fresh])
     row.study = study
     row.files.all().delete()
     through = Import.runs.through
@@ -338,56 +340,52 @@ def _content(
     return digest, ImportProblem(message, source.path, lines[1])
 
 
-def _rows(table: LargeTable, runs: list[Run], entries: list[Placed]) -> Iterator[tuple[int, Rows]]:
+def _rows(
+    table: LargeTable, runs: list[Run], entries: list[Placed], flags: dict[int, array]
+) -> Iterator[tuple[int, Rows]]:
     for run, entry in zip(runs, entries, strict=True):
         c = entry.columns
-        yield run.pk, Rows(table.tests, (c.tests, c.records, c.files, c.values, c.lines))
+        # Of a series that had runs before, flags are found among all of them afterwards.
+        bits = flags.get(run.pk) or bytes(len(c))
+        yield run.pk, Rows(table.tests, (c.tests, c.records, c.files, c.values, c.lines, bits))
 
 
 def _score(
     table: LargeTable,
-    touched: dict[int, Series],
-    fresh: set[int],
+    fresh: dict[int, Series],
     runs: list[Run],
     entries: list[Placed],
     say: Say,
-) -> None:
-    """Scores of all series; those that were empty before need no look at the database."""
+) -> dict[int, array]:
+    """Scores of the series that were empty before; returns the flags of their numbers by run."""
     of_series: dict[int, list[tuple[Run, Columns]]] = defaultdict(list)
     for run, entry in zip(runs, entries, strict=True):
-        of_series[run.series_id].append((run, entry.columns))
+        if run.series_id in fresh:
+            of_series[run.series_id].append((run, entry.columns))
+    flags: dict[int, array] = {}
     for done, (pk, found) in enumerate(of_series.items()):
         say("Scoring", done / len(of_series))
-        series = touched[pk]
         try:
-            if pk in fresh:
-                _score_fresh(table, series, found)
-            else:
-                ingest.rescore(series)
+            flags |= score_fresh(table, fresh[pk], found)
         except ingest.MixedMeasurements as error:
-            raise ImportRefused(
-                [
-                    ImportProblem(
-                        f"{series.configuration.label}: {error} Runs of one configuration in one "
-                        "study are repeats of each other; import these into a study of their own."
-                    )
-                ]
-            ) from None
+            raise _mixed(fresh[pk], error) from None
+    return flags
 
 
-def _score_fresh(table: LargeTable, series: Series, found: list[tuple[Run, Columns]]) -> None:
-    units: dict[str, str] = {}
-    scores, intervals = {}, {}
-    present = {test for _, columns in found for test in set(columns.tests)}
-    for test in sorted(present):
-        name, unit = table.tests[test]
-        if units.setdefault(name, unit) != unit:
-            raise ingest.MixedMeasurements(f"{name} was measured in {units[name]} and in {unit}.")
-        gathered = RunColumns()
-        for run, columns in found:
-            gathered.add_test(
-                run.pk, test, columns.tests, columns.records, columns.files, columns.values
+def _rescore(serieses: list[Series]) -> None:
+    for series in serieses:
+        try:
+            ingest.rescore(series)
+        except ingest.MixedMeasurements as error:
+            raise _mixed(series, error) from None
+
+
+def _mixed(series: Series, error: ingest.MixedMeasurements) -> ImportRefused:
+    return ImportRefused(
+        [
+            ImportProblem(
+                f"{series.configuration.label}: {error} Runs of one configuration in one "
+                "study are repeats of each other; import these into a study of their own."
             )
-        scores[name] = gathered.scores(name)
-        intervals[name] = gathered.intervals(name)
-    ingest.replace_scores(series, scores, units, intervals)
+        ]
+    )

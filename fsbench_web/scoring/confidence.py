@@ -8,8 +8,10 @@ degrees of freedom. As a stop rule it is that of "Filesystem Performance and Sca
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from math import fsum, isfinite, sqrt
+from typing import Any
 
 from scipy.special import stdtrit
 
@@ -17,15 +19,55 @@ from fsbench_web.scoring.scores import ScoreValue
 
 LEVEL = 0.95
 LEAST_REPEATS = 2  # one value has no interval
+REPEATS = "repeats"
+SAMPLES = "samples"
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The interval ``mean`` ± ``half_width``, in the unit of the ``count`` values behind it."""
+    """The interval ``mean`` ± ``half_width``, in the unit of the ``count`` values behind it.
+
+    ``of`` says what these values are: the scores of repeats, each scored by itself, or the interval
+    samples of one run. ``autocorrelation`` is that of neighbouring samples (lag 1); None for
+    repeats, and where the samples do not differ.
+    """
 
     mean: float
     half_width: float
     count: int
+    of: str = REPEATS
+    autocorrelation: float | None = None
+
+    @property
+    def low(self) -> float:
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        return self.mean + self.half_width
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Interval":
+        """The inverse of ``as_dict``; what another version wrote besides is left out."""
+        return cls(
+            data["mean"],
+            data["half_width"],
+            data["count"],
+            data.get("of", REPEATS),
+            data.get("autocorrelation"),
+        )
+
+    @property
+    def follows(self) -> bool:
+        """Whether neighbouring samples are alike beyond chance: the interval is then too narrow.
+
+        Beyond 2 / sqrt(n), the usual band of a series without any correlation.
+        """
+        return self.autocorrelation is not None and self.autocorrelation > 2 / sqrt(self.count)
 
     @property
     def relative_percent(self) -> float | None:
@@ -47,6 +89,27 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
     deviation = sqrt(fsum((value - mean) ** 2 for value in values) / (count - 1))
     quantile = float(stdtrit(count - 1, 0.5 + level / 2))
     return Interval(mean, quantile * deviation / sqrt(count), count)
+
+
+def sample_interval(samples: Sequence[float]) -> Interval | None:
+    """The confidence interval of the mean of one run's interval samples, in their order.
+
+    They are taken as quasi-independent, as FREENIX 2002 takes them: what one interval measured
+    may depend on the one before it, and ``autocorrelation`` tells how much. None for fewer than
+    two; raises ValueError for a value that is not a finite number.
+    """
+    found = interval(samples)
+    return found and replace(found, of=SAMPLES, autocorrelation=autocorrelation(samples))
+
+
+def autocorrelation(values: Sequence[float]) -> float | None:
+    """The lag-1 autocorrelation, between -1 and 1; None where all values are the same."""
+    mean = fsum(values) / len(values)
+    apart = [value - mean for value in values]
+    square = fsum(one * one for one in apart)
+    if square == 0:
+        return None
+    return fsum(a * b for a, b in pairwise(apart)) / square
 
 
 def score_intervals(repeats: Iterable[Mapping[str, ScoreValue]]) -> dict[str, Interval]:

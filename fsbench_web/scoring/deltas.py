@@ -38,6 +38,17 @@ def delta_rows(values: Sequence[float], lower_is_better: bool) -> list[Delta]:
     return [_delta(x, best, lower_is_better) for x in exact]
 
 
+def change_percent(value: float, baseline: float, lower_is_better: bool) -> float | None:
+    """By how much ``value`` is faster than ``baseline``, in percent of its speed; negative: slower.
+
+    For times, speeds are the reciprocals. None where it would divide by zero; raises ValueError as
+    ``delta_rows`` does.
+    """
+    x, base = _exact(value), _exact(baseline)
+    # Of times: (1/x - 1/b) / (1/b) = (b - x) / x.
+    return _percent(base - x, x) if lower_is_better else _percent(x - base, base)
+
+
 def worst_first(values: Sequence[float], names: Sequence[str], lower_is_better: bool) -> list[int]:
     """The places of ``values`` from the worst to the best; equal values by name."""
     sign = -1 if lower_is_better else 1

@@ -32,7 +32,7 @@ def at_load(test: str, load: str) -> str:
 
 def label(test: str) -> str:
     """What people read: ``random_write@threads=8`` is "Random write at threads=8"."""
-    name, load = _parts(test)
+    name, load = parts(test)
     text = _LABELS.get(name) or _in_words(name)
     return f"{text} at {load.replace(',', ', ')}" if load else text
 
@@ -43,7 +43,7 @@ def place(test: str) -> tuple[int, str]:
     Numbers in names and loads sort as numbers: p1 before p10, p99.5 before p99.95, and that
     before p100.
     """
-    name, load = _parts(test)
+    name, load = parts(test)
     text = f"{name}@{load}" if load else name
     return (_ORDER.get(name, len(_ORDER)), _NUMBER.sub(_padded, text))
 
@@ -53,8 +53,8 @@ def _padded(number: re.Match[str]) -> str:
     return whole.zfill(12) + point + rest
 
 
-def _parts(test: str) -> tuple[str, str]:
-    """Name and load of a test; the load is "" where there is none."""
+def parts(test: str) -> tuple[str, str]:
+    """Name and load of a test, the inverse of ``at_load``; the load is "" where there is none."""
     name, _, load = test.rpartition("@") if _LOAD.search(test) else (test, "", "")
     return name, load
 

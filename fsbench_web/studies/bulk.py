@@ -4,19 +4,30 @@ The caller holds the transaction. Rows come as columns and leave as they come, i
 memory does not grow with their number.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 
 from django.db import connection
 
+from fsbench_web.studies import quality
 from fsbench_web.studies.models import Measurement
 
 _COLUMNS = (
     *("run_id", "artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
-    *("value", "unit"),
+    *("value", "unit", "flags"),
 )
 _PIECE = 5000
 NO_SIZE = -1
+# What the column holds for each combination of flags, as Django writes JSON.
+_FLAGS = [
+    json.dumps(quality.slugs(bits)) if bits else None
+    for bits in range(1 << len(quality.CELL_FLAGS))
+]
+Piece = tuple[
+    Sequence[int], Sequence[int], Sequence[int], Sequence[float], Sequence[int], Sequence[int]
+]
+"""Columns: test, record size, file size, value, line, flags as bits (studies.quality)."""
 
 
 class MeasurementWriter:
@@ -43,16 +54,21 @@ class MeasurementWriter:
             for run_id, rows in runs:
                 head = f"{run_id}\t{self.artefact_id}\t"
                 names = [f"\t{_escaped(test)}\t\t" for test, _ in rows.tests]
-                units = [f"\t{_escaped(unit)}\n" for _, unit in rows.tests]
+                units = [f"\t{_escaped(unit)}\t" for _, unit in rows.tests]
+                flags = [f"{_escaped(text)}\n" if text else "\\N\n" for text in _FLAGS]
                 for start in range(0, len(rows.values), _PIECE):
                     columns = rows.piece(start, start + _PIECE)
                     copy.write(
                         "".join(
                             [
                                 f"{head}{line}{names[test]}{record}\t{file}\t{value!r}{units[test]}"
+                                f"{flags[bits]}"
                                 if record >= 0
                                 else f"{head}{line}{names[test]}\\N\t\\N\t{value!r}{units[test]}"
-                                for test, record, file, value, line in zip(*columns, strict=True)
+                                f"{flags[bits]}"
+                                for test, record, file, value, line, bits in zip(
+                                    *columns, strict=True
+                                )
                             ]
                         ).encode()
                     )
@@ -68,7 +84,7 @@ class MeasurementWriter:
         written = 0
         for run_id, rows in runs:
             for start in range(0, len(rows.values), _PIECE):
-                tests, records, files, values, lines = rows.piece(start, start + _PIECE)
+                tests, records, files, values, lines, bits = rows.piece(start, start + _PIECE)
                 connection.connection.executemany(
                     sql,
                     zip(
@@ -81,6 +97,7 @@ class MeasurementWriter:
                         [None if file < 0 else file for file in files],
                         values,
                         [rows.tests[test][1] for test in tests],
+                        [_FLAGS[one] for one in bits],
                         strict=False,
                     ),
                 )
@@ -97,23 +114,22 @@ class Rows:
     def __init__(
         self,
         tests: Sequence[tuple[str, str]],
-        columns: tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[float], Sequence[int]],
+        columns: Piece,
     ) -> None:
         self.tests = tests
         self.columns = columns
         self.values = columns[3]
 
-    def piece(
-        self, start: int, end: int
-    ) -> tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[float], Sequence[int]]:
-        """Test, record, file, value, line of some rows."""
-        tests, records, files, values, lines = self.columns
+    def piece(self, start: int, end: int) -> Piece:
+        """Some rows of all columns."""
+        tests, records, files, values, lines, bits = self.columns
         return (
             tests[start:end],
             records[start:end],
             files[start:end],
             values[start:end],
             lines[start:end],
+            bits[start:end],
         )
 
 

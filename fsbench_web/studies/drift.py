@@ -1,7 +1,8 @@
 """How the reference of a sweep scored each time: whether the machine drifted meanwhile."""
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,6 +13,9 @@ from fsbench_web.studies.models import Measurement, Run, RunState, Submission
 
 # The overall score, or where the matrix is too small for one, the mean of all cells.
 _CATEGORIES = ("overall", "total_average")
+LEAST_DRIFT_PERCENT = 5.0
+"""Half of the 10% that two contenders must differ by: one of two that were measured at either end
+of such an order would have lost or won half of it to the machine."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,29 @@ def drift_of(order: Submission) -> Drift | None:
             ReferencePoint(run.pk, run.started_at, tuple(values), _changes(values, first))
         )
     return Drift(category, tests, tuple(points))
+
+
+def around(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
+    """How far the reference had moved around each run, in percent: {run: the largest change}.
+
+    ``started`` are the runs with the time each began. Of the last reference before a run and the
+    first after it the one that is further from the order's first reference counts, in any test. A
+    reference is its own neighbour. No change is known with fewer than two references.
+    """
+    if len(drift.points) < 2:
+        return {}
+    times = [point.at for point in drift.points]
+    worst = [
+        max((c for c in point.changes_percent if c is not None), key=abs, default=0.0)
+        for point in drift.points
+    ]
+    found = {}
+    for run_id, at in started.items():
+        place = bisect_left(times, at)
+        is_reference = place < len(times) and drift.points[place].run_id == run_id
+        near = [place] if is_reference else [n for n in (place - 1, place) if 0 <= n < len(times)]
+        found[run_id] = max((worst[n] for n in near), key=abs)
+    return found
 
 
 def _changes(

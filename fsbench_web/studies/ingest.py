@@ -6,6 +6,7 @@ parser can read old output again.
 
 import gzip
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from operator import itemgetter
@@ -14,20 +15,37 @@ from django.db import transaction
 
 from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
+from fsbench_web.scoring import quality as flag_words
 from fsbench_web.scoring.categories import MEAN, expected_cells
-from fsbench_web.scoring.confidence import Interval, score_intervals
+from fsbench_web.scoring.confidence import (
+    REPEATS,
+    Interval,
+    sample_interval,
+    score_intervals,
+)
 from fsbench_web.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.scoring.testnames import at_load
 from fsbench_web.scoring.units import overall_unit
-from fsbench_web.studies.contention import CONTENDED
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series
+from fsbench_web.studies import quality
+from fsbench_web.studies.models import (
+    Artefact,
+    Measurement,
+    Run,
+    RunState,
+    Score,
+    Selection,
+    Series,
+)
+from fsbench_web.studies.quality import Basis, Gathered
 from fsbench_web.studies.run_columns import MixedMeasurements as MixedMeasurements
 from fsbench_web.studies.run_columns import RunColumns
+from fsbench_web.studies.selections import SelectedScores, TestQuality, quality_of
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
 COMPUTED = "computed"
 _BATCH = 2000
 LARGE_SERIES = 200_000
+_READ = ("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
 
 
 def store_artefact(
@@ -111,66 +129,144 @@ def move_to_kernel(run: Run, kernel: str, distribution: str) -> Series:
 def rescore(series: Series) -> list[Score]:
     """Make all scores of a series anew from its finished runs, and remove what has no basis.
 
-    A run that failed or was cancelled enters no score, whatever it measured. Scores that a paper
-    printed stay untouched. Raises MixedMeasurements.
+    The flags of its measurements and its scores of selected cells are made in the same go. A run
+    that failed or was cancelled enters no score, whatever it measured. Scores that a paper printed
+    stay untouched. Raises MixedMeasurements.
     """
     lock(series)
+    basis = quality.basis_of(series)
+    changed: dict[int, list[int]] = defaultdict(list)
     if _is_large(series):
-        return replace_scores(series, *_streamed_scores(series))
+        units, found = _streamed(series, basis, changed)
+    else:
+        units, found = _at_once(series, basis, changed)
+    quality.write_flags(changed)
+    return replace_scores(series, units, basis, found)
+
+
+Judged = tuple[dict[str, str], dict[str, TestQuality]]
+"""Units, and scores of all selections, by test."""
+
+
+def _at_once(series: Series, basis: Basis, changed: dict[int, list[int]]) -> Judged:
+    """What a series of usual size amounts to; ``changed`` takes {flags' bits: measurements}."""
     repeats: dict[str, dict[int, dict[tuple[int | None, int | None], float]]] = {}
-    units: dict[str, str] = {}
-    for name, load, run_id, record_kb, file_kb, value, unit in (
+    gathered: dict[str, Gathered] = {}
+    for pk, name, load, run_id, record_kb, file_kb, value, unit, flags in (
         Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
         .order_by("run_id", "id")
-        .values_list("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
+        .values_list("id", *_READ, "flags")
     ):
         test = at_load(name, load)
-        if units.setdefault(test, unit) != unit:
-            raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
+        columns = gathered.setdefault(test, Gathered(unit))
+        if columns.unit != unit:
+            raise MixedMeasurements(f"{test} was measured in {columns.unit} and in {unit}.")
         repeats.setdefault(test, {}).setdefault(run_id, {})[(record_kb, file_kb)] = value
+        columns.add(pk, run_id, record_kb, file_kb, value, flags)
     scores = {test: _scores(test, list(runs.values())) for test, runs in repeats.items()}
     sure = {
         test: score_intervals(_scores(test, [repeat]) for repeat in runs.values())
         for test, runs in repeats.items()
     }
-    return replace_scores(series, scores, units, sure)
+    intervals = _with_samples(series, scores, sure)
+    found = {
+        test: _quality(
+            test, columns, basis, SelectedScores(scores[test], intervals.get(test, {})), changed
+        )
+        for test, columns in gathered.items()
+    }
+    return {test: columns.unit for test, columns in gathered.items()}, found
+
+
+def _quality(
+    test: str,
+    gathered: Gathered,
+    basis: Basis,
+    whole: SelectedScores,
+    changed: dict[int, list[int]],
+) -> TestQuality:
+    columns = gathered.columns
+    judged = quality.judge(test, gathered.unit, columns, basis)
+    for bits, pks in gathered.changed(judged.bits).items():
+        changed[bits] += pks
+    return quality_of(test, columns, judged, basis, whole)
 
 
 def replace_scores(
-    series: Series,
-    scores: Mapping[str, Mapping[str, ScoreValue]],
-    units: Mapping[str, str],
-    intervals: Mapping[str, Mapping[str, Interval]],
+    series: Series, units: Mapping[str, str], basis: Basis, found: Mapping[str, TestQuality]
 ) -> list[Score]:
-    """Write the computed scores of a series, {test: {category: score}}, in place of the old.
+    """Write the computed scores of a series, of all selections, in place of the old.
 
-    ``units``: that of each test. ``intervals``: the 95% interval of each score that has one, by
-    test and category. The caller holds the series' lock.
+    ``units``: that of each test. ``found``: the scores of each test, judged by ``basis``. Returns
+    the scores that leave nothing out. The caller holds the series' lock.
     """
     expected = _expected_cells(series)
-    contended = series.runs.filter(state=RunState.DONE, is_contended=True).exists()
-    series.scores.filter(origin=COMPUTED).delete()
+    of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
+    Score.selections.filter(series=series, origin=COMPUTED).delete()
     printed = set(series.scores.values_list("test", "category"))
-    return Score.objects.bulk_create(
-        Score(
-            series=series,
-            test=test,
-            category=category,
-            value=score.value,
-            unit=overall_unit(units[test]) if category == "overall" else units[test],
-            repeats=score.repeats,
-            half_width=found.half_width if found else None,
-            half_width_percent=found.relative_percent if found else None,
-            cells=score.cells,
-            cells_expected=expected.get(category),
-            flags=[*score.flags, *([CONTENDED] if contended else [])],
-            origin=COMPUTED,
-        )
-        for test, categories in scores.items()
-        for category, score in categories.items()
-        for found in [intervals.get(test, {}).get(category)]
-        if (test, category) not in printed
+    written = Score.objects.bulk_create(
+        (
+            Score(
+                series=series,
+                test=test,
+                category=category,
+                selection=selection,
+                value=score.value,
+                unit=overall_unit(units[test]) if category == "overall" else units[test],
+                repeats=score.repeats,
+                half_width=sure.half_width if sure and sure.of == REPEATS else None,
+                half_width_percent=sure.relative_percent if sure and sure.of == REPEATS else None,
+                interval=sure.as_dict() if sure else None,
+                cells=score.cells,
+                cells_expected=expected.get(category),
+                left_out=selected.left_out.get(category),
+                flags=[
+                    *score.flags,
+                    *selected.flags.get(category, ()),
+                    # Those repeats are what a sound score is without.
+                    *(of_runs if selection != Selection.SOUND else ()),
+                ],
+                origin=COMPUTED,
+            )
+            for test, quality_of_test in found.items()
+            for selection, selected in quality_of_test.scores.items()
+            for category, score in selected.scores.items()
+            for sure in [selected.intervals.get(category)]
+            if (test, category) not in printed
+        ),
+        batch_size=_BATCH,
     )
+    boundaries = {test: one.boundary for test, one in found.items() if one.boundary is not None}
+    Series.objects.filter(pk=series.pk).update(quality=basis.as_dict(boundaries))
+    return [score for score in written if score.selection == Selection.ALL]
+
+
+def _with_samples(
+    series: Series,
+    scores: Mapping[str, Mapping[str, ScoreValue]],
+    intervals: Mapping[str, Mapping[str, Interval]],
+) -> Mapping[str, Mapping[str, Interval]]:
+    """The intervals of repeats, and for a single run's value that of its interval samples.
+
+    Repeats are independent of each other and samples hardly are: where there are repeats, samples
+    are not asked. A mean of a matrix has no samples of its own.
+    """
+    single = {
+        test
+        for test, found in scores.items()
+        if MEAN in found and found[MEAN].repeats == 1 and MEAN not in intervals.get(test, {})
+    }
+    if not single:
+        return intervals
+    added = {}
+    for name, load, samples in Measurement.objects.filter(
+        run__series=series, run__state=RunState.DONE, samples__isnull=False
+    ).values_list("test", "load", "samples"):
+        test = at_load(name, load)
+        found = sample_interval(samples or ()) if test in single else None
+        if found is not None:
+            added[test] = {MEAN: found}
+    return {**intervals, **added}
 
 
 def _is_large(series: Series) -> bool:
@@ -179,10 +275,8 @@ def _is_large(series: Series) -> bool:
     return len(rows.values_list("pk")[LARGE_SERIES : LARGE_SERIES + 1]) > 0
 
 
-def _streamed_scores(
-    series: Series,
-) -> tuple[dict[str, dict[str, ScoreValue]], dict[str, str], dict[str, dict[str, Interval]]]:
-    """Scores, units and intervals of a large series.
+def _streamed(series: Series, basis: Basis, changed: dict[int, list[int]]) -> Judged:
+    """What a large series amounts to; ``changed`` takes {flags' bits: measurements}.
 
     Its cells come from the database in order, one test at a time. Where one run measured a test its
     columns are scored as they are; several runs are brought together cell by cell, which takes
@@ -191,22 +285,23 @@ def _streamed_scores(
     rows = (
         Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
         .order_by("test", "load", "run_id")
-        .values_list("test", "load", "unit", "run_id", "record_size_kb", "file_size_kb", "value")
+        .values_list(*_READ, "flags", "id")
         .iterator(chunk_size=5000)
     )
-    scores: dict[str, dict[str, ScoreValue]] = {}
     units: dict[str, str] = {}
-    intervals: dict[str, dict[str, Interval]] = {}
+    found: dict[str, TestQuality] = {}
     for (name, load), group in groupby(rows, key=itemgetter(0, 1)):
         test = at_load(name, load)
-        columns = RunColumns()
-        for _, _, unit, run_id, record_kb, file_kb, value in group:
+        columns, gathered = RunColumns(), Gathered("")
+        for _, _, run_id, record_kb, file_kb, value, unit, flags, pk in group:
             if units.setdefault(test, unit) != unit:
                 raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
             columns.add(run_id, record_kb, file_kb, value)
-        scores[test] = columns.scores(test)
-        intervals[test] = columns.intervals(test)
-    return scores, units, intervals
+            gathered.add(pk, run_id, record_kb, file_kb, value, flags)
+        gathered.unit = units[test]
+        whole = SelectedScores(columns.scores(test), columns.intervals(test))
+        found[test] = _quality(test, gathered, basis, whole, changed)
+    return units, found
 
 
 def _scores(

@@ -12,6 +12,7 @@ from fsbench_web.catalog.models import (
     Worker,
     Workload,
 )
+from fsbench_web.scoring.quality import FLAGS, Flag
 
 
 class Study(models.Model):
@@ -73,6 +74,10 @@ class Series(models.Model):
     distribution = models.CharField(max_length=200, blank=True)
     preparation = models.JSONField(
         default=dict, help_text="catalog.preparation; empty: a new file system and nothing more"
+    )
+    quality = models.JSONField(
+        null=True,
+        help_text="What its cells were judged by, studies.quality; null: they never were",
     )
 
     class Meta:
@@ -192,6 +197,10 @@ class Run(models.Model):
     )
     is_contended = models.BooleanField(
         default=False, help_text="Another run was active on the same host or controller meanwhile"
+    )
+    drift_percent = models.FloatField(
+        null=True,
+        help_text="How far the reference of its order had moved around it; null: not known",
     )
     cancel_requested_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
@@ -330,6 +339,9 @@ class Measurement(models.Model):
     samples = models.JSONField(
         null=True, help_text="Values of the intervals in order, where the tool prints them"
     )
+    flags = models.JSONField(
+        null=True, help_text="What to know of it, slugs of scoring.quality; null: nothing"
+    )
 
     class Meta:
         constraints = [
@@ -339,9 +351,41 @@ class Measurement(models.Model):
             )
         ]
 
+    @property
+    def flag_words(self) -> list[Flag]:
+        """Its flags in words; those of another version are left out."""
+        return [FLAGS[slug] for slug in self.flags or () if slug in FLAGS]
+
+
+class WholeScores(models.Manager["Score"]):
+    """The scores that leave nothing out, which is what a score is unless somebody asks otherwise.
+
+    This is the default manager, so that no page, count or relation shows a score of some of the
+    cells by forgetting to say that it does not want it. ``Score.selections`` has all of them.
+    """
+
+    def get_queryset(self) -> models.QuerySet["Score"]:
+        return super().get_queryset().filter(selection=Selection.ALL)
+
+
+class Selection(models.TextChoices):
+    """Which cells a score is made of; studies.selections makes them."""
+
+    ALL = "all", "every cell"
+    SOUND = "sound", "without flagged cells"
+    CACHED = "cached", "files that fit into the cache"
+    UNCACHED = "uncached", "files beyond the cache"
+
 
 class Score(models.Model):
     """A summary of all finished repeats of one series (scoring.scores), or a published figure.
+
+    ``Score.objects`` and ``series.scores`` are the scores that leave nothing out. Those of a
+    ``selection`` of the cells stand beside them in ``Score.selections``; a selection that leaves
+    nothing of a category has no score there. ``left_out`` says what a selection is without in the
+    category's region, and why: {"cells": 10, "numbers": 12, "of": 60, "why": {"clock": 10,
+    "outlier": 2}} is ten cells without any number left, and twelve of the sixty numbers of all
+    repeats. A number counts for each of its reasons.
 
     A test measured at several loads has scores for each: ``test`` is then the test with its load
     (scoring.testnames.at_load), because scores of two loads never make up one table.
@@ -353,6 +397,7 @@ class Score(models.Model):
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="scores")
     test = models.CharField(max_length=190)
     category = models.CharField(max_length=20)
+    selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
     value = models.FloatField()
     unit = models.CharField(max_length=20)
     repeats = models.PositiveIntegerField(null=True)
@@ -363,18 +408,28 @@ class Score(models.Model):
     half_width_percent = models.FloatField(
         null=True, help_text="The same in percent of the mean of the repeats' own scores"
     )
+    interval = models.JSONField(
+        null=True,
+        help_text="What the 95% interval is of (confidence.Interval.as_dict): repeats, or "
+        "samples of a single run; null where there is none, and in scores of before it was "
+        "kept",
+    )
     cells = models.PositiveIntegerField(null=True, help_text="Cells the score is made of")
     cells_expected = models.PositiveIntegerField(
         null=True, help_text="Cells of the category's region in the full matrix of the workload"
     )
+    left_out = models.JSONField(null=True)
     published = models.JSONField(null=True)
     flags = models.JSONField(default=list)
     origin = models.CharField(max_length=10, default="computed")
 
+    objects = WholeScores()
+    selections: models.Manager["Score"] = models.Manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["series", "test", "category"], name="score_unique_in_series"
+                fields=["series", "test", "category", "selection"], name="score_unique_in_series"
             )
         ]
         indexes = [models.Index(fields=["test", "category"])]

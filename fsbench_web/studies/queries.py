@@ -1,12 +1,17 @@
 """How everything else reads scores: plain rows, in a constant number of queries."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import connection
+from django.db.models import Count, Exists, OuterRef, QuerySet
+
 from fsbench_web.catalog import preparation
-from fsbench_web.studies.models import Run, RunState, Score, Study
+from fsbench_web.catalog.models import Environment
+from fsbench_web.scoring.confidence import Interval
+from fsbench_web.studies.models import Run, RunState, Score, Selection, Series, Study
 
 PARTIAL = "partial"
 """The score is made of fewer cells than its region has in the workload's full matrix."""
@@ -18,9 +23,13 @@ class ScoreRow:
 
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
     is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
-    the repeats' own scores, in unit and in percent of their mean. ``preparation`` says in words
-    what was done to the LUN before each run beyond a new file system. ``run_ids`` are the finished
-    runs of the series, oldest first; a published score has none.
+    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with
+    what it is of, or that of the samples of a single run. ``preparation`` says in words what was
+    done to the LUN before each run beyond a new file system. ``options`` are mkfs and
+    mount options by key (catalog.filesystems), empty where the configuration is not known.
+    ``run_ids`` are the finished runs of the series, oldest first; a published score has none.
+    ``left_out`` is how many cells a selection is without, and why (see Score); None where nothing
+    was left out.
     """
 
     study: str
@@ -48,38 +57,41 @@ class ScoreRow:
     published: Mapping[str, Any] | None = None
     half_width: float | None = None
     half_width_percent: float | None = None
+    interval: Interval | None = None
     preparation: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scheduler: str = ""
+    external_journal: bool = False
+    journal_lun: str | None = None
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
+    left_out: Mapping[str, Any] | None = None
 
 
-_COLUMNS = {
-    "study": "series__study__slug",
-    "study_title": "series__study__title",
-    "series_id": "series_id",
-    "configuration": "series__configuration__label",
-    "configuration_id": "series__configuration_id",
-    "configuration_is_known": "series__configuration__is_known",
-    "filesystem": "series__configuration__filesystem",
-    "workload": "series__workload__slug",
-    "workload_title": "series__workload__title",
-    "hardware": "series__hardware__slug",
-    "hardware_name": "series__hardware__name",
-    "kernel": "series__kernel",
-    "distribution": "series__distribution",
-    "test": "test",
-    "category": "category",
-    "value": "value",
-    "unit": "unit",
-    "repeats": "repeats",
-    "cells": "cells",
-    "cells_expected": "cells_expected",
-    "origin": "origin",
-    "published": "published",
-    "half_width": "half_width",
-    "half_width_percent": "half_width_percent",
+_OF_SERIES = {
+    "study": "study__slug",
+    "study_title": "study__title",
+    "series_id": "pk",
+    "configuration": "configuration__label",
+    "configuration_id": "configuration_id",
+    "configuration_is_known": "configuration__is_known",
+    "options": "configuration__options",
+    "scheduler": "configuration__scheduler",
+    "external_journal": "configuration__external_journal",
+    "filesystem": "configuration__filesystem",
+    "workload": "workload__slug",
+    "workload_title": "workload__title",
+    "hardware": "hardware__slug",
+    "hardware_name": "hardware__name",
+    "kernel": "kernel",
+    "distribution": "distribution",
 }
-_LUN = ("series__lun__name", "series__lun__worker__name")
+_OF_SCORE = (
+    *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
+    *("published", "half_width", "half_width_percent", "left_out"),
+)
+_LUN = ("lun__name", "lun__worker__name")
+_JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
 
 def scores_for(
@@ -89,10 +101,14 @@ def scores_for(
     filesystems: Collection[str] = (),
     workloads: Collection[str] = (),
     hardware: Collection[str] = (),
+    selection: str = Selection.ALL,
+    with_runs: bool = True,
 ) -> list[ScoreRow]:
     """The scores that match every filter, in the order they were made; an empty filter takes all.
 
-    Two queries: the scores, and the finished runs behind them.
+    ``selection`` says of which cells: a series of which it leaves nothing has no score there.
+    Three queries: the scores, their series, and the finished runs behind them; without
+    ``with_runs`` two, and no row names its runs.
     """
     filters = {
         "series__study__slug__in": study_slugs,
@@ -102,46 +118,142 @@ def scores_for(
         "series__workload__slug__in": workloads,
         "series__hardware__slug__in": hardware,
     }
-    wanted = Score.objects.filter(
-        **{name: list(values) for name, values in filters.items() if values}
+    wanted = Score.selections.filter(
+        selection=selection,
+        **{name: list(values) for name, values in filters.items() if values},
     )
-    runs = _finished_runs(study_slugs)
+    runs = finished_runs(study_slugs) if with_runs else {}
+    # Series apart from their scores: one has dozens, and what is said of it is read once.
+    found = list(
+        wanted.order_by("id").values_list("series_id", "flags", "selection", "interval", *_OF_SCORE)
+    )
+    series = _series({row[0] for row in found}, study_slugs)
     return [
-        _row(values, runs)
-        for values in wanted.order_by("id").values(
-            *_COLUMNS.values(), *_LUN, "series__preparation", "flags"
-        )
+        _row(series[series_id], flags, selection, interval, values, runs.get(series_id, ()))
+        for series_id, flags, selection, interval, *values in found
     ]
 
 
-def _finished_runs(study_slugs: Collection[str]) -> dict[int, tuple[int, ...]]:
-    runs = Run.objects.filter(state=RunState.DONE)
-    if study_slugs:
-        runs = runs.filter(series__study__slug__in=list(study_slugs))
+MOST_LISTED = 900
+"""Above this many series, runs are read by study and not by a list of series."""
+
+
+def finished_runs(
+    study_slugs: Collection[str] = (), series_ids: Collection[int] | None = None
+) -> dict[int, tuple[int, ...]]:
+    """The finished runs by series, oldest first. One query.
+
+    ``series_ids`` limits them to these series, all of which are of the studies. Above MOST_LISTED
+    it is no limit, and more may come.
+    """
+    runs = _finished(study_slugs)
+    if series_ids is not None and len(series_ids) <= MOST_LISTED:
+        runs = runs.filter(series__in=series_ids)
     found: dict[int, list[int]] = defaultdict(list)
     for series_id, run_id in runs.order_by("id").values_list("series_id", "id"):
         found[series_id].append(run_id)
     return {series_id: tuple(ids) for series_id, ids in found.items()}
 
 
-def _row(values: Mapping[str, Any], runs: Mapping[int, tuple[int, ...]]) -> ScoreRow:
-    lun, worker = (values[column] for column in _LUN)
-    cells, expected = values["cells"], values["cells_expected"]
-    flags = list(values["flags"])
-    if cells is not None and expected is not None and cells < expected and PARTIAL not in flags:
-        flags.append(PARTIAL)
-    return ScoreRow(
-        **{name: values[column] for name, column in _COLUMNS.items()},
-        lun=f"{lun} on {worker}" if lun else None,
-        preparation=preparation.in_words(values["series__preparation"]),
-        flags=tuple(flags),
-        run_ids=runs.get(values["series_id"], ()),
+def finished_run_counts(study_slugs: Collection[str] = ()) -> dict[int, int]:
+    """How many finished runs each series has; one without any is not in it. One query."""
+    rows = _finished(study_slugs).order_by().values_list("series_id").annotate(Count("id"))
+    return dict(rows)
+
+
+def environments_of(
+    series_ids: Collection[int],
+) -> dict[int, dict[str, dict[str, frozenset[str]]]]:
+    """What the environments of the finished runs say, {series: {section: {label: values}}}.
+
+    Several values are of several runs. A series whose runs have no environment is not in it; of
+    more than MOST_LISTED series nothing is read. Two queries.
+    """
+    if len(series_ids) > MOST_LISTED:
+        return {}
+    pairs = list(
+        Run.objects.filter(
+            state=RunState.DONE, series__in=list(series_ids), environment__isnull=False
+        )
+        .order_by()
+        .values_list("series_id", "environment_id")
+        .distinct()
     )
+    facts = dict(
+        Environment.objects.filter(pk__in={pk for _, pk in pairs}).values_list("pk", "facts")
+    )
+    found: dict[int, dict[str, dict[str, set[str]]]] = {}
+    for series_id, environment_id in sorted(pairs):
+        of_series = found.setdefault(series_id, {})
+        for section, rows in facts[environment_id].items():
+            for label, value in rows:
+                of_series.setdefault(section, {}).setdefault(label, set()).add(value)
+    return {
+        series_id: {
+            section: {label: frozenset(values) for label, values in rows.items()}
+            for section, rows in of_series.items()
+        }
+        for series_id, of_series in found.items()
+    }
+
+
+def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
+    runs = Run.objects.filter(state=RunState.DONE)
+    return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
+
+
+def _series(ids: Collection[int], study_slugs: Collection[str]) -> dict[int, dict[str, Any]]:
+    """What a ScoreRow says of its series, by series. One query."""
+    wanted = Series.objects.order_by()
+    if len(ids) <= MOST_LISTED:
+        wanted = wanted.filter(pk__in=ids)
+    elif study_slugs:
+        wanted = wanted.filter(study__slug__in=list(study_slugs))
+    found = {}
+    for values in wanted.values(*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation"):
+        found[values["pk"]] = {
+            **{name: values[column] for name, column in _OF_SERIES.items()},
+            "lun": _on_worker(*(values[column] for column in _LUN)),
+            "journal_lun": _on_worker(*(values[column] for column in _JOURNAL_LUN)),
+            "preparation": preparation.in_words(values["preparation"]),
+        }
+    return found
+
+
+def _row(
+    series: Mapping[str, Any],
+    flags: Sequence[str],
+    selection: str,
+    interval: Mapping[str, Any] | None,
+    values: Sequence[Any],
+    runs: tuple[int, ...],
+) -> ScoreRow:
+    score = dict(zip(_OF_SCORE, values, strict=True))
+    cells, expected = score["cells"], score["cells_expected"]
+    # Of a selection fewer cells are what was asked for; left_out counts them.
+    is_whole = selection == Selection.ALL
+    if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
+        flags = [*flags, PARTIAL]
+    return ScoreRow(
+        **series,
+        **score,
+        interval=Interval.from_dict(interval) if interval else None,
+        flags=tuple(flags),
+        run_ids=runs,
+    )
+
+
+def _on_worker(lun: str | None, worker: str | None) -> str | None:
+    return f"{lun} on {worker}" if lun else None
 
 
 @dataclass(frozen=True)
 class ScoreChoices:
-    """What there is to choose from: studies as (slug, title) in the studies' order, and names."""
+    """What there is to choose from: studies as (slug, title) in the studies' order, and names.
+
+    What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
+    the configuration is known, ``luns`` and ``preparations`` in words, "" where nobody said.
+    """
 
     studies: tuple[tuple[str, str], ...]
     tests: tuple[str, ...]
@@ -149,29 +261,91 @@ class ScoreChoices:
     filesystems: tuple[str, ...]
     workloads: tuple[tuple[str, str], ...]
     hardware: tuple[tuple[str, str], ...]
+    configurations: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    luns: tuple[str, ...] = ()
+    schedulers: tuple[tuple[str, bool], ...] = ()
+    journals: tuple[tuple[bool, bool], ...] = ()
+    preparations: tuple[str, ...] = ()
+
+
+_CHOICES = {
+    "filesystem": "configuration__filesystem",
+    "workload": "workload__slug",
+    "workload_title": "workload__title",
+    "hardware": "hardware__slug",
+    "hardware_name": "hardware__name",
+    "configuration": "configuration__label",
+    "kernel": "kernel",
+    "distribution": "distribution",
+    "lun": "lun__name",
+    "worker": "lun__worker__name",
+    "scheduler": "configuration__scheduler",
+    "is_external": "configuration__external_journal",
+    "is_known": "configuration__is_known",
+    "preparation": "preparation",
+}
+
+
+# Distinct pairs by jumping from one to the next in the index (a "loose index scan", which neither
+# database does by itself): the work grows with the pairs and not with the scores.
+_PAIRS = """
+WITH RECURSIVE pair(test, category) AS (
+    (SELECT test, category FROM {table} ORDER BY test, category LIMIT 1)
+    UNION ALL
+    SELECT following.test, following.category FROM pair, LATERAL (
+        SELECT test, category FROM {table}
+        WHERE (test, category) > (pair.test, pair.category)
+        ORDER BY test, category LIMIT 1
+    ) AS following
+)
+SELECT test, category FROM pair
+"""
+
+
+def _distinct_pairs() -> list[tuple[str, str]]:
+    """Every (test, category) that any score has. One query."""
+    if connection.vendor != "postgresql":
+        # SQLite has no LATERAL, and reads its index in one go.
+        return list(Score.objects.order_by().values_list("test", "category").distinct())
+    with connection.cursor() as cursor:
+        table = connection.ops.quote_name(Score._meta.db_table)
+        cursor.execute(_PAIRS.format(table=table))
+        return [(test, category) for test, category in cursor.fetchall()]
 
 
 def score_choices() -> ScoreChoices:
-    """Everything that any score belongs to, and every study. Two queries."""
+    """Everything that any score belongs to, and every study. Three queries."""
     studies = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
-    combinations = list(
-        Score.objects.order_by()
-        .values_list(
-            "test",
-            "category",
-            "series__configuration__filesystem",
-            "series__workload__slug",
-            "series__workload__title",
-            "series__hardware__slug",
-            "series__hardware__name",
-        )
-        .distinct()
+    shown = _distinct_pairs()
+    series = list(
+        Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
+        .order_by()
+        .values_list(*_CHOICES.values())
     )
+    found: dict[str, Sequence[Any]] = dict(zip(_CHOICES, zip(*series, strict=True), strict=False))
+
+    def each(*names: str) -> set[Any]:
+        columns = [found.get(name, ()) for name in names]
+        return set(columns[0]) if len(columns) == 1 else set(zip(*columns, strict=True))
+
+    # A JSON column gives dicts, which no set takes; nearly all of them are empty.
+    prepared = {preparation.in_words(stored) for stored in found.get("preparation", ()) if stored}
+    if not all(found.get("preparation", ())):
+        prepared.add("")
     return ScoreChoices(
         studies=studies,
-        tests=tuple(sorted({row[0] for row in combinations})),
-        categories=tuple(sorted({row[1] for row in combinations})),
-        filesystems=tuple(sorted({row[2] for row in combinations})),
-        workloads=tuple(sorted({(row[3], row[4]) for row in combinations if row[3]})),
-        hardware=tuple(sorted({(row[5], row[6]) for row in combinations if row[5]})),
+        tests=tuple(sorted({test for test, _ in shown})),
+        categories=tuple(sorted({category for _, category in shown})),
+        filesystems=tuple(sorted(each("filesystem"))),
+        workloads=tuple(sorted(pair for pair in each("workload", "workload_title") if pair[0])),
+        hardware=tuple(sorted(pair for pair in each("hardware", "hardware_name") if pair[0])),
+        configurations=tuple(sorted(each("configuration"))),
+        kernels=tuple(sorted(each("kernel"))),
+        distributions=tuple(sorted(each("distribution"))),
+        luns=tuple(sorted(_on_worker(*pair) or "" for pair in each("lun", "worker"))),
+        schedulers=tuple(sorted(each("scheduler", "is_known"))),
+        journals=tuple(sorted(each("is_external", "is_known"))),
+        preparations=tuple(sorted(prepared)),
     )

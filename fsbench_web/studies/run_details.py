@@ -19,7 +19,7 @@ from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
-from fsbench_web.studies import forms
+from fsbench_web.studies import forms, run_quality
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 
@@ -101,7 +101,15 @@ def test_matrices(run: Run) -> list[TestMatrix]:
         if shown.cells:
             less = is_known(shown.unit) and lower_is_better(shown.unit)
             name = testnames.label(shown.test)
-            shown.figure = heatmap.matrix(shown.cells, shown.unit, name, less)
+            shown.figure = heatmap.matrix(
+                shown.cells,
+                shown.unit,
+                name,
+                less,
+                notes=run_quality.notes(shown.measured),
+                flagged=run_quality.flagged_cells(shown.measured),
+                edges=run_quality.edges(run.series.quality, shown.test),
+            )
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
 

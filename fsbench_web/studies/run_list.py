@@ -1,16 +1,20 @@
 """Runs as lists show them: filters in the address, rows in a constant number of queries."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
+from django.urls import reverse
 
-from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState
+from fsbench_web.catalog.models import FilesystemConfiguration, Lun
+from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Study
 
+MOST_NAMED = 200
+_NUMBER = re.compile("[0-9]{1,18}")
 UNFINISHED_STATES = [RunState.QUEUED, *ACTIVE_STATES]
 STATES = [
     ("unfinished", "waiting or running"),
@@ -22,7 +26,8 @@ STATES = [
 class RunFilter:
     """Which runs to list; an empty value takes all. ``order`` is the number of a submission.
 
-    ``state`` is a state, or ``unfinished`` for all that wait or run.
+    ``state`` is a state, or ``unfinished`` for all that wait or run. ``runs`` are numbers of runs,
+    with commas between them: those behind a point of a picture.
     """
 
     study: str = ""
@@ -30,6 +35,7 @@ class RunFilter:
     filesystem: str = ""
     lun: str = ""
     order: str = ""
+    runs: str = ""
 
     @classmethod
     def from_query(cls, query: QueryDict) -> "RunFilter":
@@ -67,7 +73,21 @@ class RunFilter:
                 is_number = value.isascii() and value.isdigit() and len(value) < 19
                 wanted = [Q(**{lookup: int(value)}) for lookup in lookups] if is_number else []
                 runs = runs.filter(reduce(or_, wanted)) if wanted else runs.none()
+        if self.runs:
+            ids = [int(text) for text in self.runs.split(",") if _NUMBER.fullmatch(text)]
+            runs = runs.filter(pk__in=ids[:MOST_NAMED])
         return runs
+
+
+def address_of(run_ids: Sequence[int]) -> str:
+    """Where the runs behind a number are shown: the page of a single one, else a list of them.
+
+    Empty where there is none. A list names so many runs at most that its address stays one.
+    """
+    if len(run_ids) == 1:
+        return reverse("studies:run", args=run_ids)
+    named = ",".join(str(run_id) for run_id in run_ids[:MOST_NAMED])
+    return f"{reverse('studies:runs')}?runs={named}" if run_ids else ""
 
 
 def listed_runs() -> QuerySet[Run]:
@@ -89,6 +109,22 @@ def runs_before(luns: Iterable[Lun]) -> dict[int, int]:
 
 
 def filesystems() -> list[str]:
-    """The file systems that any run was made with."""
-    column = "series__configuration__filesystem"
-    return list(Run.objects.order_by(column).values_list(column, flat=True).distinct())
+    """The file systems that any run was made with. Asks configurations, which are few."""
+    with_runs = Series.objects.filter(
+        Exists(Run.objects.filter(series=OuterRef("pk"))), configuration=OuterRef("pk")
+    )
+    column = "filesystem"
+    return list(
+        FilesystemConfiguration.objects.filter(Exists(with_runs))
+        .order_by(column)
+        .values_list(column, flat=True)
+        .distinct()
+    )
+
+
+def studies() -> QuerySet[Study, tuple[str, str]]:
+    """(slug, title) of the studies that have runs."""
+    with_runs = Series.objects.filter(
+        Exists(Run.objects.filter(series=OuterRef("pk"))), study=OuterRef("pk")
+    )
+    return Study.objects.filter(Exists(with_runs)).order_by("title").values_list("slug", "title")

@@ -9,29 +9,39 @@ from django.db.models.functions import Coalesce
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
 
 
-def listed_studies() -> tuple[list[Study], list[Study]]:
-    """One's own studies, newest first, and published ones, those with most to compare first.
+def own_studies() -> QuerySet[Study]:
+    """One's own studies, newest first. One query; take a slice of it, never all.
 
-    Each has ``configuration_count``, ``run_count``, ``done_count``, ``score_count`` and ``latest``,
-    when its last run ended. Two queries; counts come each from their own table, because a join of
-    runs with scores has a row for every pair.
+    Each has ``configuration_count``, ``run_count``, ``done_count`` and ``latest``, when its last
+    run ended. They are counted for the studies of the slice alone: PostgreSQL puts such columns off
+    until it knows which rows it will return. Counts come each from their own table, because a join
+    has a row for every pair.
     """
-    of_study = {"series__study": OuterRef("pk")}
-    runs = Run.objects.filter(**of_study)
-    studies = Study.objects.annotate(
-        configuration_count=_number(
-            Series.objects.filter(study=OuterRef("pk")),
-            "study",
-            Count("configuration", distinct=True),
-        ),
-        run_count=_number(runs, "series__study", Count("pk")),
-        done_count=_number(runs.filter(state=RunState.DONE), "series__study", Count("pk")),
-        score_count=_number(Score.objects.filter(**of_study), "series__study", Count("pk")),
-        latest=Subquery(_grouped(runs, "series__study", Max("ended_at"))),
+    runs = Run.objects.filter(series__study=OuterRef("pk"))
+    return (
+        Study.objects.filter(is_published=False)
+        .annotate(
+            configuration_count=_number(
+                Series.objects.filter(study=OuterRef("pk")),
+                "study",
+                Count("configuration", distinct=True),
+            ),
+            run_count=_number(runs, "series__study", Count("pk")),
+            done_count=_number(runs.filter(state=RunState.DONE), "series__study", Count("pk")),
+            latest=Subquery(_grouped(runs, "series__study", Max("ended_at"))),
+        )
+        .order_by("-created_at", "title", "pk")
     )
-    own = studies.filter(is_published=False).order_by("-created_at", "title")
-    published = studies.filter(is_published=True).order_by("-score_count", "-published_on", "title")
-    return list(own), list(published)
+
+
+def published_studies() -> QuerySet[Study]:
+    """Papers, those with most to compare first; each has ``score_count``. One query."""
+    scores = Score.objects.filter(series__study=OuterRef("pk"))
+    return (
+        Study.objects.filter(is_published=True)
+        .annotate(score_count=_number(scores, "series__study", Count("pk")))
+        .order_by("-score_count", "-published_on", "title")
+    )
 
 
 def _grouped(rows: QuerySet[Any], by: str, what: Any) -> QuerySet[Any, Mapping[str, Any]]:

@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from fsbench_web.studies.views import artefacts, documents, events, new_run, runs, study, sweep
+from fsbench_web.studies.views import (
+    artefacts,
+    documents,
+    events,
+    new_run,
+    runs,
+    search,
+    study,
+    sweep,
+)
 
 app_name = "studies"
 urlpatterns = [
@@ -22,6 +31,7 @@ urlpatterns = [
     path("runs/<int:run_id>/cancel/", runs.cancel, name="cancel_run"),
     path("runs/<int:run_id>/events/", events.events, name="run_events"),
     path("runs/<int:run_id>/retry/", sweep.retry_run, name="retry_run"),
+    path("search/", search.page, name="search"),
     path("sweeps/", sweep.sweep_list, name="sweeps"),
     path("sweeps/<int:order_id>/", sweep.sweep, name="sweep"),
     path("sweeps/<int:order_id>/cancel/", sweep.cancel, name="cancel_sweep"),

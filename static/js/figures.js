@@ -4,25 +4,35 @@
 //   drawn when it does: a page may have dozens.
 // - Colours are the page's custom properties, read again when the theme changes. A figure names its
 //   series by number (trace.meta.series): --series-1 to --series-7.
+// - A point whose trace has trace.meta.links leads to that address, on a click.
+// - 3-D needs a bundle of its own (1.7 MB), fetched when a figure with a scene is to be drawn.
 // - Nothing leaves the page: plotly's own button that uploads a chart is off.
 (function () {
   "use strict";
 
   const PLOTLY_URL = document.currentScript.dataset.plotly;
+  const PLOTLY_3D_URL = document.currentScript.dataset.plotly3d;
   const drawn = new Map(); // figure element -> index of the panel shown
-  let loading = null;
+  const loading = new Map(); // address of a bundle -> promise of its Plotly
 
-  function plotly() {
-    if (loading) return loading;
-    loading = new Promise(function (resolve, reject) {
-      if (window.Plotly) return resolve(window.Plotly);
+  // Both bundles call themselves window.Plotly: whoever draws keeps the one it asked for.
+  function plotly(panel) {
+    const url = panel.layout.scene ? PLOTLY_3D_URL : PLOTLY_URL;
+    if (loading.has(url)) return loading.get(url);
+    const promise = new Promise(function (resolve, reject) {
       const script = document.createElement("script");
-      script.src = PLOTLY_URL;
+      script.src = url;
       script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error("could not load " + PLOTLY_URL));
+      script.onerror = () => reject(new Error("could not load " + url));
       document.head.append(script);
     });
-    return loading;
+    loading.set(url, promise);
+    return promise;
+  }
+
+  function hasWebGL() {
+    const canvas = document.createElement("canvas");
+    return Boolean(canvas.getContext("webgl2") || canvas.getContext("webgl"));
   }
 
   function colours() {
@@ -32,6 +42,7 @@
       fg: read("--fg", "#17202b"),
       muted: read("--muted", "#55616f"),
       grid: read("--grid", "#dfe4ea"),
+      border: read("--border-strong", "#8a96a5"),
       surface: read("--surface", "#ffffff"),
       series: [1, 2, 3, 4, 5, 6, 7].map((n) => read("--series-" + n, "#0072b2")),
     };
@@ -75,33 +86,44 @@
         copy.marker.pattern.fgcolor = copy.marker.color;
       }
     }
+    if (series && copy.line) copy.line.color = theme.series[(series - 1) % theme.series.length];
+    if (copy.meta && copy.meta.role === "interval") copy.marker.color = theme.fg;
+    for (const error of [copy.error_x, copy.error_y]) {
+      if (error) error.color = copy.type === "bar" || !copy.marker ? theme.fg : copy.marker.color;
+    }
     if (copy.type === "bar") {
       const fill = copy.marker && copy.marker.color;
       copy.insidetextfont = {
         color: Array.isArray(fill) ? fill.map((one) => textOn(one, theme)) : textOn(fill, theme),
       };
       copy.outsidetextfont = { color: theme.fg };
-      if (copy.error_x) copy.error_x.color = theme.fg;
     }
-    if (copy.type === "heatmap") {
-      if (copy.colorbar) copy.colorbar.tickfont = { color: theme.muted, size: 11 };
-      // Numbers that would run into each other say less than none; hover and touch still tell them.
-      const columns = Math.max(1, (copy.x || []).length);
-      if (copy.texttemplate && width && (width - 150) / columns < 40) delete copy.texttemplate;
+    if (copy.colorbar) {
+      copy.colorbar.tickfont = { color: theme.muted, size: 11 };
+      if (copy.colorbar.title) copy.colorbar.title.font = { color: theme.muted, size: 12 };
+    }
+    // Numbers that would run into each other say less than none; hover and touch still tell them.
+    if (copy.meta && copy.meta.role === "cell labels" && width) {
+      const columns = new Set(copy.x).size;
+      if ((width - 150) / columns < 40) copy.visible = false;
     }
     return copy;
+  }
+
+  function inLines(text, most) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const line = lines[lines.length - 1];
+      if (line && (line + " " + word).length > most) lines.push(word);
+      else lines[lines.length - 1] = line ? line + " " + word : word;
+    }
+    return lines;
   }
 
   // A title that is wider than the figure is broken into lines, and the figure grows by them.
   function wrapTitle(layout, width) {
     if (!layout.title || !layout.title.text || !width) return;
-    const most = Math.max(16, Math.floor(width / 7.5));
-    const lines = [""];
-    for (const word of layout.title.text.split(" ")) {
-      const line = lines[lines.length - 1];
-      if (line && (line + " " + word).length > most) lines.push(word);
-      else lines[lines.length - 1] = line ? line + " " + word : word;
-    }
+    const lines = inLines(layout.title.text, Math.max(16, Math.floor(width / 7.5)));
     if (lines.length === 1) return;
     const extra = 18 * (lines.length - 1);
     layout.title.text = lines.join("<br>");
@@ -111,29 +133,31 @@
 
   // On a narrow figure the words below its axis and the legend beside its title need lines of
   // their own.
-  function makeRoom(layout, width) {
+  function makeRoom(layout, width, entries) {
     if (!width || width >= 480) return;
     const grow = (side, by) => {
       layout.margin = Object.assign({}, layout.margin, { [side]: ((layout.margin || {})[side] || 48) + by });
       layout.height += by;
     };
     const title = layout.xaxis && layout.xaxis.title;
-    const comma = title && title.text ? title.text.lastIndexOf(", ") : -1;
-    if (comma > 0 && title.text.length > 28) {
-      title.text = title.text.slice(0, comma + 1) + "<br>" + title.text.slice(comma + 2);
-      grow("b", 16);
+    if (title && title.text) {
+      const lines = inLines(title.text, Math.max(16, Math.floor(width / 7)));
+      title.text = lines.join("<br>");
+      grow("b", 16 * (lines.length - 1));
     }
     if (layout.showlegend && layout.legend) {
       layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });
-      grow("t", 28);
+      if (layout.legend.yanchor === "bottom") grow("t", 28);
+      else layout.height += 20 * entries;
     }
+    if (layout.scene) layout.scene.camera.eye = { x: -1.7, y: -1.9, z: 1.1 };
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
   }
 
-  function themedLayout(layout, theme, width) {
+  function themedLayout(layout, theme, width, entries) {
     const copy = structuredClone(layout);
     wrapTitle(copy, width);
-    makeRoom(copy, width);
+    makeRoom(copy, width, entries);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";
@@ -143,6 +167,11 @@
     copy.hoverlabel = { bgcolor: theme.fg, bordercolor: theme.fg, font: { color: theme.surface, family: family } };
     copy.modebar = { bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.fg };
     copy.dragmode = copy.dragmode || (matchMedia("(pointer: coarse)").matches ? false : "zoom");
+    for (const key of ["xaxis", "yaxis", "zaxis"]) {
+      const axis = copy.scene && copy.scene[key];
+      if (!axis) continue;
+      Object.assign(axis, { gridcolor: theme.border, linecolor: theme.border, color: theme.fg, backgroundcolor: theme.surface });
+    }
     for (const key of Object.keys(copy)) {
       if (!/^[xy]axis\d*$/.test(key)) continue;
       const axis = copy[key];
@@ -159,23 +188,29 @@
   function download(format, element) {
     const panel = panels(element)[drawn.get(element) || 0];
     const theme = colours();
-    const layout = themedLayout(panel.layout, theme, 900);
+    const layout = themedLayout(panel.layout, theme, 900, panel.data.length);
     layout.paper_bgcolor = theme.surface;
     const width = 900;
     const height = layout.height || 450;
     layout.width = width;
-    return window.Plotly.toImage(
+    return plotly(panel).then((Plotly) => Plotly.toImage(
       { data: panel.data.map((trace) => themedTrace(trace, theme, 900)), layout: layout },
       { format: format, width: width, height: height, scale: format === "png" ? 2 : 1 }
-    ).then(function (url) {
+    )).then(function (url) {
       const link = document.createElement("a");
       link.href = url;
-      const name = [element.id, panel.label].filter(Boolean).join("-");
-      link.download = "fsbench-" + name.toLowerCase().replace(/[^a-z0-9]+/g, "-") + "." + format;
+      link.download = fileName(element, panel) + "." + format;
       document.body.append(link);
       link.click();
       link.remove();
     });
+  }
+
+  // What the picture shows: a folder of downloads tells them apart.
+  function fileName(element, panel) {
+    const title = panel.layout.title && panel.layout.title.text;
+    const name = (title || [element.id, panel.label].filter(Boolean).join("-")).toLowerCase();
+    return "fsbench-" + name.replace(/&[a-z]+;/g, " ").replace(/[^a-z0-9_.]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 120);
   }
 
   function config(element) {
@@ -202,16 +237,26 @@
     const theme = colours();
     const canvas = element.querySelector(".plot-canvas");
     drawn.set(element, index);
-    return plotly()
+    if (panel.layout.scene && !hasWebGL()) {
+      canvas.textContent = "This browser draws no WebGL, which a surface needs. Its numbers are in the table below; the heat map shows the same cells.";
+      canvas.removeAttribute("role");
+      element.dataset.drawn = "words";
+      return Promise.resolve();
+    }
+    return plotly(panel)
       .then((Plotly) =>
         Plotly.react(
           canvas,
           panel.data.map((trace) => themedTrace(trace, theme, canvas.clientWidth)),
-          themedLayout(panel.layout, theme, canvas.clientWidth || undefined),
+          themedLayout(panel.layout, theme, canvas.clientWidth || undefined, panel.data.length),
           config(element)
         )
       )
-      .then(() => { element.dataset.drawn = "yes"; })
+      .then(function () {
+        if (!element.dataset.drawn) canvas.on("plotly_click", (event) => follow(element, event));
+        element.dataset.drawn = "yes";
+        for (const button of element.querySelectorAll("[data-figure-download]")) button.hidden = false;
+      })
       .catch(function (error) {
         // The numbers are in the caption: show them instead of an empty frame.
         const caption = element.querySelector("figcaption");
@@ -221,8 +266,22 @@
       });
   }
 
+  // Where the point that was clicked leads: only ever to another page of this site.
+  function linkOf(panel, point) {
+    const links = (panel.data[point.curveNumber].meta || {}).links;
+    const number = point.pointNumber;
+    const link = links && (Array.isArray(number) ? (links[number[0]] || [])[number[1]] : links[number]);
+    return link && /^\/(?!\/)/.test(link) ? link : null;
+  }
+
+  function follow(element, event) {
+    const panel = panels(element)[drawn.get(element) || 0];
+    const link = event.points.map((point) => linkOf(panel, point)).find(Boolean);
+    if (link) window.location.assign(link);
+  }
+
   function redrawAll() {
-    for (const element of drawn.keys()) if (element.dataset.drawn) draw(element);
+    for (const element of drawn.keys()) if (element.isConnected && element.dataset.drawn === "yes") draw(element);
   }
 
   const resizer = new ResizeObserver(function (entries) {
@@ -260,6 +319,9 @@
           drawn.set(element, Number(choice.value));
           draw(element);
         });
+      }
+      for (const button of element.querySelectorAll("[data-figure-download]")) {
+        button.addEventListener("click", () => download(button.dataset.figureDownload, element));
       }
       seer.observe(element);
     }

@@ -1,11 +1,20 @@
 """The address is the state: it survives the way there and back, and refuses what makes no sense."""
 
+from dataclasses import fields, replace
+
 import pytest
 from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.compare.spec import MOST_VALUES, ComparisonSpec, SpecError
+from fsbench_web.compare.spec import (
+    CELLS,
+    CONTENDERS,
+    MOST_VALUES,
+    SORTS,
+    ComparisonSpec,
+    SpecError,
+)
 from fsbench_web.scoring import categories
 from fsbench_web.studies.queries import ScoreChoices
 
@@ -16,12 +25,25 @@ many = st.lists(names, max_size=5).map(tuple)
 specs = st.builds(
     ComparisonSpec,
     studies=many,
-    by=st.sampled_from(["filesystem", "configuration"]),
+    by=st.sampled_from(sorted(CONTENDERS)),
     tests=many,
     categories=st.lists(st.sampled_from(categories.all_slugs()), max_size=8).map(tuple),
     filesystems=many,
     workloads=many,
     hardware=many,
+    configurations=many,
+    kernels=many,
+    distributions=many,
+    luns=many,
+    schedulers=many,
+    journals=many,
+    preparations=many,
+    baseline=names | st.just(""),
+    cells=st.sampled_from(sorted(CELLS)),
+    matched=st.booleans(),
+    sort=st.sampled_from(sorted(SORTS)),
+    margin=st.floats(0, 100),
+    min_runs=st.integers(1, 999_999),
 )
 
 
@@ -33,15 +55,12 @@ def test_a_comparison_comes_back_from_its_own_address(spec):
 
 @given(specs)
 def test_the_same_comparison_has_one_address(spec):
-    shuffled = ComparisonSpec(
-        studies=spec.studies[::-1] * 2,
-        by=spec.by,
-        tests=spec.tests[::-1],
-        categories=spec.categories[::-1] * 2,
-        filesystems=spec.filesystems[::-1],
-        workloads=spec.workloads[::-1],
-        hardware=spec.hardware[::-1],
-    )
+    many = {
+        field.name: getattr(spec, field.name)[::-1] * 2
+        for field in fields(spec)
+        if isinstance(getattr(spec, field.name), tuple)
+    }
+    shuffled = replace(spec, **many)
     assert shuffled == spec
     assert shuffled.to_query() == spec.to_query()
 
@@ -62,14 +81,34 @@ def test_tests_and_categories_stand_in_the_papers_order():
 
 def test_it_tells_all_problems_at_once():
     with pytest.raises(SpecError) as refused:
-        ComparisonSpec.from_query("stduy=a&by=kernel&category=median")
-    assert refused.value.problems == [
-        'A comparison has no "stduy"; it has study, test, category, filesystem, workload, '
-        "hardware, by.",
-        'by is "kernel"; it can be filesystem or configuration.',
+        ComparisonSpec.from_query("stduy=a&by=colour&category=median")
+    first, second, third = refused.value.problems
+    assert first.startswith('A comparison has no "stduy"; it has study, test, category,')
+    assert second.startswith('by is "colour"; it can be filesystem, configuration, kernel,')
+    assert third == (
         'There is no category "median"; there is maximum, minimum, total_average, '
-        "target_average, ora_ta, specfp_ta, overall, mean.",
-    ]
+        "target_average, ora_ta, specfp_ta, overall, mean."
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("margin=-1", "margin=nan", "margin=inf", "margin=ten", "margin=100.1"),
+        *("min_runs=0", "min_runs=1.5", "min_runs=-3", "min_runs=٣", "min_runs=9999999"),
+        *("matched=yes", "cells=fast", "sort=colour", "baseline=%00", "baseline=" + "a" * 201),
+        "margin=1&margin=2",
+    ],
+)
+def test_it_says_what_a_setting_can_be(query):
+    with pytest.raises(SpecError, match=f"{query.partition('=')[0]} is "):
+        ComparisonSpec.from_query(query)
+
+
+def test_what_is_as_it_would_be_anyway_is_not_in_the_address():
+    spec = ComparisonSpec.from_query("margin=10.0&min_runs=1&sort=&cells=&baseline=&matched=")
+    assert spec == ComparisonSpec()
+    assert ComparisonSpec(margin=5.0, matched=True).to_query() == "matched=1&margin=5"
 
 
 @pytest.mark.parametrize(
@@ -106,3 +145,14 @@ def test_it_names_what_exists_nowhere():
 def test_two_kinds_of_contender_at_once_are_refused() -> None:
     with pytest.raises(SpecError, match="more than once"):
         ComparisonSpec.from_query("by=filesystem&by=configuration")
+
+
+def test_a_kernel_is_chosen_by_its_slug_and_not_known_is_a_choice():
+    choices = ScoreChoices(
+        (), (), (), (), (), (), kernels=("", "6.1 Debian"), schedulers=(("", True), ("bfq", True))
+    )
+    known = ComparisonSpec.from_query("kernel=6.1-debian&kernel=unknown&scheduler=default")
+    assert known.unknown_values(choices) == []
+    assert ComparisonSpec(kernels=("6.2",)).unknown_values(choices) == [
+        'There is no kernel "6.2"; there is 6.1-debian, unknown.'
+    ]

@@ -74,6 +74,14 @@ def test_equal_labels_are_told_apart_by_what_differs():
     ]
 
 
+def test_a_name_is_no_longer_than_it_must_be():
+    make_score("xfs", 1, study="first", hardware="old", kernel="5.10")
+    make_score("xfs", 2, study="second", hardware="new", kernel="6.1")
+    make_score("xfs", 3, study="second", hardware="new", kernel="6.12")
+    [table] = delta_tables(ComparisonSpec(by="configuration"))
+    assert names(table) == ["xfs@first", "xfs@second@6.1", "xfs@second@6.12"]
+
+
 def test_no_two_contenders_have_one_name():
     make_score("ext4", 90, study="lab")
     make_score("ext4", 91, study="other")
@@ -308,11 +316,11 @@ def test_the_contracts_keys_are_there():
 def test_the_number_of_queries_does_not_grow_with_the_scores(django_assert_num_queries):
     for number in range(3):
         make_run(make_score(f"ext{number}", study=f"study-{number}").series)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         delta_tables(ComparisonSpec())
     for number in range(3, 30):
         make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         delta_tables(ComparisonSpec())
 
 

@@ -35,10 +35,22 @@ def test_lists_of_different_lengths_are_refused() -> None:
         bars.best_case(["ext3", "xfs"], [1.0], "KB/s", "Write")
 
 
-def test_intervals_become_error_bars_around_the_value() -> None:
-    figure = bars.best_case(["a", "b"], [10.0, 20.0], "KB/s", "W", errors=[(9.0, 12.0), None])
-    assert list(figure.data[0].error_x.array) == [2.0, None]
-    assert list(figure.data[0].error_x.arrayminus) == [1.0, None]
+def test_an_interval_is_drawn_around_its_own_middle_and_not_around_the_score() -> None:
+    """A maximum of two repeats is the larger one: the mean of both is below its bar's end."""
+    figure = bars.best_case(["a", "b"], [20.0, 10.0], "KB/s", "W", errors=[(12.0, 18.0), None])
+    whiskers = figure.data[1]
+    assert list(whiskers.x) == [15.0]
+    assert list(whiskers.error_x.array) == [3.0]
+    assert list(whiskers.y) == ["a"]
+    assert figure.data[0].error_x.array is None
+    assert "95% interval 12.00 to 18.00 KB/s" in figure.layout.meta["summary"]
+    assert "95% intervals" in figure.layout.xaxis.title.text
+
+
+def test_without_intervals_nobody_speaks_of_them() -> None:
+    figure = bars.best_case(["a"], [20.0], "KB/s", "W", errors=[None])
+    assert len(figure.data) == 1
+    assert "interval" not in figure.layout.xaxis.title.text
 
 
 def test_a_label_is_text_and_never_markup() -> None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.studies.models import Score, Study
-from fsbench_web.studies.study_list import listed_studies
+from fsbench_web.studies.study_list import own_studies, published_studies
 from fsbench_web.studies.submission import submit
 from tests.studies.conftest import complete, start
 
@@ -69,6 +69,19 @@ def test_own_studies_come_first_and_papers_with_most_to_compare_next(client, add
 def test_counts_of_runs_and_scores_do_not_multiply(client, runs):
     complete(runs[0])
     complete(runs[1])
-    own, _ = listed_studies()
-    assert (own[0].run_count, own[0].done_count, own[0].configuration_count) == (4, 2, 2)
-    assert own[0].score_count == Score.objects.count() > 0
+    call_command("load_published", verbosity=0)
+    own = own_studies()[0]
+    assert (own.run_count, own.done_count, own.configuration_count) == (4, 2, 2)
+    paper = published_studies()[0]
+    assert paper.score_count == Score.objects.filter(series__study=paper).count() > 0
+
+
+def test_own_studies_come_a_page_at_a_time(client, django_assert_num_queries):
+    Study.objects.bulk_create(
+        Study(slug=f"mine-{number}", title=f"Mine {number}") for number in range(50)
+    )
+    with django_assert_num_queries(3):
+        first = client.get("/studies/").content.decode()
+    assert first.count('href="/studies/mine-') == 48
+    assert "Page 1 of 2" in first
+    assert client.get("/studies/?page=2").content.decode().count('href="/studies/mine-') == 2

@@ -8,7 +8,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import RunState, Score, Study
 from fsbench_web.studies.queries import score_choices, scores_for
 from fsbench_web.studies.series import series_for
-from tests.compare.conftest import make_run, make_score, make_study
+from tests.compare.conftest import make_run, make_score, make_series, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -80,10 +80,10 @@ def test_an_empty_filter_takes_all(filters, expected):
     assert {row.filesystem for row in scores_for(**filters)} == expected
 
 
-def test_two_queries_however_many_scores(django_assert_num_queries):
+def test_three_queries_however_many_scores(django_assert_num_queries):
     for number in range(25):
         make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         assert len(scores_for()) == 25
 
 
@@ -91,7 +91,7 @@ def test_choices_are_what_scores_belong_to(django_assert_num_queries):
     make_score("ext4", study="lab", workload="small", hardware="old")
     make_score("xfs", study="lab", test="read", category="overall")
     make_study("empty")
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         choices = score_choices()
     assert choices.studies == (("empty", "Empty"), ("lab", "Lab"))
     assert choices.tests == ("read", "write")
@@ -99,3 +99,17 @@ def test_choices_are_what_scores_belong_to(django_assert_num_queries):
     assert choices.filesystems == ("ext4", "xfs")
     assert choices.workloads == (("small", "small"),)
     assert choices.hardware == (("old", "old"),)
+
+
+def test_choices_are_also_what_series_are_told_apart_by():
+    assert score_choices().kernels == ()
+    make_score("ext4_dl", kernel="6.1", preparation={"discard": True})
+    make_score("xfs", kernel="6.12")
+    make_series("jfs", kernel="4.9")
+    choices = score_choices()
+    assert choices.kernels == ("6.1", "6.12")
+    assert choices.configurations == ("ext4_dl", "xfs")
+    assert choices.preparations == ("", "discarded")
+    assert (choices.luns, choices.distributions) == (("",), ("",))
+    assert choices.schedulers == (("", False),)
+    assert choices.journals == ((False, False),)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-SECTION_KINDS = {"facts", "table", "list", "missing", "chart", "combined", "tables"}
+SECTION_KINDS = {"facts", "table", "list", "missing", "chart", "combined", "tables", "statements"}
 
 
 @dataclass(frozen=True)

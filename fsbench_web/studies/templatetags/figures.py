@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 PLOTLY = "vendor/plotly-cartesian-4.1.1.min.js"
+PLOTLY_3D = "vendor/plotly-gl3d-4.1.1.min.js"
 
 
 @register.simple_tag
@@ -44,9 +45,10 @@ def figure_choice(
 def figure_script() -> SafeString:
     """The script that draws figures; it fetches plotly.js when the first one comes into view."""
     return format_html(
-        '<script defer src="{}" data-plotly="{}"></script>',
+        '<script defer src="{}" data-plotly="{}" data-plotly3d="{}"></script>',
         static("js/figures.js"),
         static(PLOTLY),
+        static(PLOTLY_3D),
     )
 
 
@@ -74,7 +76,11 @@ def _html(
     summaries = format_html_join(" ", "<span>{}</span>", ((panel["summary"],) for panel in panels))
     return format_html(
         '<figure class="plot" id="{0}" data-figure="{0}-data" data-height="{1}">{2}'
-        '<div class="plot-canvas" role="img" aria-labelledby="{0}-caption"></div>'
+        '<div class="plot-canvas" role="group" aria-labelledby="{0}-caption"></div>'
+        '<p class="plot-downloads"><button type="button" class="btn is-quiet is-small" hidden '
+        'data-figure-download="png">PNG<span class="visually-hidden"> of this chart</span></button>'
+        '<button type="button" class="btn is-quiet is-small" hidden data-figure-download="svg">'
+        'SVG<span class="visually-hidden"> of this chart</span></button></p>'
         '<figcaption class="visually-hidden" id="{0}-caption">{3}</figcaption>'
         '<noscript><p class="notice is-info">This chart is drawn by JavaScript, which is switched '
         "off. Its numbers: {3}</p></noscript>{4}</figure>",

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.catalog.worker_states import worker_states
 from fsbench_web.studies.run_list import listed_runs
-from fsbench_web.studies.study_list import listed_studies
+from fsbench_web.studies.study_list import own_studies, published_studies
 
 LATEST_RUNS = 8
 OWN_STUDIES = 8
@@ -17,11 +17,10 @@ OWN_STUDIES = 8
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Studies, latest runs, workers and LUNs; for everybody."""
-    own, published = listed_studies()
     latest = list(listed_runs()[:LATEST_RUNS])
     context = {
-        "published": published,
-        "own": own[:OWN_STUDIES],
+        "published": list(published_studies()),
+        "own": list(own_studies()[:OWN_STUDIES]),
         "runs": latest,
         "is_live": any(not run.has_ended for run in latest),
         "workers": worker_states(),

@@ -21,8 +21,9 @@ from fsbench_web.studies import (
     run_conditions,
     run_details,
     run_list,
+    run_quality,
 )
-from fsbench_web.studies.models import Run, RunState, Study
+from fsbench_web.studies.models import Run, RunState
 
 PAGE_SIZE = 50
 LOG_LINES_SHOWN = 2000
@@ -44,10 +45,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     if request.headers.get("HX-Request") == "true":
         return render(request, "studies/run_rows.html", context)
     context |= {
-        "studies": Study.objects.filter(series__runs__isnull=False)
-        .distinct()
-        .order_by("title")
-        .values_list("slug", "title"),
+        "studies": run_list.studies(),
         "filesystems": run_list.filesystems(),
         "sweep_id": page[0].submission_id if wanted.order and len(page) else None,
         "states": run_list.STATES,
@@ -82,6 +80,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "matrices": run_details.test_matrices(shown) if not too_many else [],
         "too_many": too_many,
         "scores": run_details.score_table(shown) if is_done else None,
+        "quality": run_quality.run_quality(shown, measured) if is_done else None,
         "imported": shown.imports.select_related("created_by").first()
         if shown.origin == Run.Origin.IMPORTED
         else None,

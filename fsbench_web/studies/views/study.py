@@ -2,26 +2,32 @@
 
 from collections import defaultdict
 
-from django.db.models import Avg, Count, Q
+from django.core.paginator import Paginator
+from django.db.models import Avg, Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
+from fsbench_web.scoring.quality import FLAGS
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better
+from fsbench_web.studies import run_quality
+from fsbench_web.studies.cells import Cell
 from fsbench_web.studies.models import Measurement, RunState, Series, Study
-from fsbench_web.studies.study_list import listed_studies
+from fsbench_web.studies.study_list import own_studies, published_studies
+
+OWN_STUDIES_SHOWN = 48
 
 
 @require_safe
 def studies(request: HttpRequest) -> HttpResponse:
-    """All studies, own ones first."""
-    own, published = listed_studies()
+    """All studies, own ones first and a page of them at a time."""
+    page = Paginator(own_studies(), OWN_STUDIES_SHOWN).get_page(request.GET.get("page"))
     return render(
         request,
         "studies/studies.html",
-        {"published": published, "own": own},
+        {"published": published_studies(), "page": page},
     )
 
 
@@ -77,6 +83,8 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         .select_related("configuration", "workload", "hardware", "lun")
         .annotate(done_count=Count("runs", filter=Q(runs__state=RunState.DONE)))
     }
+    of_test = measured.filter(test=names[test][0], load=names[test][1])
+    flagged = _flagged(of_test) if maps else {}
     figures = [
         (
             series[series_id],
@@ -86,6 +94,8 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
                 f"{testnames.label(test)}: {series[series_id].configuration}",
                 _is_lower_better(unit),
                 (min(values[unit]), max(values[unit])),
+                flagged=flagged.get((series_id, unit)),
+                edges=run_quality.edges(series[series_id].quality, test),
             ),
         )
         for (series_id, unit), cells in maps.items()
@@ -100,6 +110,22 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         "max_cells": MAX_CELLS,
     }
     return render(request, "studies/study_matrix.html", context)
+
+
+def _flagged(measured: QuerySet[Measurement]) -> dict[tuple[int, str], dict[str, set[Cell]]]:
+    """The cells of each flag in any repeat, by series and unit, for a heat map."""
+    found: dict[tuple[int, str], dict[str, set[Cell]]] = {}
+    for series_id, unit, record_kb, file_kb, flags in (
+        measured.filter(flags__isnull=False)
+        .order_by()
+        .values_list("run__series_id", "unit", "record_size_kb", "file_size_kb", "flags")
+        .distinct()
+    ):
+        of_series = found.setdefault((series_id, unit), {})
+        for slug in flags or ():
+            words = FLAGS[slug].of_cells if slug in FLAGS else slug
+            of_series.setdefault(words, set()).add((record_kb or 0, file_kb or 0))
+    return found
 
 
 def _is_lower_better(unit: str) -> bool:

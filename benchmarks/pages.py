@@ -1,0 +1,209 @@
+"""Server time of pages over a large data set, and how it grows with the runs.
+
+    .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.pages [--quick]
+
+Makes databases of 1,000 and 10,000 runs with 1,236 measurements each, and of 100,000 runs with 12
+each (``benchmarks.dataset``; --quick: 100 and 1,000 runs), in the PostgreSQL server of
+DATABASE_URL. Each page is asked for through Django's whole stack without the network, in a process
+of its own for each database; every time with another study, run or words where the page has such,
+so that no cache holds just one of them. Prints the 95th percentile and the median in milliseconds, the
+median of what Python alone was busy (on a machine that does other things as well, the difference is
+the database and waiting for a processor), the queries and the size; then the compressed size of what the compare page loads on a cold cache.
+
+    ... benchmarks.pages --one    measures the database in DATABASE_URL as it is
+"""
+
+import gzip
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+REPEATS = 60
+WARM_UP = 2
+FEWEST = 3
+LONGEST_S = 8.0  # of one page: what is far over the limit need not be measured 60 times
+LIMIT_MS = 150
+SIZES: tuple[tuple[int, int | None], ...] = ((1_000, None), (10_000, None), (100_000, 2))
+QUICK: tuple[tuple[int, int | None], ...] = ((100, None), (1_000, None))
+STATIC = Path(__file__).resolve().parent.parent / "static"
+
+
+def addresses() -> dict[str, Callable[[], str]]:
+    """The pages by what to call them; each call gives an address."""
+    from fsbench_web.studies.models import Run, Study
+
+    chance = random.Random(11)
+    runs = list(Run.objects.filter(state="done").values_list("pk", flat=True))
+    slugs = list(Study.objects.filter(slug__startswith="campaign-").values_list("slug", flat=True))
+    small = [slug for slug in slugs if slug != "campaign-0"] or slugs
+
+    def study() -> str:
+        return chance.choice(small)
+
+    def two() -> str:
+        return "&".join(f"study={slug}" for slug in chance.sample(small, min(2, len(small))))
+
+    return {
+        "home": lambda: "/",
+        "studies": lambda: "/studies/",
+        "study of 200 runs": lambda: f"/studies/{study()}/",
+        "study, by configuration": lambda: f"/studies/{study()}/?by=configuration",
+        "study with a tenth of all runs": lambda: "/studies/campaign-0/",
+        "published study": lambda: "/studies/unisys-2005/",
+        "matrix of a study": lambda: f"/studies/{study()}/matrix/?test=write",
+        "compare, no filter": lambda: "/compare/",
+        "compare one study": lambda: f"/compare/?study={study()}",
+        "compare two studies": lambda: f"/compare/?{two()}",
+        "compare one test of all": lambda: "/compare/?test=write&category=overall",
+        "charts of one test": lambda: f"/compare/charts/write/?study={study()}",
+        "runs": lambda: "/runs/",
+        "runs of a study": lambda: f"/runs/?study={study()}&page=2",
+        "runs, filtered": lambda: f"/runs/?filesystem={chance.choice(('ext4', 'xfs'))}&state=done",
+        "run": lambda: f"/runs/{chance.choice(runs)}/",
+        "search": lambda: f"/search/?q={chance.choice(('ext4 noatime', 'campaign', '6.6', 'bfq'))}",
+        "history": lambda: f"/history/?study={study()}",
+    }
+
+
+def measure(repeats: int) -> list[dict[str, Any]]:
+    """One row a page: name, p95 and median in ms, queries, KB of HTML."""
+    import django
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    django.setup()
+    client = Client(headers={"host": "localhost"})
+    rows = []
+    for name, address in addresses().items():
+        with CaptureQueriesContext(connection) as queries:
+            response = client.get(address())
+        count = len(queries)
+        if response.status_code == 404 and name in ("search", "history"):
+            continue
+        if response.status_code != 200:
+            sys.exit(f"{name}: {address()} answers {response.status_code}")
+        for _ in range(WARM_UP):
+            client.get(address())
+        times, cpu, end = [], [], time.monotonic() + LONGEST_S
+        while len(times) < repeats and (time.monotonic() < end or len(times) < FEWEST):
+            asked = address()
+            begin, busy = time.perf_counter(), time.process_time()
+            response = client.get(asked)
+            times.append((time.perf_counter() - begin) * 1000)
+            cpu.append((time.process_time() - busy) * 1000)
+        times.sort()
+        cpu.sort()
+        rows.append(
+            {
+                "page": name,
+                "p95": times[int(0.95 * (len(times) - 1) + 0.5)],
+                "median": times[len(times) // 2],
+                "cpu": cpu[len(cpu) // 2],
+                "queries": count,
+                "kb": len(response.content) / 1024,
+            }
+        )
+    return rows
+
+
+def cold_cache(address: str) -> list[tuple[str, int]]:
+    """What a browser loads for the page on a cold cache: (what, bytes compressed by gzip).
+
+    The page, every script, style and picture that it names, and what those import.
+    """
+    from django.test import Client
+
+    page = Client(headers={"host": "localhost"}).get(address).content
+    found = [("the page itself", len(gzip.compress(page, 6)))]
+    names = re.findall(r'(?:src|href)="/static/([^"]+)"', page.decode())
+    seen: set[str] = set()
+    while names:
+        name = names.pop(0)
+        if name in seen or not (STATIC / name).is_file():
+            continue
+        seen.add(name)
+        data = (STATIC / name).read_bytes()
+        found.append((name, len(gzip.compress(data, 9))))
+        if name.endswith(".js"):
+            folder = Path(name).parent
+            names += [
+                os.path.normpath(folder / imported)
+                for imported in re.findall(r'^import .*?"(\.[^"]+)"', data.decode(), re.M)
+            ]
+    # Charts come with their own script when they are in view.
+    return found
+
+
+def _in_a_process(url: str, module: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        env=os.environ | {"DATABASE_URL": url},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def _table(columns: list[str], tables: list[list[dict[str, Any]]]) -> None:
+    print(f"{'page':32}" + "".join(f"{column:>35}" for column in columns))
+    print(f"{'':32}" + f"{'p95':>8}{'median':>7}{'cpu':>6}{'queries':>8}{'KB':>6}" * len(columns))
+    for row in tables[0]:
+        line = f"{row['page']:32}"
+        for table in tables:
+            found = next((other for other in table if other["page"] == row["page"]), None)
+            line += (
+                f"{found['p95']:8.0f}{found['median']:7.0f}{found['cpu']:6.0f}"
+                f"{found['queries']:8}{found['kb']:6.0f}"
+                if found
+                else f"{'':35}"
+            )
+        print(line)
+
+
+def main(sizes: tuple[tuple[int, int | None], ...]) -> None:
+    import psycopg
+
+    server = os.environ["DATABASE_URL"]
+    tables, columns = [], []
+    for runs, cells in sizes:
+        name = f"pages_{runs}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {name}")
+            connection.execute(f"CREATE DATABASE {name}")
+        url = urlsplit(server)._replace(path=f"/{name}").geturl()
+        filled = _in_a_process(
+            url, "benchmarks.dataset", str(runs), *([str(cells)] if cells else [])
+        )
+        print(filled, end="", flush=True)
+        tables.append(json.loads(_in_a_process(url, "benchmarks.pages", "--json")))
+        columns.append(f"{runs:,} runs")
+    print()
+    _table(columns, tables)
+    slow = [row["page"] for row in tables[-1] if row["p95"] > LIMIT_MS]
+    print(f"\nOver {LIMIT_MS} ms with the most runs: {', '.join(slow) or 'none'}.")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    if not os.environ.get("DATABASE_URL", "").startswith("postgresql"):
+        sys.exit("DATABASE_URL must name a PostgreSQL database: see this file's top.")
+    if "--json" in sys.argv:
+        print(json.dumps(measure(REPEATS)))
+    elif "--one" in sys.argv:
+        _table(["this database"], [measure(REPEATS)])
+        loaded = cold_cache("/compare/?study=unisys-2005")
+        for what, size in loaded:
+            print(f"{what:50} {size / 1000:8.1f} KB")
+        print(f"{'together':50} {sum(size for _, size in loaded) / 1000:8.1f} KB")
+    else:
+        main(QUICK if "--quick" in sys.argv else SIZES)

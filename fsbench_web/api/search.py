@@ -1,0 +1,70 @@
+"""Search over studies, configurations and runs."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+
+from fsbench_web.studies import search
+
+router = Router()
+
+
+class FoundStudy(Schema):
+    slug: str
+    title: str
+    is_published: bool
+
+
+class FoundConfiguration(Schema):
+    label: str
+    filesystem: str
+    scheduler: str
+    options: dict[str, Any]
+    is_known: bool
+
+
+class FoundRun(Schema):
+    id: int
+    state: str
+    study: str
+    configuration: str
+    kernel: str
+
+    @staticmethod
+    def resolve_study(run: Any) -> str:
+        return str(run.series.study.slug)
+
+    @staticmethod
+    def resolve_configuration(run: Any) -> str:
+        return str(run.series.configuration.label)
+
+    @staticmethod
+    def resolve_kernel(run: Any) -> str:
+        return str(run.series.kernel)
+
+
+class SearchAnswer(Schema):
+    """``counts`` by kind; they stop at 1,000."""
+
+    query: str
+    counts: dict[str, int]
+    studies: list[FoundStudy]
+    configurations: list[FoundConfiguration]
+    runs: list[FoundRun]
+
+
+@router.get("/search", response=SearchAnswer, summary="Search studies, configurations and runs")
+def search_everything(
+    request: HttpRequest,
+    q: str = Query("", max_length=search.LONGEST, description="Words; each must match"),
+    limit: int = Query(20, ge=1, le=100, description="Of each kind"),
+) -> dict[str, Any]:
+    """Words as on the search page: parts of names in any case, each of which must be found."""
+    query = search.Query.of(q)
+    found = {kind: search.find(query, kind) for kind in search.KINDS}
+    return {
+        "query": query.text,
+        "counts": {kind: rows.count() for kind, rows in found.items()},
+        **{kind: list(rows[:limit]) for kind, rows in found.items()},
+    }

@@ -1,0 +1,190 @@
+"""Bar charts as shapes: one value for each contender, and write stacked on read. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
+from fsbench_web.figures import numbers
+
+WIDTH = 360.0
+ROW = 19.0
+HEAD = 36.0
+LABEL_CHARACTERS = 26
+MOST_ROWS = 24
+_CHARACTER = 0.6  # of the size: DejaVu Sans, digits and lower case
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar. ``value`` None: nothing is drawn, and ``text`` says why.
+
+    ``series`` is the number of its colour (figures.palette); ``interval`` the ends of its 95%
+    interval in the unit of the value, which need not lie around it; ``is_bound``: the value is
+    only known to be larger.
+    """
+
+    label: str
+    value: float | None
+    text: str
+    series: int
+    is_best: bool = False
+    interval: tuple[float, float] | None = None
+    is_bound: bool = False
+
+
+def bars(
+    rows: Sequence[Bar], title: str, axis: str, *, width: float = WIDTH, most: int = MOST_ROWS
+) -> Drawing:
+    """A horizontal bar for each row, the first on top; ``axis`` says unit and direction.
+
+    Bars start at zero. Of more than ``most`` rows the first ones are drawn, and the number of the
+    others is said.
+    """
+    drawn = list(rows[:most])
+    left, right, plot = _columns(
+        [bar.label for bar in drawn], [_value_words(bar) for bar in drawn], width
+    )
+    # Room for the upper end of an interval, too.
+    ends = [
+        max(bar.value, bar.interval[1] if bar.interval else bar.value)
+        for bar in drawn
+        if bar.value is not None
+    ]
+    longest = max((end for end in ends if end > 0), default=0)
+    scale = plot / longest if longest else 0
+    shapes = _head(title, axis)
+    for place, bar in enumerate(drawn):
+        top = HEAD + place * ROW
+        middle = top + ROW / 2
+        shapes.append(_label(bar.label, left, middle, bar.is_best))
+        if bar.value is not None and bar.value > 0:
+            rect = Rect(
+                left, top + 3, bar.value * scale, ROW - 6, f"series-{bar.series}", bar.is_bound
+            )
+            shapes.append(rect)
+            if bar.interval:
+                shapes += _whisker(left, middle, bar.interval, scale)
+        shapes.append(Text(right, middle + 3, _value_words(bar), 8, "fg", "end", bar.is_best))
+    return _framed(
+        shapes,
+        len(drawn),
+        len(rows) - len(drawn),
+        left,
+        width,
+        f"{title}, {axis}: "
+        + "; ".join(f"{bar.label} {bar.text}" + (" (best)" if bar.is_best else "") for bar in drawn)
+        + ".",
+    )
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Parts on top of each other; a part that is not known is None and not drawn."""
+
+    label: str
+    parts: tuple[float | None, ...]
+    text: str
+
+
+def stacks(
+    rows: Sequence[Stack],
+    names: Sequence[str],
+    colours: Sequence[int],
+    title: str,
+    axis: str,
+    *,
+    width: float = WIDTH,
+) -> Drawing:
+    """The paper's combined charts: the parts of each row in a line, named in a legend."""
+    drawn = list(rows[:MOST_ROWS])
+    left, right, plot = _columns([row.label for row in drawn], [row.text for row in drawn], width)
+    longest = max((sum(part or 0 for part in row.parts) for row in drawn), default=0)
+    scale = plot / longest if longest else 0
+    shapes = _head(title, axis)
+    x = width
+    for name, series in reversed(list(zip(names, colours, strict=True))):
+        x -= len(name) * 8 * _CHARACTER + 18
+        shapes += [
+            Rect(x, 19.5, 9, 9, f"series-{series}"),
+            Text(x + 12, 27.5, name, 8, "muted"),
+        ]
+    for place, row in enumerate(drawn):
+        top = HEAD + place * ROW
+        shapes.append(_label(row.label, left, top + ROW / 2, False))
+        start = left
+        for part, series in zip(row.parts, colours, strict=True):
+            if part is not None and part > 0:
+                shapes.append(Rect(start, top + 3, part * scale, ROW - 6, f"series-{series}"))
+                start += part * scale
+        shapes.append(Text(right, top + ROW / 2 + 3, row.text, 8, "fg", "end"))
+    said = "; ".join(
+        f"{row.label} "
+        + ", ".join(
+            f"{name} {numbers.number(part)}" for name, part in zip(names, row.parts, strict=True)
+        )
+        for row in drawn
+    )
+    summary = f"{title}, {axis}: {said}."
+    return _framed(shapes, len(drawn), len(rows) - len(drawn), left, width, summary)
+
+
+def shortened(text: str, most: int) -> str:
+    """``text`` in one line of at most ``most`` characters; what is cut ends in an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def shortened_inside(text: str, most: int = LABEL_CHARACTERS) -> str:
+    """The same, cut in the middle: long labels of configurations differ at their ends."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    end = most // 2 - 1
+    return f"{line[: most - end - 1]}…{line[-end:]}"
+
+
+def _value_words(bar: Bar) -> str:
+    return f"{bar.text} best" if bar.is_best else bar.text
+
+
+def _columns(labels: Sequence[str], values: Sequence[str], width: float) -> tuple[float, ...]:
+    """Where bars begin, where values end, and how long the longest bar is."""
+    left = max((len(shortened_inside(label)) for label in labels), default=0) * 8.5 * _CHARACTER + 8
+    value = max(map(len, values), default=0) * 8 * (_CHARACTER + 0.06) + 6
+    return left, width, max(20.0, width - left - value)
+
+
+def _head(title: str, axis: str) -> list[Shape]:
+    return [
+        Text(0, 11, shortened(title, 52), 10.5, "fg", "start", True),
+        Text(0, 27, shortened(axis, 60), 8, "muted"),
+    ]
+
+
+def _label(label: str, left: float, middle: float, is_best: bool) -> Text:
+    return Text(left - 6, middle + 3, shortened_inside(label), 8.5, "fg", "end", is_best)
+
+
+def _whisker(left: float, middle: float, ends: tuple[float, float], scale: float) -> list[Shape]:
+    low, high = ends
+    begin, end = left + max(0.0, low) * scale, left + max(0.0, high) * scale
+    centre = left + max(0.0, (low + high) / 2) * scale
+    return [
+        Line(begin, middle, end, middle, "fg", 1),
+        Line(begin, middle - 3, begin, middle + 3, "fg", 1),
+        Line(end, middle - 3, end, middle + 3, "fg", 1),
+        Rect(centre - 1.5, middle - 1.5, 3, 3, "fg"),
+    ]
+
+
+def _framed(
+    shapes: list[Shape], drawn: int, others: int, left: float, width: float, summary: str
+) -> Drawing:
+    bottom = HEAD + drawn * ROW
+    shapes.append(Line(left, HEAD, left, bottom, "muted", 1))
+    if others > 0:
+        shapes.append(
+            Text(left, bottom + 12, f"and {others} more: all are in the table", 8, "muted")
+        )
+        bottom += 16
+    return Drawing(width, bottom + 4, summary, tuple(shapes))

@@ -1,0 +1,51 @@
+"""A drawing as inline SVG. Colours are classes of drawings.css, so that dark pages have theirs."""
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text, hatching
+
+
+def svg(drawing: Drawing) -> SafeString:
+    """An ``<svg>`` element with its words as its name; everything in it is escaped."""
+    return format_html(
+        '<svg class="drawing" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>',
+        _n(drawing.width),
+        _n(drawing.height),
+        drawing.summary,
+        format_html_join("", "{}", ((_element(shape),) for shape in drawing.shapes)),
+    )
+
+
+def _element(shape: Shape) -> SafeString:
+    if isinstance(shape, Text):
+        return format_html(
+            '<text class="d-{}{}" x="{}" y="{}" font-size="{}" text-anchor="{}">{}</text>',
+            shape.colour,
+            " d-bold" if shape.bold else "",
+            _n(shape.x),
+            _n(shape.y),
+            _n(shape.size),
+            shape.anchor,
+            shape.text,
+        )
+    if isinstance(shape, Line):
+        return format_html(
+            '<line class="d-{}" x1="{}" y1="{}" x2="{}" y2="{}" stroke-width="{}"/>',
+            shape.colour,
+            *map(_n, (shape.x1, shape.y1, shape.x2, shape.y2, shape.thickness)),
+        )
+    return format_html(
+        '<rect class="d-{}" x="{}" y="{}" width="{}" height="{}"/>{}',
+        shape.colour,
+        *map(_n, (shape.x, shape.y, shape.width, shape.height)),
+        format_html_join("", "{}", ((_element(line),) for line in _lines(shape))),
+    )
+
+
+def _lines(rect: Rect) -> list[Line]:
+    return hatching(rect) if rect.hatched else []
+
+
+def _n(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,204 @@
+"""What every export has in common: what is written, in which columns, with which footnotes. Pure.
+
+A writer takes a ``Document`` and gives bytes. Machines get numbers unrounded; papers and wikis get
+them as pages show them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from string import ascii_lowercase
+from typing import Literal
+
+from fsbench_web.compare import uncertainty
+from fsbench_web.compare.charts import axis_words, table_title
+from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.wording import flag_label, flag_meaning
+from fsbench_web.figures import numbers
+
+Value = str | float | int | Decimal | None
+DELTAS = (
+    "Delta 1 is (best − x) / best, delta 2 (x − best) / x, in percent; for times both are of the "
+    "speeds (1 / time). Rows are worst first unless the comparison says otherwise."
+)
+
+
+@dataclass(frozen=True)
+class Document:
+    """Tables with where they come from. ``address`` is absolute, ``as_of`` when they were so.
+
+    ``sha256`` is that of a permalink's snapshot, empty for a live comparison.
+    """
+
+    title: str
+    description: str
+    address: str
+    as_of: datetime
+    tables: Sequence[DeltaTable]
+    sha256: str = ""
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What stands above the tables, in words."""
+        found = [
+            ("Shows", self.description),
+            ("Address", self.address),
+            ("As of", f"{self.as_of:%Y-%m-%d %H:%M %Z}".strip()),
+        ]
+        if self.sha256:
+            found.append(("SHA-256 of the pinned snapshot", self.sha256))
+        return [*found, ("Deltas", DELTAS)]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: ``of`` is the value, ``text`` the same as people read it.
+
+    ``text`` takes the row and the decimals that all scores of the table have at least.
+    """
+
+    heading: str
+    kind: Literal["text", "number"]
+    of: Callable[[DeltaRow], Value]
+    text: Callable[[DeltaRow, int], str]
+
+
+def columns(table: DeltaTable) -> list[Column]:
+    """The columns that have anything in this table."""
+    unit = table.unit
+    rows = table.rows
+    found = [
+        _text("Contender", lambda row: row.contender),
+    ]
+    if any(row.configuration for row in rows):
+        found.append(_text("Configuration", lambda row: row.configuration))
+    if table.has_several_studies:
+        found.append(_text("Study", lambda row: row.study_title))
+    found += [
+        Column("n", "number", lambda row: row.runs, lambda row, _: _plain(row.runs)),
+        Column(
+            "Score",
+            "number",
+            lambda row: row.score,
+            lambda row, least: numbers.amount(row.score, unit, least),
+        ),
+    ]
+    if any(row.interval is not None for row in rows):
+        found += [
+            Column(
+                "Mean",
+                "number",
+                lambda row: row.interval.mean if row.interval else None,
+                lambda row, least: numbers.amount(
+                    row.interval.mean if row.interval else None, unit, least
+                ),
+            ),
+            Column(
+                "± 95%",
+                "number",
+                lambda row: row.interval.half_width if row.interval else None,
+                lambda row, least: numbers.amount(
+                    row.interval.half_width if row.interval else None, unit, least
+                ),
+            ),
+        ]
+    found.append(_percent("Delta 1, %", lambda row: row.delta1_percent))
+    if table.has_prints:
+        found.append(
+            _printed(
+                "Delta 1 printed, %", lambda r: r.published.delta1_percent if r.published else None
+            )
+        )
+    found.append(_percent("Delta 2, %", lambda row: row.delta2_percent))
+    if table.has_prints:
+        found.append(
+            _printed(
+                "Delta 2 printed, %", lambda r: r.published.delta2_percent if r.published else None
+            )
+        )
+    if any(row.change_percent is not None for row in rows):
+        found.append(_percent("Against the baseline, %", lambda row: row.change_percent))
+    if any(_verdict(row) not in (None, uncertainty.NOT_KNOWN) for row in rows):
+        found.append(_text("Difference", _verdict))
+    return found
+
+
+def remarks(table: DeltaTable) -> list[str]:
+    """What is said of the whole table beside its footnotes, as sentences."""
+    said = []
+    if table.rows and all(_verdict(row) == uncertainty.NOT_KNOWN for row in table.rows):
+        said.append("Whether any difference is more than chance is not known.")
+    if any(row.interval is not None for row in table.rows):
+        said.append("± 95% is the half-width of the Student-t interval around the mean.")
+    return said
+
+
+def _verdict(row: DeltaRow) -> str | None:
+    return uncertainty.standing(row) or None
+
+
+@dataclass(frozen=True)
+class Footnote:
+    """A flag of a table: its letter, its name, and what it means."""
+
+    mark: str
+    flag: str
+    label: str
+    sentence: str
+
+
+def footnotes(table: DeltaTable) -> list[Footnote]:
+    """The flags of a table in the order in which they come, lettered."""
+    flags = list(dict.fromkeys(flag for row in table.rows for flag in row.flags))
+    return [
+        Footnote(_letter(place), flag, flag_label(flag), flag_meaning(flag))
+        for place, flag in enumerate(flags)
+    ]
+
+
+def marks(row: DeltaRow, notes: Iterable[Footnote]) -> list[str]:
+    """The letters of a row's flags."""
+    return [note.mark for note in notes if note.flag in row.flags]
+
+
+def unit_line(table: DeltaTable) -> str:
+    """``KB/s, more is better``."""
+    return axis_words(table)
+
+
+def title_line(table: DeltaTable) -> str:
+    """``Random read: total average``."""
+    return table_title(table)
+
+
+def least_decimals(table: DeltaTable) -> int:
+    """How many decimals the scores of the table have at least."""
+    return numbers.least_decimals(row.score for row in table.rows)
+
+
+def one_line(text: str, most: int = 2000) -> str:
+    """Text without line breaks and control characters; what is cut ends in an ellipsis."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _letter(place: int) -> str:
+    rest, last = divmod(place, len(ascii_lowercase))
+    return (_letter(rest - 1) if rest else "") + ascii_lowercase[last]
+
+
+def _text(heading: str, of: Callable[[DeltaRow], str | None]) -> Column:
+    return Column(heading, "text", of, lambda row, _: of(row) or numbers.MISSING)
+
+
+def _percent(heading: str, of: Callable[[DeltaRow], float | None]) -> Column:
+    return Column(heading, "number", of, lambda row, _: numbers.percent(of(row)))
+
+
+def _printed(heading: str, of: Callable[[DeltaRow], Decimal | None]) -> Column:
+    return Column(heading, "number", of, lambda row, _: _plain(of(row)))
+
+
+def _plain(value: object) -> str:
+    return numbers.MISSING if value is None else str(value)

@@ -1,0 +1,84 @@
+"""The formats that a comparison can be had in."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fsbench_web.compare import csv
+from fsbench_web.compare.exports import latex, markdown, workbook
+from fsbench_web.compare.exports.document import Document, footnotes, title_line
+
+
+@dataclass(frozen=True)
+class Format:
+    """``suffix`` is that of the file; ``text``: people may want to copy it from a page."""
+
+    suffix: str
+    label: str
+    use: str
+    media_type: str
+    write: Callable[[Document], bytes]
+    text: bool = False
+
+
+def _csv(document: Document) -> bytes:
+    return csv.write(document.tables).encode()
+
+
+def _json(document: Document) -> bytes:
+    """Numbers unrounded, in the words of the API, with title, address, time and flags."""
+    notes = {note.flag: note for table in document.tables for note in footnotes(table)}
+    content = {
+        "title": document.title,
+        "description": document.description,
+        "address": document.address,
+        "as_of": document.as_of.isoformat(),
+        "snapshot_sha256": document.sha256 or None,
+        "flags": {flag: note.sentence for flag, note in notes.items()},
+        "tables": [{"title": title_line(table)} | table.as_dict() for table in document.tables],
+    }
+    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False).encode()
+
+
+FORMATS = {
+    one.suffix: one
+    for one in (
+        Format(
+            "csv",
+            "CSV",
+            "One line a row, numbers unrounded: for scripts and statistics.",
+            csv.MEDIA_TYPE,
+            _csv,
+        ),
+        Format(
+            "json",
+            "JSON",
+            "Everything that is known of each row, numbers unrounded.",
+            "application/json",
+            _json,
+        ),
+        Format(
+            "xlsx",
+            "Excel",
+            "A sheet for each table and one with all rows.",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            workbook.write,
+        ),
+        Format(
+            "md",
+            "Markdown",
+            "Tables for wikis, issues and pull requests.",
+            "text/markdown; charset=utf-8",
+            markdown.write,
+            text=True,
+        ),
+        Format(
+            "tex",
+            "LaTeX",
+            "Tables with booktabs, to be read in with \\input.",
+            "application/x-tex; charset=utf-8",
+            latex.write,
+            text=True,
+        ),
+    )
+}

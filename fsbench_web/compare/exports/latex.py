@@ -1,0 +1,154 @@
+"""Delta tables as LaTeX with booktabs, to be read in with ``\\input``. Pure.
+
+Everything is escaped: a contender's name cannot run a command of TeX. Characters beyond ASCII that
+old engines lack are written as commands where there is one.
+"""
+
+import re
+from urllib.parse import quote
+
+from fsbench_web.compare.exports.document import (
+    Column,
+    Document,
+    columns,
+    footnotes,
+    least_decimals,
+    marks,
+    one_line,
+    remarks,
+    title_line,
+    unit_line,
+)
+from fsbench_web.compare.rows import DeltaTable
+
+LONGEST = 40
+"""Rows of a table that fits on a page; a longer one becomes a longtable."""
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    # Behind the end of a row these two would be taken for its options.
+    "[": "{[}",
+    "*": "{*}",
+    "–": "--",
+    "—": "---",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "…": r"\ldots{}",
+    "“": "``",
+    "”": "''",
+    "‘": "`",
+    "’": "'",
+    "µ": r"$\mu$",
+}
+_SPECIAL = re.compile("[" + re.escape("".join(_ESCAPES)) + "]")
+
+
+def write(document: Document) -> bytes:
+    """A ``table`` for each test and category, or a ``longtable`` for a long one, in UTF-8."""
+    lines = [
+        f"% {_comment(document.title)}",
+        *(f"% {name}: {_comment(value)}" for name, value in document.facts),
+        r"% Needs in the preamble: \usepackage[T1]{fontenc}\usepackage{textcomp,booktabs,url}",
+        r"% and for tables longer than a page \usepackage{longtable}.",
+    ]
+    for number, table in enumerate(document.tables, start=1):
+        lines += ["", *_table(document, table, number)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def escaped(text: str) -> str:
+    """Text that LaTeX prints as it is, in one line."""
+    # Two hyphens would become a dash.
+    apart = one_line(text).replace("--", "-\x00-").replace("--", "-\x00-")
+    return _SPECIAL.sub(lambda found: _ESCAPES[found[0]], apart).replace("\x00", "{}")
+
+
+def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
+    shown, notes, least = columns(table), footnotes(table), least_decimals(table)
+    caption = f"{escaped(title_line(table))} ({escaped(unit_line(table))})"
+    label = f"tab:fsbench-{number}"
+    rows = []
+    for row in table.rows:
+        cells = [escaped(column.text(row, least)) for column in shown]
+        if row.best:
+            cells[0] = rf"\textbf{{{cells[0]}}}"
+        if found := marks(row, notes):
+            cells[0] += rf"\textsuperscript{{{','.join(found)}}}"
+        rows.append(" & ".join(cells) + r" \\")
+    head = " & ".join(escaped(column.heading) for column in shown) + r" \\"
+    foot = [
+        *map(escaped, remarks(table)),
+        *(
+            rf"\textsuperscript{{{note.mark}}}~{escaped(note.label)}: {escaped(note.sentence)}"
+            for note in notes
+        ),
+        rf"Source: \url{{{_url(document.address)}}}, as of {document.as_of:%Y-%m-%d}.",
+    ]
+    if len(rows) > LONGEST:
+        return _long(shown, caption, label, head, rows, foot)
+    return [
+        r"\begin{table}[htbp]",
+        r"  \centering",
+        rf"  \caption{{{caption}}}",
+        rf"  \label{{{label}}}",
+        rf"  \begin{{tabular}}{{{_alignment(shown)}}}",
+        r"    \toprule",
+        f"    {head}",
+        r"    \midrule",
+        *(f"    {row}" for row in rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        *(rf"  \par\smallskip{{\footnotesize {line}\par}}" for line in foot),
+        r"\end{table}",
+    ]
+
+
+def _long(
+    shown: list[Column], caption: str, label: str, head: str, rows: list[str], foot: list[str]
+) -> list[str]:
+    return [
+        rf"\begin{{longtable}}{{{_alignment(shown)}}}",
+        rf"  \caption{{{caption}}}\label{{{label}}}\\",
+        r"  \toprule",
+        f"  {head}",
+        r"  \midrule",
+        r"  \endfirsthead",
+        r"  \toprule",
+        f"  {head}",
+        r"  \midrule",
+        r"  \endhead",
+        r"  \bottomrule",
+        r"  \endlastfoot",
+        *(f"  {row}" for row in rows),
+        r"\end{longtable}",
+        *(rf"{{\footnotesize {line}\par}}" for line in foot),
+    ]
+
+
+def _alignment(shown: list[Column]) -> str:
+    return "".join("l" if column.kind == "text" else "r" for column in shown)
+
+
+def _comment(text: str) -> str:
+    """A comment ends with its line, and one line is all it is."""
+    return one_line(text)
+
+
+def _url(address: str) -> str:
+    """For \\url, which takes all but braces, backslashes and blanks as they are."""
+    return quote(address, safe="%/:?#[]@!$&'()*+,;=-._~")

@@ -1,0 +1,63 @@
+"""Delta tables as Markdown (GitHub's tables), for wikis, issues and pull requests. Pure."""
+
+import re
+
+from fsbench_web.compare.exports.document import (
+    Document,
+    columns,
+    footnotes,
+    least_decimals,
+    marks,
+    one_line,
+    remarks,
+    title_line,
+    unit_line,
+)
+from fsbench_web.compare.rows import DeltaTable
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$@])")
+
+
+def write(document: Document) -> bytes:
+    """Title, where it comes from, and a table for each test and category, in UTF-8."""
+    lines = [f"# {escaped(document.title)}", ""]
+    for name, value in document.facts:
+        shown = f"<{value}>" if name == "Address" else escaped(value)
+        lines.append(f"- {name}: {shown}")
+    for table in document.tables:
+        lines += ["", *_table(table)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, in one line: no markup, no HTML, no cell border."""
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def _table(table: DeltaTable) -> list[str]:
+    shown, notes, least = columns(table), footnotes(table), least_decimals(table)
+    lines = [
+        f"## {escaped(title_line(table))}",
+        "",
+        escaped(" ".join([f"{unit_line(table)}.", *remarks(table)])),
+        "",
+        _row([escaped(column.heading) for column in shown]),
+        _row(["---" if column.kind == "text" else "---:" for column in shown]),
+    ]
+    for row in table.rows:
+        cells = [escaped(column.text(row, least)) for column in shown]
+        if row.best:
+            cells[0] = f"**{cells[0]}** (best)"
+        if found := marks(row, notes):
+            cells[0] += f" ({', '.join(found)})"
+        lines.append(_row(cells))
+    if notes:
+        lines.append("")
+        lines += [
+            f"- ({note.mark}) {escaped(note.label)}: {escaped(note.sentence)}" for note in notes
+        ]
+    return lines
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,180 @@
+"""Delta tables as an Excel workbook: a sheet for each table, numbers as numbers. No Django.
+
+Every text is written as a string and never as a formula or a link, whatever it begins with.
+"""
+
+import io
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import xlsxwriter
+
+from fsbench_web.compare.exports.document import (
+    Document,
+    Value,
+    columns,
+    footnotes,
+    marks,
+    one_line,
+    remarks,
+    title_line,
+    unit_line,
+)
+from fsbench_web.compare.rows import DeltaTable
+
+MOST_SHEETS = 200
+"""Tables with a sheet of their own; a workbook with more is one that nobody finds a way in."""
+_LONGEST_NAME = 31
+_LONGEST_CELL = 32_000
+ALL_HEADER = (
+    "test",
+    "category",
+    "contender",
+    "configuration",
+    "study",
+    "n",
+    "score",
+    "unit",
+    "best",
+    "interval_mean",
+    "interval_half_width",
+    "delta1_percent",
+    "delta2_percent",
+    "published_delta1_percent",
+    "published_delta2_percent",
+    "difference",
+    "flags",
+    "run_ids",
+)
+
+
+def write(document: Document) -> bytes:
+    """About, all rows in one sheet, then each table; an XLSX file."""
+    out = io.BytesIO()
+    options = {
+        "in_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+    }
+    with xlsxwriter.Workbook(out, options) as book:
+        book.set_properties({"title": one_line(document.title, 255), "subject": "fsbench"})
+        book.set_size(2000, 1300)
+        bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True})
+        names = _names(document.tables)
+        _about(book, document, names, bold, wrapped)
+        _all_rows(book, document.tables, bold)
+        for table, name in zip(document.tables, names, strict=False):
+            _table(book.add_worksheet(name), document, table, bold)
+    return out.getvalue()
+
+
+def _about(book: Any, document: Document, names: list[str], bold: Any, wrapped: Any) -> None:
+    sheet = book.add_worksheet("About")
+    sheet.set_column(0, 0, 30)
+    sheet.set_column(1, 1, 100, wrapped)
+    _put(sheet, 0, 0, document.title, bold)
+    place = 2
+    for name, value in document.facts:
+        _put(sheet, place, 0, name, bold)
+        _put(sheet, place, 1, value)
+        place += 1
+    if len(document.tables) > len(names):
+        _put(sheet, place, 0, "Sheets", bold)
+        said = (
+            f"The first {len(names)} of {len(document.tables)} tables have a sheet of their own; "
+            "“All rows” has the rows of all."
+        )
+        _put(sheet, place, 1, said)
+        place += 1
+    notes = {note.flag: note for table in document.tables for note in footnotes(table)}
+    for note in notes.values():
+        _put(sheet, place, 0, f"Flag: {note.label}", bold)
+        _put(sheet, place, 1, note.sentence)
+        place += 1
+
+
+def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
+    sheet = book.add_worksheet("All rows")
+    for column, name in enumerate(ALL_HEADER):
+        _put(sheet, 0, column, name, bold)
+    place = 0
+    for table in tables:
+        for row in table.rows:
+            place += 1
+            printed, verdict = row.published, row.verdict
+            values: tuple[Value | bool, ...] = (
+                table.test,
+                table.category,
+                row.contender,
+                row.configuration,
+                row.study,
+                row.runs,
+                row.score,
+                table.unit,
+                row.best,
+                row.interval.mean if row.interval else None,
+                row.interval.half_width if row.interval else None,
+                row.delta1_percent,
+                row.delta2_percent,
+                printed.delta1_percent if printed else None,
+                printed.delta2_percent if printed else None,
+                verdict.status if verdict else None,
+                ";".join(row.flags),
+                ";".join(map(str, row.run_ids)),
+            )
+            for column, value in enumerate(values):
+                _put(sheet, place, column, value)
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, place, len(ALL_HEADER) - 1)
+    sheet.set_column(0, len(ALL_HEADER) - 1, 18)
+
+
+def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None:
+    shown, notes = columns(table), footnotes(table)
+    _put(sheet, 0, 0, f"{title_line(table)}, {unit_line(table)}", bold)
+    _put(sheet, 1, 0, f"{document.address}, as of {document.as_of:%Y-%m-%d}")
+    for column, heading in enumerate([*(one.heading for one in shown), "Best", "Notes"]):
+        _put(sheet, 3, column, heading, bold)
+    for place, row in enumerate(table.rows, start=4):
+        found = "best" if row.best else ""
+        for column, value in enumerate(
+            [*(one.of(row) for one in shown), found, ", ".join(marks(row, notes))]
+        ):
+            _put(sheet, place, column, value)
+    below = [f"({note.mark}) {note.label}: {note.sentence}" for note in notes]
+    for place, line in enumerate([*remarks(table), *below], start=5 + len(table.rows)):
+        _put(sheet, place, 0, line)
+    sheet.freeze_panes(4, 1)
+    sheet.set_column(0, 1, 30)
+    sheet.set_column(2, len(shown) + 1, 16)
+
+
+def _put(sheet: Any, row: int, column: int, value: Value | bool, style: Any = None) -> None:
+    """Write one value as what it is. Nothing is missing as an empty cell, never as a zero."""
+    if value is None or value == "":
+        return
+    if isinstance(value, bool):
+        sheet.write_boolean(row, column, value, style)
+    elif isinstance(value, int | float | Decimal):
+        sheet.write_number(row, column, float(value), style)
+    else:
+        sheet.write_string(row, column, one_line(value, _LONGEST_CELL), style)
+
+
+def _names(tables: Iterable[DeltaTable]) -> list[str]:
+    """A name for each sheet: no longer than Excel takes, and none twice."""
+    names: list[str] = []
+    taken = {"about", "all rows", "history"}
+    for table in list(tables)[:MOST_SHEETS]:
+        plain = re.sub(r"[\[\]:*?/\\]", " ", one_line(title_line(table).replace(": ", " ")))
+        base = plain.strip("' ")[:_LONGEST_NAME].rstrip("' ") or "Table"
+        name, number = base, 2
+        while name.lower() in taken:
+            ending = f" ({number})"
+            name, number = base[: _LONGEST_NAME - len(ending)] + ending, number + 1
+        taken.add(name.lower())
+        names.append(name)
+    return names

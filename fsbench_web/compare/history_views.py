@@ -1,0 +1,101 @@
+"""The page of one configuration over kernels or dates."""
+
+from django.db.models import Exists, OuterRef
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from fsbench_web.compare import history
+from fsbench_web.scoring import categories, testnames
+from fsbench_web.studies.models import Run, Series, Study
+
+MOST_LINES = 100
+DEFAULT_CATEGORY = "total_average"
+MARGINS = (5, 10, 20)
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    """``?series=`` one line by any series of it, else ``?study=`` the lines to choose from.
+
+    ``test``, ``category``, ``along`` (kernel or date) and ``margin`` (percent) say what is shown.
+    """
+    asked = request.GET.get("series", "")
+    if not asked:
+        return _choose(request)
+    series = _series(asked)
+    offered = dict(history.choices(series))
+    test = request.GET.get("test", "")
+    test = test if test in offered else next(iter(offered), "")
+    of_test = offered.get(test, [])
+    category = request.GET.get("category", "")
+    if category not in of_test:
+        category = DEFAULT_CATEGORY if DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
+    along = request.GET.get("along", "")
+    along = along if along in history.ALONG else "kernel"
+    margin = _margin(request.GET.get("margin", ""))
+    shown = history.history(series, test, category, along, margin) if test else history.History()
+    title = (
+        f"{series.configuration}: {testnames.label(test)}" if test else str(series.configuration)
+    )
+    label = categories.label(category)
+    context = {
+        "series": series,
+        "shown": shown,
+        "figure": history.chart(shown, f"{title}, {categories.in_sentence(label)}", along),
+        "tests": [(name, testnames.label(name)) for name in offered],
+        "categories": [(slug, categories.label(slug)) for slug in of_test],
+        "test": test,
+        "category": category,
+        "category_label": label,
+        "along": along,
+        "alongs": history.ALONG.items(),
+        "margin": margin,
+        "margins": sorted({*MARGINS, margin}),
+    }
+    return render(request, "compare/history.html", context)
+
+
+def _choose(request: HttpRequest) -> HttpResponse:
+    with_runs = Series.objects.filter(
+        Exists(Run.objects.filter(series=OuterRef("pk"))), study=OuterRef("pk")
+    )
+    studies = list(
+        Study.objects.filter(Exists(with_runs))
+        .order_by("-created_at", "title")
+        .only("slug", "title")
+    )
+    slug = request.GET.get("study", "")
+    study = next((one for one in studies if one.slug == slug), None)
+    if study is None and not slug:
+        study = next(iter(studies), None)
+    context = {
+        "studies": studies,
+        "study": study,
+        "asked": slug,
+        "lines": history.line_choices(study.pk, MOST_LINES) if study else [],
+        "most": MOST_LINES,
+    }
+    return render(request, "compare/history_choice.html", context)
+
+
+def _series(text: str) -> Series:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        found = (
+            Series.objects.select_related(
+                "study", "configuration", "workload", "hardware", "lun__worker", "journal_lun"
+            )
+            .filter(pk=int(text))
+            .first()
+        )
+        if found is not None:
+            return found
+    raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")
+
+
+def _margin(text: str) -> int:
+    return (
+        int(text)
+        if text.isascii() and text.isdigit() and len(text) < 4 and int(text) <= 100
+        else 10
+    )

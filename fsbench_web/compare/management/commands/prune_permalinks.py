@@ -1,0 +1,31 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from fsbench_web.compare import sharing
+
+
+class Command(BaseCommand):
+    help = (
+        "Delete permalinks whose last day is past. `make run` does it by itself, "
+        f"{sharing.KEPT_DAYS} days behind that day. Runs and scores stay."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=sharing.KEPT_DAYS,
+            help="how many days ago the last one must be (default: %(default)s)",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="only say what would be deleted")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["days"] < 0:
+            raise CommandError("--days must be 0 or more.")
+        found = sharing.expired(options["days"])
+        count = found.count()
+        if not options["dry_run"]:
+            found.delete()
+        would = "would be" if options["dry_run"] else "were"
+        self.stdout.write(f"{count} expired permalinks {would} deleted.")

@@ -1,0 +1,217 @@
+"""Permalinks: share a comparison, show it again, say who may see it, delete it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from fsbench_web.compare import embed, permalinks, picture, sharing
+from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.compare.properties import PROPERTIES
+from fsbench_web.compare.sections import sections
+from fsbench_web.compare.sharing import SharingForm
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.views import charts_answer, refused
+from fsbench_web.compare.wording import describe
+from fsbench_web.studies.queries import score_choices
+
+View = Callable[..., HttpResponse]
+NOT_INTACT = (
+    "These numbers are not those that were shared: the stored row of {} was changed. "
+    "Restore it from a backup, or make the comparison anew.\n"
+)
+LISTED = 200
+
+
+def of_permalink(view: View) -> View:
+    """The view gets the permalink of its key, if this person may see it and it is not over.
+
+    404 for who may not see it, in the words of a key that does not exist; 410 after its last day.
+    What is not for everybody is not kept by caches.
+    """
+
+    @wraps(view)
+    def opened(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
+        link = found(request, key)
+        answer = over(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
+        if link.visibility != Visibility.PUBLIC or answer.status_code != 200:
+            add_never_cache_headers(answer)
+        return answer
+
+    return opened
+
+
+def found(request: HttpRequest, key: str) -> Permalink:
+    """The permalink, expired or not. Raises Http404 for who may not see it."""
+    link = Permalink.objects.select_related("created_by").filter(key=key).first()
+    # Nobody is asked who they are for what anyone may see: no cookie, and caches may keep it.
+    if link is None or (
+        link.visibility != Visibility.PUBLIC and not sharing.may_see(link, request.user)
+    ):
+        raise Http404(
+            f'There is no permalink "{key}" that you may see. The address may be cut off or '
+            "mistyped, it may have been deleted, or you may have to sign in first: ask whoever "
+            "sent it, or make the comparison anew under Compare."
+        )
+    return link
+
+
+def over(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """410: it has expired, when, and what to do."""
+    context = {
+        "permalink": link,
+        "is_theirs": sharing.may_change(link, request.user),
+        "kept_days": sharing.KEPT_DAYS,
+    }
+    return render(request, "compare/permalink_over.html", context, status=410)
+
+
+@require_POST
+def pin(request: HttpRequest) -> HttpResponse:
+    """Keep the comparison of the posted query under a short address."""
+    query = request.POST.get("query", "")
+    back = f"{reverse('compare:page')}?{query}"
+    if not request.user.is_authenticated:
+        # To the comparison and not to this address, which answers no GET.
+        return redirect(f"{reverse('accounts:sign_in')}?{urlencode({'next': back})}")
+    form = SharingForm(request.POST)
+    try:
+        spec = ComparisonSpec.from_query(query)
+        if not form.is_valid():
+            context = {
+                "form": form,
+                "query": spec.to_query(),
+                "description": describe(spec, score_choices()),
+            }
+            return render(request, "compare/permalink_new.html", context, status=422)
+        made = permalinks.pin(spec, request.user, **form.cleaned_data)
+    except SpecError as error:
+        return refused(request, error)
+    except permalinks.NothingToPin as error:
+        messages.error(request, str(error))
+        return redirect(back)
+    return redirect("compare:permalink", made.key)
+
+
+@require_safe
+@of_permalink
+def show(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """The pinned numbers, unchanged, and whether there are newer ones."""
+    pinned = permalinks.read(link)
+    address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
+    context = {
+        "permalink": link,
+        "pinned": pinned,
+        "heading": permalinks.title_of(link),
+        "sections": sections(pinned.tables, pinned.sort),
+        "differences": pinned.differences,
+        "compared": PROPERTIES.get(pinned.by),
+        "tables": len(pinned.tables),
+        "changes": permalinks.changes_since(link, pinned),
+        "address": address,
+        "picture": f"{address}picture.png?{picture.version(link)}",
+        "picture_size": picture.SIZE_PX,
+        "is_public": link.visibility == Visibility.PUBLIC,
+        "is_theirs": sharing.may_change(link, request.user),
+        "embed": embed.snippet(link, f"{address}embed/"),
+        "embed_origins": embed.origins(),
+    }
+    return render(request, "compare/permalink.html", context)
+
+
+@require_safe
+@of_permalink
+def charts(request: HttpRequest, link: Permalink, test: str) -> HttpResponse:
+    """The bar charts of one test, of the pinned numbers."""
+    return charts_answer(request, permalinks.read(link).tables, test)
+
+
+@require_safe
+@of_permalink
+def snapshot(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """The very bytes that the checksum is of, so that anybody can check it."""
+    headers = {"Content-Disposition": f'attachment; filename="fsbench-{link.key}-snapshot.json"'}
+    return HttpResponse(link.snapshot, content_type="application/json", headers=headers)
+
+
+@require_safe
+@of_permalink
+def picture_png(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """The picture that chats and wikis show of the link."""
+    pinned = permalinks.read(link)
+    if not pinned.is_intact:
+        return not_intact(link)
+    headers = {"Cache-Control": "public, max-age=300"}
+    return HttpResponse(picture.png(link, pinned), content_type="image/png", headers=headers)
+
+
+def not_intact(link: Permalink) -> HttpResponse:
+    """409: files and pictures have no room for a warning."""
+    text = NOT_INTACT.format(link.key)
+    return HttpResponse(text, status=409, content_type="text/plain; charset=utf-8")
+
+
+@never_cache
+@require_safe
+@login_required
+def mine(request: HttpRequest) -> HttpResponse:
+    """Everything that this person has shared, newest first."""
+    links = Permalink.objects.filter(created_by=request.user.pk).defer("snapshot")
+    context: dict[str, Any] = {
+        "total": links.count(),
+        "permalinks": [(link, sharing.is_over(link)) for link in links[:LISTED]],
+    }
+    return render(request, "compare/permalinks.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def edit(request: HttpRequest, key: str) -> HttpResponse:
+    """Title, note, who may see it and until when. The numbers stay as they are."""
+    link = _to_change(request, key)
+    form = SharingForm(request.POST or None, instance=link)
+    if request.method != "POST":
+        return render(request, "compare/permalink_edit.html", {"permalink": link, "form": form})
+    if not form.is_valid():
+        context = {"permalink": _to_change(request, key), "form": form}
+        return render(request, "compare/permalink_edit.html", context, status=422)
+    # The numbers are not written again: whatever happened to them meanwhile stays visible.
+    form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
+    messages.success(request, "Saved. The numbers and the address are the same as before.")
+    return redirect("compare:permalink", key)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def delete(request: HttpRequest, key: str) -> HttpResponse:
+    """Ask, then delete for good."""
+    link = _to_change(request, key)
+    if request.method != "POST":
+        return render(request, "compare/permalink_delete.html", {"permalink": link})
+    link.delete()
+    messages.success(
+        request, f"The permalink {key} is deleted; its address opens nothing any more."
+    )
+    return redirect("compare:permalinks")
+
+
+def _to_change(request: HttpRequest, key: str) -> Permalink:
+    link = found(request, key)
+    if not sharing.may_change(link, request.user):
+        raise PermissionDenied(
+            "Only whoever made a permalink can change or delete it. "
+            "You can share the comparison anew: its own page has “Continue from here”."
+        )
+    return link

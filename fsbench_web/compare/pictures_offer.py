@@ -1,0 +1,116 @@
+"""What there is to draw of a comparison: tests by what they have, and contenders by name."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from fsbench_web.compare.pictures import LOADS, MATRIX, PAIR, PAIRS, RUNS, SCORES, PictureSpec
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.tables import Comparison, comparison
+from fsbench_web.scoring import categories, testnames
+from fsbench_web.studies import cells
+from fsbench_web.studies.cells import ScoredTest
+
+PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A configuration of the comparison that was measured; ``key`` is that of its series."""
+
+    key: int
+    name: str
+    filesystem: str
+    study: str
+    score: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The tests of a comparison, by what a picture needs of them, in the order of all pages."""
+
+    tests: dict[str, list[str]] = field(default_factory=dict)
+    categories: dict[str, list[str]] = field(default_factory=dict)
+
+    def of(self, need: str) -> list[str]:
+        return self.tests.get(need, [])
+
+
+def offer(spec: ComparisonSpec) -> Offer:
+    """What can be drawn of ``spec``. One query."""
+    found = cells.scored_tests(
+        spec.studies, spec.tests, spec.filesystems, spec.workloads, spec.hardware
+    )
+    by_test: dict[str, list[ScoredTest]] = defaultdict(list)
+    for one in found:
+        by_test[one.test].append(one)
+    tests: dict[str, list[str]] = defaultdict(list)
+    for test, kinds in sorted(by_test.items(), key=lambda item: testnames.place(item[0])):
+        tests[SCORES].append(test)
+        measured = {one.category for one in kinds if one.origin != PUBLISHED}
+        if measured:
+            tests[RUNS].append(test)
+        if measured - {categories.MEAN}:
+            tests[MATRIX].append(test)
+        name, load = testnames.parts(test)
+        if measured and load and name not in tests[LOADS]:
+            tests[LOADS].append(name)
+    tests[PAIR] = [write for write, read in PAIRS.items() if write in by_test and read in by_test]
+    return Offer(
+        dict(tests),
+        {
+            test: sorted({one.category for one in kinds}, key=categories.place)
+            for test, kinds in by_test.items()
+        },
+    )
+
+
+def category_of(spec: PictureSpec, known: Iterable[str]) -> str:
+    """The category that is asked for, else overall, else the last there is."""
+    listed = list(known)
+    if spec.category in listed:
+        return spec.category
+    return "overall" if "overall" in listed else (listed[-1] if listed else "")
+
+
+def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> list[Contender]:
+    """The measured configurations of ``spec`` that have any of ``tests``, best first.
+
+    Ranked by the total average, or the mean of a test that gives one value. Five queries.
+    """
+    shown = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
+    found: dict[int, Contender] = {}
+    for each in (each for table in shown.shown for each in table):
+        row = each.row
+        if row.origin != PUBLISHED:
+            found[row.series_id] = Contender(
+                row.series_id, each.name, row.filesystem, row.study, row.value, row.unit
+            )
+    lower = {table.unit for table in shown.tables if table.lower_is_better}
+    return sorted(
+        found.values(), key=lambda one: (one.score if one.unit in lower else -one.score, one.name)
+    )
+
+
+def of_tests(
+    spec: ComparisonSpec, tests: Iterable[str], slugs: Iterable[str], by: str = ""
+) -> Comparison:
+    """The comparison of some tests and categories; of every cell, without a baseline."""
+    return comparison(
+        replace(
+            spec,
+            tests=tuple(tests),
+            categories=tuple(slugs),
+            by=by or spec.by,
+            baseline="",
+            cells="" if by else spec.cells,
+            sort="",
+        )
+    )
+
+
+def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> list[DeltaTable]:
+    """The delta tables of some tests in one category, by what the comparison ranks."""
+    return of_tests(spec.comparison, tests, (category,)).tables

@@ -1,0 +1,112 @@
+"""What a report is made of: the same blocks for HTML and PDF. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsbench_web.compare.drawings.shapes import Drawing
+from fsbench_web.compare.findings import Part
+
+
+@dataclass(frozen=True)
+class Heading:
+    """``level`` 1 begins a chapter; ``anchor`` is unique in the report, empty for none."""
+
+    text: str
+    level: int
+    anchor: str = ""
+    kind: str = "heading"
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph; its parts may lead somewhere."""
+
+    parts: tuple[Part, ...]
+    kind: str = "prose"
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """Sentences."""
+
+    items: tuple[tuple[Part, ...], ...]
+    kind: str = "bullets"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Labels with their values."""
+
+    items: tuple[tuple[str, str], ...]
+    kind: str = "facts"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table. ``columns`` are (heading, is it numeric); ``strong`` are the places of best rows."""
+
+    columns: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    anchor: str = ""
+    strong: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+    kind: str = "grid"
+
+    @property
+    def lines(self) -> list[dict[str, object]]:
+        """The rows for a template: cells with whether they are numeric."""
+        return [
+            {
+                "is_strong": place in self.strong,
+                "cells": [
+                    (cell, is_numeric)
+                    for cell, (_, is_numeric) in zip(row, self.columns, strict=True)
+                ],
+            }
+            for place, row in enumerate(self.rows)
+        ]
+
+
+@dataclass(frozen=True)
+class Charts:
+    """Drawings, two beside each other."""
+
+    drawings: tuple[Drawing, ...]
+    kind: str = "charts"
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Command lines, in order, as they are typed."""
+
+    title: str
+    lines: tuple[str, ...]
+    kind: str = "commands"
+
+
+Block = Heading | Prose | Bullets | Facts | Grid | Charts | Commands
+
+
+@dataclass(frozen=True)
+class Report:
+    """``facts`` stand under the title: who, when, from where. ``address`` is of the HTML."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    address: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def chapters(self) -> list[Heading]:
+        return [one for one in self.blocks if isinstance(one, Heading) and one.level == 1]
+
+
+def prose(text: str) -> Prose:
+    """A paragraph of plain text."""
+    return Prose((Part(text),))
+
+
+def sentences(texts: Sequence[str]) -> Bullets:
+    """Plain sentences."""
+    return Bullets(tuple((Part(text),) for text in texts))

@@ -1,0 +1,398 @@
+"""A report as PDF, with ReportLab. No browser and no system library."""
+
+import io
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from reportlab.lib import colors
+from reportlab.lib.enums import TA_RIGHT
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import (
+    BaseDocTemplate,
+    CondPageBreak,
+    Flowable,
+    Frame,
+    KeepTogether,
+    ListFlowable,
+    ListItem,
+    PageBreak,
+    PageTemplate,
+    Paragraph,
+    Spacer,
+    Table,
+    TableStyle,
+)
+from reportlab.platypus.tableofcontents import TableOfContents
+
+from fsbench_web.compare.drawings import typeface
+from fsbench_web.compare.drawings.shapes import LIGHT, Drawing, Line, Rect, Shape, Text, hatching
+from fsbench_web.compare.exports.document import one_line
+from fsbench_web.compare.findings import Part
+from fsbench_web.compare.report.blocks import (
+    Block,
+    Bullets,
+    Charts,
+    Facts,
+    Grid,
+    Heading,
+    Prose,
+    Report,
+)
+
+REGULAR, BOLD, MONO = "fsbench", "fsbench-bold", "fsbench-mono"
+MARGIN = 18 * mm
+WIDTH = A4[0] - 2 * MARGIN
+LONGEST_CELL = 400
+LONGEST_LINE = 4000
+KEPT_TOGETHER = 20
+"""Rows of a table with a title that is not broken over two pages."""
+
+
+def pdf(report: Report) -> bytes:
+    """The report as A4 pages with numbers, contents and bookmarks."""
+    _register_fonts()
+    out = io.BytesIO()
+    document = _Document(out, report)
+    document.multiBuild(list(_story(report)), canvasmaker=_NumberedCanvas)
+    return out.getvalue()
+
+
+@lru_cache(maxsize=1)
+def _register_fonts() -> None:
+    for name, path in (
+        (REGULAR, typeface.REGULAR),
+        (BOLD, typeface.BOLD),
+        (MONO, typeface.MONO),
+    ):
+        pdfmetrics.registerFont(TTFont(name, str(path)))
+    # All four: ReportLab takes what is left out for the plain one, also where it is to be bold.
+    pdfmetrics.registerFontFamily(REGULAR, REGULAR, BOLD, REGULAR, BOLD)
+
+
+def _style(name: str, size: float, **more: Any) -> ParagraphStyle:
+    settings = {"fontName": REGULAR, "leading": size * 1.35, "textColor": LIGHT["fg"]}
+    return ParagraphStyle(name, fontSize=size, **(settings | more))
+
+
+_BODY = _style("body", 9.5, spaceAfter=5)
+_SMALL = _style("small", 7.5, textColor=LIGHT["muted"])
+_CELL = _style("cell", 7.5)
+_NUMBER = _style("number", 7.5, alignment=TA_RIGHT)
+_CODE = _style("code", 7.5, fontName=MONO, leftIndent=10, firstLineIndent=-10, spaceAfter=2)
+_TITLE = _style("title", 22, fontName=BOLD, spaceAfter=10)
+_HEADINGS = {
+    1: _style("h1", 16, fontName=BOLD, spaceAfter=8),
+    2: _style("h2", 12, fontName=BOLD, spaceBefore=10, spaceAfter=5, keepWithNext=1),
+    3: _style("h3", 9.5, fontName=BOLD, spaceBefore=6, spaceAfter=3, keepWithNext=1),
+}
+_CAPTION = _style("caption", 9, fontName=BOLD, spaceBefore=8, spaceAfter=3, keepWithNext=1)
+_CONTENTS = [
+    _style("toc1", 10, fontName=BOLD, spaceBefore=4),
+    _style("toc2", 9, leftIndent=12),
+]
+
+
+class _Document(BaseDocTemplate):
+    """Knows its headings, for contents and bookmarks, and writes the foot of each page."""
+
+    def __init__(self, out: io.BytesIO, report: Report) -> None:
+        super().__init__(
+            out,
+            pagesize=A4,
+            title=one_line(report.title, 200),
+            subject="fsbench report",
+            creator="fsbench",
+            leftMargin=MARGIN,
+            rightMargin=MARGIN,
+            topMargin=MARGIN,
+            bottomMargin=MARGIN + 6 * mm,
+        )
+        frame = Frame(
+            MARGIN,
+            MARGIN + 6 * mm,
+            WIDTH,
+            A4[1] - 2 * MARGIN - 6 * mm,
+            leftPadding=0,
+            rightPadding=0,
+            topPadding=0,
+            bottomPadding=0,
+        )
+        self.addPageTemplates(PageTemplate(frames=[frame], onPage=self._foot))
+        self._footer = _cut(one_line(report.title, 200), 80)
+
+    def _foot(self, canvas: Canvas, document: BaseDocTemplate) -> None:
+        canvas.saveState()
+        canvas.setFont(REGULAR, 7.5)
+        canvas.setFillColor(colors.HexColor(LIGHT["muted"]))
+        canvas.drawString(MARGIN, MARGIN - 2 * mm, self._footer)
+        canvas.restoreState()
+
+    def afterFlowable(self, flowable: Flowable) -> None:
+        heading = getattr(flowable, "heading", None)
+        if heading is None:
+            return
+        key = f"heading-{flowable.number}"
+        self.canv.bookmarkPage(key)
+        self.canv.addOutlineEntry(heading.text, key, heading.level - 1, closed=heading.level > 1)
+        self.notify("TOCEntry", (heading.level - 1, escape(heading.text), self.page, key))
+
+
+class _NumberedCanvas(Canvas):
+    """Holds pages back until it is known how many there are."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._held: list[dict[str, Any]] = []
+
+    def showPage(self) -> None:
+        self._held.append(dict(self.__dict__))
+        self._startPage()
+
+    def save(self) -> None:
+        for number, page in enumerate(self._held, start=1):
+            self.__dict__.update(page)
+            self.setFont(REGULAR, 7.5)
+            self.setFillColor(colors.HexColor(LIGHT["muted"]))
+            words = f"Page {number} of {len(self._held)}"
+            self.drawRightString(A4[0] - MARGIN, MARGIN - 2 * mm, words)
+            super().showPage()
+        super().save()
+
+
+class _Drawn(Flowable):
+    """A drawing on the page, as wide as asked."""
+
+    def __init__(self, drawing: Drawing, width: float) -> None:
+        super().__init__()
+        self.drawing = drawing
+        self.scale = width / drawing.width
+        self.width, self.height = width, drawing.height * self.scale
+
+    def draw(self) -> None:
+        self.canv.scale(self.scale, self.scale)
+        for shape in self.drawing.shapes:
+            self._shape(shape)
+
+    def _shape(self, shape: Shape) -> None:
+        canvas, top = self.canv, self.drawing.height
+        colour = colors.HexColor(LIGHT[shape.colour])
+        if isinstance(shape, Text):
+            canvas.setFillColor(colour)
+            canvas.setFont(BOLD if shape.bold else REGULAR, shape.size)
+            draw = {
+                "start": canvas.drawString,
+                "middle": canvas.drawCentredString,
+                "end": canvas.drawRightString,
+            }[shape.anchor]
+            draw(shape.x, top - shape.y, one_line(shape.text))
+        elif isinstance(shape, Line):
+            canvas.setStrokeColor(colour)
+            canvas.setLineWidth(shape.thickness)
+            canvas.line(shape.x1, top - shape.y1, shape.x2, top - shape.y2)
+        elif isinstance(shape, Rect):
+            canvas.setFillColor(colour)
+            canvas.rect(
+                shape.x, top - shape.y - shape.height, shape.width, shape.height, stroke=0, fill=1
+            )
+            for line in hatching(shape) if shape.hatched else ():
+                self._shape(line)
+
+
+def _story(report: Report) -> Iterable[Flowable]:
+    yield Paragraph(_plain(report.title), _TITLE)
+    yield _facts(Facts(report.facts))
+    yield Spacer(0, 14)
+    contents = TableOfContents(dotsMinLevel=0)
+    contents.levelStyles = _CONTENTS
+    yield contents
+    yield PageBreak()
+    # An address within the report that leads nowhere would end the whole of it with an error.
+    anchors = {
+        anchor
+        for one in report.blocks
+        if isinstance(one, Heading | Grid)
+        for anchor in [one.anchor]
+    }
+    for number, block in enumerate(report.blocks):
+        yield from _flowables(block, number, anchors)
+
+
+def _flowables(block: Block, number: int, anchors: set[str]) -> Iterable[Flowable]:
+    if isinstance(block, Heading):
+        if block.level == 1 and number:
+            yield PageBreak()
+        elif block.level == 2:
+            yield CondPageBreak(35 * mm)
+        heading = Paragraph(
+            _anchor(block.anchor) + _plain(block.text), _HEADINGS[min(block.level, 3)]
+        )
+        if block.level < 3:
+            heading.heading, heading.number = block, number
+        yield heading
+    elif isinstance(block, Prose):
+        yield Paragraph(_marked(block.parts, anchors), _BODY)
+    elif isinstance(block, Bullets):
+        yield ListFlowable(
+            [ListItem(Paragraph(_marked(parts, anchors), _BODY)) for parts in block.items],
+            bulletType="bullet",
+            start="•",
+            bulletFontName=REGULAR,
+            bulletFontSize=8,
+            leftIndent=12,
+        )
+    elif isinstance(block, Facts):
+        yield _facts(block)
+        yield Spacer(0, 6)
+    elif isinstance(block, Charts):
+        yield from _charts(block)
+    elif isinstance(block, Grid):
+        yield from _grid(block)
+    else:
+        yield Paragraph(_plain(block.title), _CAPTION)
+        for line in block.lines:
+            yield Paragraph(_plain(line, LONGEST_LINE), _CODE)
+        yield Spacer(0, 6)
+
+
+def _facts(block: Facts) -> Flowable:
+    if not block.items:
+        return Spacer(0, 0)
+    rows = [[Paragraph(_plain(a), _SMALL), Paragraph(_plain(b), _CELL)] for a, b in block.items]
+    style = TableStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (0, -1), 0)])
+    return Table(rows, colWidths=[WIDTH * 0.26, WIDTH * 0.74], style=style, hAlign="LEFT")
+
+
+def _charts(block: Charts) -> Iterable[Flowable]:
+    gap = 16.0
+    width = (WIDTH - gap) / 2
+    drawn = [_Drawn(drawing, width) for drawing in block.drawings]
+    for place in range(0, len(drawn), 2):
+        pair: list[Any] = [*drawn[place : place + 2], ""][:2]
+        style = TableStyle(
+            [
+                ("VALIGN", (0, 0), (-1, -1), "TOP"),
+                ("LEFTPADDING", (0, 0), (-1, -1), 0),
+                ("RIGHTPADDING", (0, 0), (-1, -1), 0),
+            ]
+        )
+        yield Table([pair], colWidths=[width + gap, width], style=style)
+
+
+def _grid(block: Grid) -> Iterable[Flowable]:
+    caption = [
+        Paragraph(_anchor(block.anchor) + _plain(block.title), _CAPTION),
+    ]
+    notes = [Paragraph(_plain(note, LONGEST_LINE), _SMALL) for note in block.notes]
+    head = [
+        Paragraph(f"<b>{_plain(name)}</b>", _NUMBER if is_numeric else _CELL)
+        for name, is_numeric in block.columns
+    ]
+    body = [
+        [
+            Paragraph(
+                f"<b>{_plain(cell)}</b>" if place in block.strong else _plain(cell),
+                _NUMBER if is_numeric else _CELL,
+            )
+            for cell, (_, is_numeric) in zip(row, block.columns, strict=True)
+        ]
+        for place, row in enumerate(block.rows)
+    ]
+    table = Table(
+        [head, *body],
+        colWidths=_widths(block),
+        repeatRows=1,
+        style=TableStyle(
+            [
+                ("VALIGN", (0, 0), (-1, -1), "TOP"),
+                ("LINEABOVE", (0, 0), (-1, 0), 0.8, colors.HexColor(LIGHT["fg"])),
+                ("LINEBELOW", (0, 0), (-1, 0), 0.5, colors.HexColor(LIGHT["fg"])),
+                ("LINEBELOW", (0, 1), (-1, -2), 0.25, colors.HexColor(LIGHT["grid"])),
+                ("LINEBELOW", (0, -1), (-1, -1), 0.8, colors.HexColor(LIGHT["fg"])),
+                ("TOPPADDING", (0, 0), (-1, -1), 1.5),
+                ("BOTTOMPADDING", (0, 0), (-1, -1), 2),
+                ("LEFTPADDING", (0, 0), (-1, -1), 3),
+                ("RIGHTPADDING", (0, 0), (-1, -1), 3),
+            ]
+        ),
+        hAlign="LEFT",
+    )
+    parts = [*(caption if block.title else []), table, *notes, Spacer(0, 6)]
+    if block.title and len(block.rows) <= KEPT_TOGETHER:
+        yield KeepTogether(parts)
+    else:
+        yield from parts
+
+
+def _widths(block: Grid) -> list[float]:
+    """Widths by the longest text of each column, none so narrow that a number would break."""
+    wants = []
+    for place, (name, is_numeric) in enumerate(block.columns):
+        cells = [row[place] for row in block.rows]
+        longest = max((_text_width(cell) for cell in cells), default=0)
+        words = max((_text_width(word) for word in name.split()), default=0)
+        in_two_lines = _text_width(name) / 2 + 4 if " " in name else 0
+        wants.append((max(longest, words, in_two_lines) + 8, is_numeric))
+    total = sum(want for want, _ in wants)
+    if total <= WIDTH:
+        return [want for want, _ in wants]
+    # Numbers keep their width; the texts share the rest, no column more than it wants.
+    fixed = sum(want for want, is_numeric in wants if is_numeric)
+    if fixed > WIDTH * 0.8:
+        return [want * WIDTH / total for want, _ in wants]
+    texts = [want for want, is_numeric in wants if not is_numeric]
+    share = _shares(texts, WIDTH - fixed)
+    return [want if is_numeric else share.pop(0) for want, is_numeric in wants]
+
+
+def _shares(wants: list[float], room: float) -> list[float]:
+    """Narrow columns get what they want, the wide ones an equal part of what is left."""
+    found = [0.0] * len(wants)
+    order = sorted(range(len(wants)), key=wants.__getitem__)
+    for number, place in enumerate(order):
+        found[place] = min(wants[place], room / (len(order) - number))
+        room -= found[place]
+    return found
+
+
+def _text_width(text: str) -> float:
+    return float(pdfmetrics.stringWidth(_cut(one_line(text), LONGEST_CELL), BOLD, 7.5))
+
+
+def _plain(text: str, most: int = LONGEST_CELL) -> str:
+    """Text for a paragraph, which reads XML: nothing of it is markup."""
+    return escape(_cut(one_line(text, LONGEST_LINE), most))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _anchor(name: str) -> str:
+    return f"<a name={quoteattr(name)}/>" if name else ""
+
+
+def _marked(parts: tuple[Part, ...], anchors: set[str]) -> str:
+    found = []
+    for part in parts:
+        text = escape(one_line_keeping_blanks(part.text))
+        if part.is_name:
+            text = f"<b>{text}</b>"
+        leads = part.href[1:] in anchors if part.href.startswith("#") else part.href != ""
+        if leads:
+            text = f'<a href={quoteattr(part.href)} color="{LIGHT["accent"]}">{text}</a>'
+        found.append(text)
+    return "".join(found)
+
+
+def one_line_keeping_blanks(text: str) -> str:
+    """Parts of a sentence begin and end with blanks, which hold them apart."""
+    before = " " if text[:1].isspace() else ""
+    after = " " if text[-1:].isspace() and text.strip() else ""
+    return f"{before}{one_line(text, LONGEST_LINE)}{after}"

@@ -1,0 +1,145 @@
+"""What is stored of how a study was measured. A constant number of queries."""
+
+import shlex
+from collections import defaultdict
+from dataclasses import dataclass
+
+from django.db.models import Count, Max, Q
+
+from fsbench_web.catalog import preparation
+from fsbench_web.catalog.models import Environment, HardwareProfile
+from fsbench_web.studies import forms, repeats
+from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
+
+MOST_SERIES = 150
+"""Configurations listed one by one; a report with more is no report."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One series: what it is, and the commands of its newest finished run, quoted for a shell.
+
+    ``done`` and ``failed`` count its runs. ``run_id`` is None where none is finished.
+    """
+
+    configuration: str
+    workload: str
+    hardware: str
+    lun: str
+    system: str
+    preparation: str
+    repeats: str
+    done: int
+    failed: int
+    run_id: int | None
+    origin: str
+    commands: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Method:
+    """All that is stored. ``total`` counts the series, of which the first are in ``series``."""
+
+    hardware: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    environments: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    workloads: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    series: tuple[Recorded, ...]
+    total: int
+
+
+def method_of(study: Study) -> Method:
+    """Hardware, systems, workloads and series of a study, with the commands that were run."""
+    rows = list(
+        study.series.select_related("configuration", "workload", "hardware", "lun__worker")
+        .annotate(
+            done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            failed_count=Count(
+                "runs", filter=Q(runs__state__in=[s for s in END_STATES if s != RunState.DONE])
+            ),
+            newest=Max("runs__id", filter=Q(runs__state=RunState.DONE)),
+        )
+        .order_by("configuration__filesystem", "configuration__label", "id")
+    )
+    listed = rows[:MOST_SERIES]
+    runs = {
+        run.pk: run
+        for run in Run.objects.filter(pk__in=[row.newest for row in listed if row.newest])
+        .select_related("environment")
+        .only("id", "commands", "origin", "environment", "series_id")
+    }
+    rules = repeats.rules_of(row.pk for row in listed)
+    profiles = {profile.pk: profile for profile in study.systems.order_by("id")}
+    profiles |= {row.hardware.pk: row.hardware for row in rows if row.hardware}
+    workloads = {row.workload.pk: row.workload for row in rows if row.workload}
+    environments = {run.environment.pk: run.environment for run in runs.values() if run.environment}
+    return Method(
+        hardware=tuple((one.name, _facts_of(one)) for one in profiles.values()),
+        environments=tuple((str(one), _environment(one)) for one in environments.values()),
+        workloads=tuple(
+            (
+                one.title,
+                (
+                    ("Tool", one.tool),
+                    *((str(k), str(v)) for k, v in _parameters(one.parameters)),
+                ),
+            )
+            for one in workloads.values()
+        ),
+        series=tuple(
+            _recorded(
+                row,
+                runs.get(row.newest or 0),
+                [repeats.in_words(rule) for rule in rules.get(row.pk, ())],
+            )
+            for row in listed
+        ),
+        total=len(rows),
+    )
+
+
+def grouped(series: tuple[Recorded, ...]) -> list[tuple[list[Recorded], tuple[str, ...]]]:
+    """Series with the same command lines together, so that nothing is printed twice."""
+    found: dict[tuple[str, ...], list[Recorded]] = defaultdict(list)
+    for one in series:
+        found[tuple(line for _, line in one.commands)].append(one)
+    return [(several, lines) for lines, several in found.items() if lines]
+
+
+def _recorded(row: Series, run: Run | None, rules: list[str]) -> Recorded:
+    lun = f"{row.lun.name} on {row.lun.worker.name}" if row.lun else ""
+    return Recorded(
+        configuration=row.configuration.label,
+        workload=row.workload.title if row.workload else "",
+        hardware=row.hardware.name if row.hardware else "",
+        lun=lun,
+        system=" ".join(part for part in (row.distribution, row.kernel) if part),
+        preparation=preparation.in_words(row.preparation),
+        repeats="; ".join(rules),
+        done=int(getattr(row, "done_count", 0)),
+        failed=int(getattr(row, "failed_count", 0)),
+        run_id=run.pk if run else None,
+        origin=run.origin if run else "",
+        commands=tuple(
+            (
+                str(command.get("phase", "")),
+                shlex.join(str(word) for word in command.get("argv", [])),
+            )
+            for command in (run.commands if run else [])
+        ),
+    )
+
+
+def _facts_of(profile: HardwareProfile) -> tuple[tuple[str, str], ...]:
+    return tuple((str(label), str(value)) for label, value in profile.facts)
+
+
+def _environment(environment: Environment) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (f"{section}: {label}", str(value))
+        for section, facts in environment.facts.items()
+        for label, value in facts
+    )
+
+
+def _parameters(parameters: dict[str, object]) -> list[tuple[str, str]]:
+    return [forms.named_parameter(key, value) for key, value in parameters.items()]

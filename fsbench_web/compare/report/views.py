@@ -1,0 +1,62 @@
+"""The report of a study, for the screen, for the printer, and as PDF."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from fsbench_web.compare.report.blocks import Report
+from fsbench_web.compare.report.content import report_of
+from fsbench_web.compare.report.recorded import method_of
+from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.tables import delta_tables
+from fsbench_web.studies.models import Study
+
+
+@require_safe
+def html(request: HttpRequest, slug: str) -> HttpResponse:
+    """The report as a page that prints as it is. ``?by=`` says what its tables rank."""
+    study = _study(slug)
+    return render(
+        request,
+        "compare/report.html",
+        {"study": study, "report": _report(request, study), "query": request.GET.urlencode()},
+    )
+
+
+@require_safe
+def pdf_file(request: HttpRequest, slug: str) -> HttpResponse:
+    """The same as PDF."""
+    # ReportLab is large, and most processes never make a report.
+    from fsbench_web.compare.report.pdf import pdf
+
+    content = pdf(_report(request, _study(slug)))
+    headers = {"Content-Disposition": f'inline; filename="fsbench-{slug}.pdf"'}
+    return HttpResponse(content, content_type="application/pdf", headers=headers)
+
+
+def _report(request: HttpRequest, study: Study) -> Report:
+    by = request.GET.get("by") or next(
+        (one.get("by", "") for one in study.sections if one["kind"] == "tables"), ""
+    )
+    if by not in CONTENDERS:
+        by = "filesystem"
+    return report_of(
+        study,
+        delta_tables(ComparisonSpec(studies=(study.slug,), by=by)),
+        method_of(study),
+        site=request.build_absolute_uri("/"),
+        address=request.build_absolute_uri(reverse("report", args=[study.slug])),
+        by=by,
+        made_at=timezone.localtime(),
+    )
+
+
+def _study(slug: str) -> Study:
+    found = Study.objects.filter(slug=slug).first()
+    if found is None:
+        raise Http404(
+            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
+        )
+    return found

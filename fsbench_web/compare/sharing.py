@@ -1,0 +1,98 @@
+"""Who may see a permalink, until when, and who may change it: the one place that answers."""
+
+from datetime import date, timedelta
+
+from django import forms
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from fsbench_web.compare.models import Permalink, Visibility
+
+KEPT_DAYS = 30
+"""Days behind its last one in which the author of a permalink may still give it another."""
+
+AnyUser = AbstractBaseUser | AnonymousUser
+
+
+def may_see(link: Permalink, user: AnyUser) -> bool:
+    """Whether this person may know that the permalink exists, expired or not."""
+    if link.visibility == Visibility.PUBLIC or may_change(link, user):
+        return True
+    return link.visibility == Visibility.TEAM and user.is_authenticated
+
+
+def may_change(link: Permalink, user: AnyUser) -> bool:
+    """Its author; where the author's account is gone, whoever manages the site."""
+    if not user.is_authenticated:
+        return False
+    if link.created_by_id is None:
+        return bool(getattr(user, "is_superuser", False))
+    return link.created_by_id == user.pk
+
+
+def is_over(link: Permalink, today: date | None = None) -> bool:
+    """Whether its last day is past, in the site's time zone."""
+    return link.expires_on is not None and link.expires_on < (today or timezone.localdate())
+
+
+def expired(days: int = KEPT_DAYS) -> QuerySet[Permalink]:
+    """The permalinks whose last day was more than ``days`` ago."""
+    return Permalink.objects.filter(expires_on__lt=timezone.localdate() - timedelta(days=days))
+
+
+def keep_house() -> None:
+    """Delete what expired and was not prolonged. Called by `serve`."""
+    expired().delete()
+
+
+class SharingForm(forms.ModelForm):
+    """What the author says of a permalink; its numbers are not part of it."""
+
+    class Meta:
+        model = Permalink
+        fields = ["title", "note", "visibility", "expires_on"]
+        labels = {
+            "title": "Title",
+            "note": "Note",
+            "visibility": "Who may see it",
+            "expires_on": "Last day",
+        }
+        help_texts = {
+            "title": "Empty: the date on which the numbers were kept.",
+            "note": "Plain text, shown above the tables.",
+            "visibility": "It holds for the page, its files, its charts and its picture alike. "
+            "Only what anyone may see can be embedded.",
+            "expires_on": "Empty: it stays. After this day the address says that it has expired; "
+            f"{KEPT_DAYS} days later the numbers are deleted.",
+        }
+        widgets = {
+            "note": forms.Textarea(attrs={"rows": 3}),
+            "expires_on": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        }
+        error_messages = {
+            "title": {"max_length": "A title has at most %(limit_value)d characters."},
+            "note": {"max_length": "A note has at most %(limit_value)d characters."},
+            "expires_on": {"invalid": "Write the last day as 2026-12-31, or leave it empty."},
+        }
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.label_suffix = ""
+        # A plain POST with the comparison alone shares it as it always did.
+        self.fields["visibility"].required = False
+
+    def clean_title(self) -> str:
+        """One line: a title goes into file names, tables and pictures."""
+        return " ".join(str(self.cleaned_data["title"]).split())
+
+    def clean_visibility(self) -> str:
+        return self.cleaned_data["visibility"] or Visibility.PUBLIC
+
+    def clean_expires_on(self) -> date | None:
+        chosen: date | None = self.cleaned_data["expires_on"]
+        if chosen is not None and chosen < timezone.localdate():
+            raise forms.ValidationError(
+                f"{chosen:%Y-%m-%d} is past: nobody could open it. Choose today or a later day."
+            )
+        return chosen

@@ -1,0 +1,29 @@
+"""Where one table of a page can be had as a file."""
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from django import template
+from django.template import Context
+from django.urls import reverse
+
+from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.spec import ComparisonSpec
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def export_address(context: Context, table: DeltaTable) -> str:
+    """The export page of this one table, of the page's ``permalink`` or ``spec``; "" of neither."""
+    link, spec = context.get("permalink"), context.get("spec")
+    if context.get("is_embedded"):
+        return ""  # A page in a frame leads nowhere but to the whole of it.
+    if isinstance(link, Permalink):
+        chosen = urlencode({"test": table.test, "category": table.category})
+        return f"{reverse('compare:permalink_export', args=[link.key])}?{chosen}"
+    if isinstance(spec, ComparisonSpec):
+        one = replace(spec, tests=(table.test,), categories=(table.category,))
+        return f"{reverse('compare:export')}?{one.to_query()}"
+    return ""

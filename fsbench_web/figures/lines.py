@@ -1,0 +1,174 @@
+"""Lines of several contenders over one size or load, with 95% intervals where they are known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from fsbench_web.figures import numbers, palette, ticks
+from fsbench_web.figures.frame import figure, heading, plain_text
+
+MOST_LINES = 7
+"""As many as there are colours; more nobody tells apart."""
+LOGARITHMIC_FROM = 8
+# Whoever does not see the colours has the shapes and the dashes.
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
+
+
+@dataclass(frozen=True)
+class Point:
+    """``y`` at ``x``; ``ends`` of its 95% interval, in the unit of ``y``, where it is known."""
+
+    x: float
+    y: float
+    ends: tuple[float, float] | None = None
+    note: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One contender's points, in any order. A place of another line's that it lacks is a gap."""
+
+    name: str
+    points: Sequence[Point]
+
+
+def curves(
+    lines: Sequence[Line],
+    unit: str,
+    title: str,
+    x_title: str,
+    x_names: Mapping[float, str] | None = None,
+    lower_is_better: bool = False,
+) -> go.Figure:
+    """A line for each contender, with a marker for each number and a gap where there is none.
+
+    An axis is logarithmic from a factor of eight between its ends. ``x_names`` writes the values of
+    x (sizes); without it they are written as numbers. Raises ValueError for more lines than
+    MOST_LINES.
+    """
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
+    places = sorted({point.x for line in lines for point in line.points})
+    names = x_names or {x: f"{x:g}" for x in places}
+    values = [point.y for line in lines for point in line.points]
+    ends = [end for line in lines for point in line.points for end in point.ends or ()]
+    is_log_y = _is_log(values) and all(end > 0 for end in ends)
+    series = colours([line.name for line in lines])
+    return figure(
+        [
+            _trace(line, places, names, unit, number, place)
+            for place, (line, number) in enumerate(zip(lines, series, strict=True))
+        ],
+        {
+            "title": heading(title),
+            "height": 420,
+            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
+            "showlegend": True,
+            "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},
+            "hovermode": "closest",
+            "xaxis": {
+                "title": {
+                    "text": plain_text(x_title) + (" (log)" if _is_log(places) else ""),
+                    "font": {"size": 12},
+                },
+                "type": "log" if _is_log(places) else "linear",
+                "tickmode": "array",
+                "tickvals": places,
+                "ticktext": [names[x] for x in places],
+                "fixedrange": True,
+                "automargin": True,
+            },
+            "yaxis": {
+                "title": {
+                    "text": f"{plain_text(unit)}, {_direction(lower_is_better)}"
+                    + (" (log)" if is_log_y else ""),
+                    "font": {"size": 12},
+                    "standoff": 12,
+                },
+                "type": "log" if is_log_y else "linear",
+                "rangemode": "normal" if is_log_y else "tozero",
+                "fixedrange": True,
+                "automargin": True,
+                "nticks": 8,
+                **(_value_ticks([*values, *ends]) if is_log_y else {}),
+            },
+            "meta": {"summary": _summary(lines, names, unit, title)},
+        },
+    )
+
+
+def colours(names: Sequence[str]) -> list[int]:
+    """A colour for each: a file system's own, unless two of them would then look the same."""
+    own = palette.series_of(names)
+    return own if len(set(own)) == len(own) else [place % 7 + 1 for place in range(len(names))]
+
+
+def _trace(
+    line: Line,
+    places: Sequence[float],
+    names: Mapping[float, str],
+    unit: str,
+    series: int,
+    place: int,
+) -> go.Scatter:
+    known = {point.x: point for point in line.points}
+    points = [known.get(x) for x in places]
+    trace = go.Scatter(
+        name=plain_text(line.name),
+        x=list(places),
+        y=[point and point.y for point in points],
+        mode="lines+markers",
+        connectgaps=False,
+        line={"color": palette.colour(series), "dash": DASHES[place % 7], "width": 2},
+        marker={"color": palette.colour(series), "symbol": SYMBOLS[place % 7], "size": 8},
+        customdata=[point and _words(point, names[point.x], unit) for point in points],
+        hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
+        meta={"series": series, "links": [point.link if point else None for point in points]},
+    )
+    if any(point.ends for point in line.points):
+        trace.error_y = {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(0, p.ends[1] - p.y) if p and p.ends else None for p in points],
+            "arrayminus": [max(0, p.y - p.ends[0]) if p and p.ends else None for p in points],
+            "thickness": 1.5,
+            "width": 4,
+        }
+    return trace
+
+
+def _words(point: Point, where: str, unit: str) -> str:
+    parts = [where, numbers.with_unit(point.y, unit)]
+    if point.ends:
+        low, high = (numbers.amount(end, unit) for end in point.ends)
+        parts.append(f"95% interval {low} to {high}")
+    return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
+
+
+def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
+    # A little beyond the ends, where the axis goes on.
+    shown = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
+    return {"tickmode": "array", "tickvals": shown, "ticktext": ticks.names(shown)}
+
+
+def _is_log(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) > 0 and max(values) / min(values) >= LOGARITHMIC_FROM
+
+
+def _direction(lower_is_better: bool) -> str:
+    return "less is better" if lower_is_better else "more is better"
+
+
+def _summary(lines: Sequence[Line], names: Mapping[float, str], unit: str, title: str) -> str:
+    said: list[Any] = []
+    for line in lines:
+        points = sorted(line.points, key=lambda point: point.x)
+        numbers_said = ", ".join(
+            f"{numbers.with_unit(point.y, unit)} at {names[point.x]}" for point in points
+        )
+        said.append(f"{line.name}: {numbers_said or 'no value'}")
+    return f"{title}: line chart. {'; '.join(said)}."

@@ -1,0 +1,68 @@
+"""A logarithmic axis of sizes. Neighbours that are further apart than a doubling leave a gap."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.figures import numbers
+
+DOUBLING = 2.0
+
+
+@dataclass(frozen=True)
+class SizeAxis:
+    """The columns of a matrix along one size, smallest first.
+
+    ``columns`` are sizes in KB, None for a gap: sizes that were not asked for, so that no cell is
+    drawn wider than it is. ``edges`` in KB are one more than the columns.
+    """
+
+    columns: tuple[int | None, ...]
+    edges: tuple[float, ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [size for size in self.columns if size is not None]
+
+    def layout(self, title: str) -> dict[str, Any]:
+        """The axis as plotly takes it, with a tick for each size."""
+        return {
+            "title": {"text": f"{title} (log)", "font": {"size": 12}, "standoff": 12},
+            "type": "log",
+            "range": [math.log10(self.edges[0]), math.log10(self.edges[-1])],
+            "tickmode": "array",
+            "tickvals": self.sizes,
+            "ticktext": [size_name(size) for size in self.sizes],
+            "automargin": True,
+            "showgrid": False,
+            "zeroline": False,
+        }
+
+
+def size_axis(sizes: Iterable[int]) -> SizeAxis:
+    """The axis of these sizes in KB, which are positive."""
+    ordered = sorted(set(sizes)) or [1]
+    columns: list[int | None] = []
+    edges: list[float] = []
+    for place, size in enumerate(ordered):
+        before = size / ordered[place - 1] if place else DOUBLING
+        after = ordered[place + 1] / size if place + 1 < len(ordered) else DOUBLING
+        low, high = size / _half(before), size * _half(after)
+        if edges and before > DOUBLING * 1.001:
+            columns.append(None)
+            edges.append(low)
+        elif not edges:
+            edges.append(low)
+        columns.append(size)
+        edges.append(high)
+    return SizeAxis(tuple(columns), tuple(edges))
+
+
+def size_name(size_kb: float) -> str:
+    """A size in KB in a readable unit."""
+    return numbers.size(size_kb * numbers.KB)
+
+
+def _half(ratio: float) -> float:
+    return math.sqrt(min(ratio, DOUBLING))

@@ -1,0 +1,108 @@
+"""A strip for each contender: every repeat a point, their mean with its 95% interval above."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from fsbench_web.figures import numbers, palette
+from fsbench_web.figures.bars import in_lines
+from fsbench_web.figures.frame import frame, plain_text
+from fsbench_web.scoring.confidence import Interval
+
+ROW_PX = 52
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One contender: a value a repeat, where each leads and what else to say of it.
+
+    ``link`` is where the mean leads: to all of its runs.
+    """
+
+    name: str
+    values: Sequence[float]
+    links: Sequence[str]
+    notes: Sequence[str]
+    interval: Interval | None
+    link: str = ""
+
+
+def repeats(
+    strips: Sequence[Strip], unit: str, title: str, lower_is_better: bool = False
+) -> go.Figure:
+    """The repeats of each contender, values in ``unit`` rightwards, the first contender on top.
+
+    A point that lies on another is seen through it; nothing is moved aside. Raises ValueError when
+    the lengths of a strip differ.
+    """
+    if any({len(s.values)} != {len(s.links), len(s.notes), len(s.values)} for s in strips):
+        raise ValueError("every repeat has a value, a link and a note")
+    rows = [(strip, place) for place, strip in enumerate(strips) for _ in strip.values]
+    points = go.Scatter(
+        name="repeat",
+        x=[value for strip in strips for value in strip.values],
+        y=[plain_text(strip.name) for strip, _ in rows],
+        mode="markers",
+        marker={"color": palette.colour(1), "size": 11, "opacity": 0.55, "symbol": "circle"},
+        customdata=[
+            "<br>".join(plain_text(part) for part in (numbers.with_unit(value, unit), note) if part)
+            for strip in strips
+            for value, note in zip(strip.values, strip.notes, strict=True)
+        ],
+        hovertemplate="%{y}<br>%{customdata}<extra></extra>",
+        meta={"series": 1, "links": [link for strip in strips for link in strip.links]},
+    )
+    sure = [strip for strip in strips if strip.interval is not None]
+    means = go.Scatter(
+        name="mean with 95% interval",
+        x=[strip.interval.mean for strip in sure if strip.interval],
+        y=[plain_text(strip.name) for strip in sure],
+        mode="markers",
+        marker={
+            "color": palette.colour(2),
+            "size": 16,
+            "symbol": "line-ns-open",
+            "line": {"width": 3},
+        },
+        error_x={
+            "type": "data",
+            "array": [strip.interval.half_width for strip in sure if strip.interval],
+            "thickness": 2,
+            "width": 6,
+        },
+        customdata=[
+            plain_text(
+                f"mean {numbers.with_unit(s.interval.mean, unit)} "
+                f"± {numbers.amount(s.interval.half_width, unit)}, {s.interval.count} repeats"
+            )
+            for s in sure
+            if s.interval
+        ],
+        hovertemplate="%{y}<br>%{customdata}<extra></extra>",
+        meta={"series": 2, "links": [strip.link for strip in sure]},
+    )
+    direction = "less is better" if lower_is_better else "more is better"
+    made = frame(
+        [points, *([means] if sure else [])],
+        title=title,
+        x_title=f"{unit}, {direction}; the axis need not begin at zero",
+        rows=len(strips),
+        summary=f"{title}: strip plot. "
+        + "; ".join(
+            f"{strip.name} "
+            + (", ".join(numbers.with_unit(v, unit) for v in strip.values) or "no repeat")
+            for strip in strips
+        )
+        + ".",
+        row_px=ROW_PX,
+        ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
+        layout={
+            "showlegend": True,
+            "legend": {"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0},
+            "hovermode": "closest",
+        },
+    )
+    # How far repeats scatter would not be seen from zero; a point is no bar, whose length counts.
+    made.layout.xaxis.rangemode = "normal"
+    return made

@@ -1,0 +1,130 @@
+"""Where a line of measurements over kernels or dates changes its level. Pure.
+
+Binary segmentation: of all places where a line can be parted in two, the one with the smallest
+p-value of Student's t-test between the means of the two sides is a change if it is significant and
+the means differ by at least ``margin_percent``; both sides are then looked at in the same way.
+
+Noise is what repeats scatter by within their points, or what points scatter by around the mean of
+their side, whichever makes the difference less certain: three runs of one evening are alike, and
+say little of the next evening. Both are pooled over the two sides, because a side of one or two
+points knows nothing of its own. The p-value is multiplied by the number of places tried
+(Bonferroni), because the smallest of many is small by chance. In a line of two points without
+repeats nothing can be told from noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum, isfinite, sqrt
+
+from scipy.special import stdtr
+
+LEVEL = 0.05
+LEAST_VALUES = 4
+
+
+@dataclass(frozen=True)
+class Change:
+    """The level before point ``place`` (counted from 0) and from it on, up to the next change.
+
+    ``change_percent`` is of the level before. ``p_value`` is already times the places tried.
+    """
+
+    place: int
+    before: float
+    after: float
+    change_percent: float
+    p_value: float
+
+
+def changes(
+    points: Sequence[Sequence[float]], margin_percent: float = 10.0, level: float = LEVEL
+) -> list[Change]:
+    """The changes of a line, in its order.
+
+    ``points`` are the values of the repeats at each place of the line, all of one unit; none may be
+    empty. Raises ValueError for a value that is not a finite number or a point without values.
+    """
+    if not all(points) or not all(isfinite(value) for point in points for value in point):
+        raise ValueError("a point without values, or a value that is not a finite number")
+    found: list[Change] = []
+    _part(points, 0, margin_percent, level, found)
+    return _with_levels(points, sorted(found, key=lambda change: change.place))
+
+
+def _part(
+    points: Sequence[Sequence[float]],
+    offset: int,
+    margin_percent: float,
+    level: float,
+    found: list[Change],
+) -> None:
+    if len(points) < 2 or sum(map(len, points)) < LEAST_VALUES:
+        return
+    best: Change | None = None
+    for place in range(1, len(points)):
+        tried = _tested(points[:place], points[place:])
+        if tried is None:
+            continue
+        before, after, p_value = tried
+        if before and (best is None or p_value < best.p_value):
+            percent = 100.0 * (after - before) / abs(before)
+            best = Change(place, before, after, percent, p_value)
+    if best is None:
+        return
+    p_value = min(1.0, best.p_value * (len(points) - 1))
+    if p_value >= level or abs(best.change_percent) < margin_percent:
+        return
+    found.append(Change(offset + best.place, best.before, best.after, best.change_percent, p_value))
+    _part(points[: best.place], offset, margin_percent, level, found)
+    _part(points[best.place :], offset + best.place, margin_percent, level, found)
+
+
+def _tested(
+    left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]
+) -> tuple[float, float, float] | None:
+    """Mean before and after, and the p-value; None where nothing says how large the noise is."""
+    before, after = _mean(left), _mean(right)
+    errors: list[tuple[float, float]] = []
+    repeats = [point for point in (*left, *right) if len(point) > 1]
+    if repeats:
+        freedom: float = sum(len(point) - 1 for point in repeats)
+        within = fsum(
+            (value - fsum(point) / len(point)) ** 2 for point in repeats for value in point
+        )
+        counts = [sum(map(len, side)) for side in (left, right)]
+        errors.append((within / freedom * (1 / counts[0] + 1 / counts[1]), freedom))
+    freedom = len(left) + len(right) - 2
+    if freedom > 0:
+        between = fsum(
+            (fsum(point) / len(point) - mean) ** 2
+            for side, mean in ((left, before), (right, after))
+            for point in side
+        )
+        errors.append((between / freedom * (1 / len(left) + 1 / len(right)), freedom))
+    if not errors:
+        return None
+    error2, freedom = max(errors)
+    if error2 == 0:
+        return before, after, 1.0 if after == before else 0.0
+    return before, after, 2 * float(stdtr(freedom, -abs(after - before) / sqrt(error2)))
+
+
+def _mean(points: Sequence[Sequence[float]]) -> float:
+    return fsum(fsum(point) / len(point) for point in points) / len(points)
+
+
+def _with_levels(points: Sequence[Sequence[float]], found: Sequence[Change]) -> list[Change]:
+    """The changes with the levels between neighbouring changes, not those of whole sides."""
+    bounds = [0, *(change.place for change in found), len(points)]
+    levels = [_mean(points[start:end]) for start, end in pairwise(bounds) if start < end]
+    return [
+        Change(
+            change.place,
+            before,
+            after,
+            100.0 * (after - before) / abs(before) if before else change.change_percent,
+            change.p_value,
+        )
+        for change, before, after in zip(found, levels, levels[1:], strict=False)
+    ]

@@ -1,0 +1,138 @@
+"""Flags of one number by itself: the clock, the device, direct I/O that did not happen. Pure.
+
+Numbers come as columns of equal length: sizes in KB of 1024 bytes (a negative one: no size), and
+values in ``unit``. Answers are masks over them. A value that is not a positive finite number is
+never flagged, because nothing was measured there.
+"""
+
+import re
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+LEAST_TICKS = 100
+"""Below so many ticks one tick more or less changes a rate by more than 1%."""
+IOZONE_TICK_S = 1e-6
+"""IOzone takes times with gettimeofday(2), which counts microseconds."""
+POSTMARK_TICK_S = 1.0
+"""PostMark takes times with time(2), which counts seconds."""
+HEADROOM = 1.25
+"""How far above the best rate seen with direct I/O a rate may be and still be the device's."""
+
+IOZONE_TESTS = frozenset(
+    [
+        "write",
+        "rewrite",
+        "read",
+        "reread",
+        "random_write",
+        "random_read",
+        "backward_read",
+        "record_rewrite",
+        "stride_read",
+        "fwrite",
+        "refwrite",
+        "fread",
+        "refread",
+    ]
+)
+_BUFFERED_TESTS = frozenset({"fwrite", "refwrite", "fread", "refread"})
+_ONE_OF_SEVERAL = re.compile(r"_(min|max|avg)$")
+_WORKERS = re.compile(r"(?:^|,)(?:threads|processes)=([0-9]{1,9})")
+
+
+def iozone_test(test: str) -> str:
+    """IOzone's own name of a test, of whatever load or child: ``write_min@threads=4`` is write.
+
+    Empty for any other tool's.
+    """
+    name = _ONE_OF_SEVERAL.sub("", test.partition("@")[0].removesuffix("_parent"))
+    return name if name in IOZONE_TESTS else ""
+
+
+def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numbers) -> Numbers:
+    """How long each cell of an IOzone test took; NaN where that cannot be known.
+
+    Every one of the thirteen tests moves as many bytes as its file has: the random, backward and
+    strided ones make file size / record size accesses, and record rewrite writes one record that
+    often. So a cell took file size / rate; in ops/s, (file size / record size) / rate; in µs an
+    operation, (file size / record size) times that. Several processes move a file each and are
+    timed together: with n of them it is n times the file. The smallest, largest and mean rate of
+    one process are of one file. Source: iozone(1), iozone.c; -n and -g give the file size.
+    """
+    name, _, load = test.partition("@")
+    workers = 1.0
+    if not _ONE_OF_SEVERAL.search(name) and (found := _WORKERS.search(load)):
+        workers = float(found[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        operations = np.where(records > 0, files / records, np.nan)
+        if unit == "KB/s":
+            took = workers * files / values
+        elif unit == "ops/s":
+            took = workers * operations / values
+        elif unit == "µs":
+            took = operations * values * 1e-6
+        else:
+            took = np.full(len(values), np.nan)
+    return np.where(_measured(values) & (files > 0), took, np.nan)
+
+
+def clock_limited(took_s: Numbers, tick_s: float) -> Mask:
+    """Cells that took fewer than LEAST_TICKS ticks: their value is one of a few, 1% or more apart.
+
+    Source: with k ticks counted, the true time is within one tick, so the relative error is up to
+    1/k. Limit: what a tool spends outside its file is in its time too, and makes no tick longer.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(took_s < LEAST_TICKS * tick_s, dtype=np.bool_)
+
+
+def rates_kb_s(unit: str, records: Numbers, values: Numbers) -> Numbers:
+    """The rate of data of each value, KB/s; NaN where the unit and the sizes do not say it.
+
+    Operations count as one record each. Values in µs are of one process.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if unit == "KB/s":
+            found = values
+        elif unit == "ops/s":
+            found = np.where(records > 0, values * records, np.nan)
+        elif unit == "µs":
+            found = np.where(records > 0, records / (values * 1e-6), np.nan)
+        else:
+            found = np.full(len(values), np.nan)
+    return np.where(_measured(values), found, np.nan)
+
+
+def above_device(rates: Numbers, limit_kb_s: float) -> Mask:
+    """Rates that the device cannot have delivered, KB/s.
+
+    ``limit_kb_s`` is what somebody stated of the hardware, or ``HEADROOM`` times the best rate
+    that was ever seen with direct I/O on the same LUN: read-ahead and write-behind keep more
+    requests in flight than the one of direct I/O, so that a buffered rate may honestly be a little
+    higher. Limit: a rate below it can still be memory's.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(rates > limit_kb_s, dtype=np.bool_)
+
+
+def is_buffered(test: str, is_direct: bool) -> bool:
+    """Whether a test went through the page cache although its run asked for direct I/O.
+
+    IOzone's -I opens files with O_DIRECT, which stdio's fwrite and fread do not.
+    """
+    return is_direct and iozone_test(test) in _BUFFERED_TESTS
+
+
+def asks_for_direct_io(modes: Collection[object]) -> bool:
+    """Whether settings as IOzone prints them ask for direct I/O ("O_DIRECT feature enabled")."""
+    return any("DIRECT" in str(mode).upper() for mode in modes)
+
+
+def _measured(values: Numbers) -> Mask:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.isfinite(values) & (values > 0), dtype=np.bool_)

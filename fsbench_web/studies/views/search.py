@@ -1,0 +1,38 @@
+"""The search page."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from fsbench_web.studies import search
+
+FIRST = 6
+PAGE_SIZE = 30
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    """``?q=`` words, all of which must match; ``kind=`` one kind alone, a page at a time."""
+    query = search.Query.of(request.GET.get("q", ""))
+    kind = request.GET.get("kind", "")
+    kind = kind if kind in search.KINDS else ""
+    found = []
+    for name, label in search.KINDS.items():
+        size = PAGE_SIZE if kind == name else FIRST
+        pages = Paginator(search.find(query, name), size)
+        # The kind that is not asked for is counted only: the words beside its name say how many.
+        shown = pages.get_page(request.GET.get("page") if kind == name else 1)
+        found.append({"kind": name, "label": label, "count": pages.count, "page": shown})
+    context = {
+        "search_words": query.text,
+        "is_asked": bool(query.words),
+        "kind": kind,
+        "found": found,
+        "shown": [entry for entry in found if not kind or entry["kind"] == kind],
+        "total": sum(entry["count"] for entry in found),
+        "most": search.MOST,
+        "query": urlencode({"q": query.text, "kind": kind}),
+    }
+    return render(request, "studies/search.html", context)

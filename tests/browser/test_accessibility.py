@@ -1,0 +1,142 @@
+"""axe-core finds nothing serious or critical on any page: WCAG 2.2 AA, light and dark, wide and
+
+narrow, for a stranger and for a user. The pages are those of tests/test_rights.py, so that a new
+address is looked at from its first day. axe-core (MPL-2.0) is in vendor/ as its package ships it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from tests.test_rights import READ_BY_ALL, SIGNED_IN, ada, there
+
+__all__ = ["ada", "there"]
+
+AXE = (Path(__file__).parent / "vendor" / "axe-4.14.1.min.js").read_text()
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+LOOKS = [("light", 1440), ("dark", 390)]
+# Fragments, files and JSON: no pages of their own.
+NO_PAGES = ("api/", "charts/", "/lines/", "/artefacts/", ".csv", ".yaml", ".json", ".png", ".svg")
+NO_PAGES_AT_ALL = (".xlsx", ".tex", ".md", ".pdf", "/figures/", "/fragment/")
+MORE = [
+    "studies/unisys-2005/",
+    "studies/freenix-2002/",
+    "compare/?study=unisys-2005",
+    "compare/?by=nonsense",
+    "compare/pictures/?study=unisys-2005&picture=stacked",
+    "compare/pictures/?study=freenix-2002&picture=load",
+    "runs/?state=failed&study=nothing",
+    "search/",
+    "runs/999999/",
+]
+
+
+def violations(page: Page) -> list[str]:
+    """What axe says of the page as it is shown: rule, impact, place and why."""
+    page.evaluate(AXE)  # Not a script tag: the content security policy allows none from here.
+    found = page.evaluate(
+        """tags => axe.run(document, {runOnly: {type: "tag", values: tags}})
+            .then(result => result.violations
+                .filter(one => one.impact === "serious" || one.impact === "critical")
+                .flatMap(one => one.nodes.slice(0, 3).map(node =>
+                    `${one.id} (${one.impact}): ${node.target} ${node.failureSummary}`)))""",
+        TAGS,
+    )
+    return list(found)
+
+
+def addresses(signed_in: bool) -> Iterator[str]:
+    yield from (address for address, status in READ_BY_ALL.values() if status == 200)
+    yield from MORE
+    if signed_in:
+        yield from SIGNED_IN.values()
+
+
+@pytest.mark.parametrize("signed_in", [False, True], ids=["a-stranger", "a-user"])
+def test_axe_finds_nothing_serious_on_any_page(
+    page: Page,
+    ada: User,
+    there: dict[str, object],
+    sign_in,
+    complaints: list[str],
+    signed_in: bool,
+) -> None:
+    if signed_in:
+        sign_in(page, ada)
+    found = {}
+    looked_at = 0
+    for address in addresses(signed_in):
+        if any(part in address for part in (*NO_PAGES, *NO_PAGES_AT_ALL)):
+            continue
+        page.goto("/" + address.format(**there))
+        for scheme, width in LOOKS:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.set_viewport_size({"width": width, "height": 900})
+            # Whether a table scrolls is found out when its new width is.
+            page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))")
+            looked_at += 1
+            for violation in violations(page):
+                found.setdefault(violation, f"/{address} {scheme} {width}")
+    assert looked_at > 40
+    assert not found, "\n\n".join(f"{where}: {what}" for what, where in found.items())
+    # The page that is not there complains of itself.
+    complaints[:] = [
+        said for said in complaints if not any(status in said for status in ("400", "404", "422"))
+    ]
+
+
+def test_keys_reach_the_search_the_rows_and_what_scrolls(
+    page: Page, there: dict[str, object]
+) -> None:
+    page.goto("/runs/")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("j")
+    first = page.locator("table.runs tbody tr").first.locator("th a")
+    expect(first).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(first).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#site-search")).to_be_focused()
+    # In a field they are letters.
+    page.keyboard.type("ext4/?j")
+    expect(page.locator("#site-search")).to_have_value("ext4/?j")
+    page.locator("#site-search").fill("ext4")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(page.url.split("/search")[0] + "/search/?q=ext4")
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+def test_single_keys_can_be_switched_off(page: Page, there: dict[str, object]) -> None:
+    page.goto("/runs/")
+    page.keyboard.press("?")
+    dialog = page.locator("#keys")
+    expect(dialog).to_be_visible()
+    assert not violations(page)
+    dialog.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.reload()
+    page.keyboard.press("?")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="Keys").click()
+    expect(dialog.get_by_role("checkbox")).not_to_be_checked()
+
+
+def test_a_table_that_scrolls_is_in_the_order_of_the_tab_key(
+    page: Page, there: dict[str, object]
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto("/studies/freenix-2002/")
+    region = page.locator(".table-wrap[tabindex='0']").first
+    expect(region).to_have_attribute("role", "group")
+    assert region.get_attribute("aria-label")
+    region.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.table-wrap')].some(one => one.scrollLeft > 0)"
+    )

@@ -1,0 +1,147 @@
+"""A configuration over kernels and dates: each run scored by itself, changes in words."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import transaction
+
+from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.compare.history import history, version_key
+from fsbench_web.formats.result import ParsedResult, ParsedValue
+from fsbench_web.studies import ingest
+from fsbench_web.studies.models import Run, RunState, Series, Study
+from fsbench_web.studies.series import next_repeat, series_for
+
+pytestmark = pytest.mark.django_db
+DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def measured(kernel: str, value: float, day: int = 0, study: str = "nightly", unit="KB/s") -> Run:
+    """A finished run of ext4, one test, every cell ``value``."""
+    row, _ = Study.objects.get_or_create(slug=study, defaults={"title": study})
+    hardware, _ = HardwareProfile.objects.get_or_create(slug="array", defaults={"name": "Array"})
+    with transaction.atomic():
+        series = series_for(row, configuration_for("ext4", {}), hardware=hardware, kernel=kernel)
+        run = Run.objects.create(
+            series=series,
+            repeat=next_repeat(series),
+            origin=Run.Origin.IMPORTED,
+            state=RunState.DONE,
+            ended_at=DAY + timedelta(days=day),
+        )
+        cells = [(4, 64), (4, 128), (8, 64)]
+        values = [ParsedValue("write", *cell, value, unit, line) for line, cell in enumerate(cells)]
+        ingest.store_result(run, None, ParsedResult("csv", "", values=values))
+        ingest.rescore(series)
+    return run
+
+
+@pytest.fixture
+def line() -> Series:
+    for kernel, level in (("6.10.0", 80), ("6.1.0", 100), ("6.9.0", 100), ("6.1.0-rc1", 100)):
+        for part in (-1, 0, 1):
+            # Two studies measured it; what they measured is the same.
+            measured(kernel, level + part, study="nightly" if part else "weekly")
+    return Series.objects.get(kernel="6.1.0", study__slug="nightly")
+
+
+def test_kernels_come_in_the_order_of_versions_with_intervals(line):
+    shown = history(line, "write", "total_average", "kernel", 10)
+    assert [point.name for point in shown.points] == ["6.1.0-rc1", "6.1.0", "6.9.0", "6.10.0"]
+    assert [point.mean for point in shown.points] == pytest.approx([100, 100, 100, 80])
+    assert shown.points[0].interval.half_width == pytest.approx(2.484, abs=0.001)
+    assert all(len(point.runs) == 3 for point in shown.points)
+
+
+def test_a_change_is_said_in_words(line):
+    shown = history(line, "write", "total_average", "kernel", 10)
+    (change,) = shown.changes
+    assert change.sentence == (
+        "From 6.9.0 to 6.10.0: \u221220.0 %, from 100.00 KB/s to 80.00 KB/s: slower, "
+        "significant (p < 0.001)."
+    )
+    assert change.is_slower
+    assert history(line, "write", "total_average", "kernel", 30).changes == []
+
+
+def test_more_seconds_are_slower(db):
+    for kernel, level in (("5.1", 10), ("5.2", 20)):
+        for part in (0, 0.1, 0.2):
+            run = measured(kernel, level + part, unit="s")
+    (change,) = history(run.series, "write", "maximum", "kernel", 10).changes
+    assert change.change.change_percent == pytest.approx(100, rel=0.02)
+    assert change.is_slower
+
+
+def test_days_are_points_of_their_own(db):
+    for day in range(8):
+        run = measured("6.1", 100 + day % 2, day)
+        measured("6.1", 100.5, day)
+    shown = history(run.series, "write", "maximum", "date", 10)
+    assert [point.name for point in shown.points][:2] == ["2026-03-01", "2026-03-02"]
+    assert [len(point.runs) for point in shown.points] == [2] * 8
+    assert shown.changes == []
+
+
+def test_other_hardware_and_failed_runs_are_not_in_the_line(line):
+    before = history(line, "write", "maximum", "kernel", 10)
+    Run.objects.filter(series=line).update(state=RunState.FAILED)
+    after = history(line, "write", "maximum", "kernel", 10)
+    assert len(before.points[1].runs) == 3
+    assert len(after.points[1].runs) == 1
+    other = HardwareProfile.objects.create(slug="other", name="Other")
+    Series.objects.filter(kernel="6.9.0").update(hardware=other)
+    assert len(history(line, "write", "maximum", "kernel", 10).points) == 3
+
+
+def test_two_units_are_no_line(line):
+    measured("6.11.0", 5, unit="MB/s", study="other")
+    shown = history(line, "write", "maximum", "kernel", 10)
+    assert shown.points == []
+    assert "KB/s and in MB/s" in shown.problem
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [("6.9", "6.10"), ("6.1.0-rc1", "6.1.0"), ("6.1.0", "6.1.0-1"), ("2.6.32-5-amd64", "3.2")],
+)
+def test_versions_are_compared_as_versions(older, newer):
+    assert version_key(older) < version_key(newer)
+
+
+def test_the_page_shows_line_changes_numbers_and_runs(client, line):
+    page = client.get(f"/history/?series={line.pk}&test=write&category=total_average")
+    text = page.content.decode()
+    assert "From 6.9.0 to 6.10.0" in text
+    assert f'href="/runs/{Run.objects.first().pk}/"' in text
+    assert page.context["figure"] is not None
+    assert "ext4" in client.get("/history/?study=nightly").content.decode()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["series=0", "series=x", "series=" + "9" * 40, "series=%00", "series=%C2%B2"],
+)
+def test_a_line_that_is_not_there_is_not_found(client, query):
+    assert client.get(f"/history/?{query}").status_code == 404
+
+
+def test_odd_choices_fall_back(client, line):
+    odd = "test=%00&category=nonsense&along=x&margin=" + "9" * 400
+    assert client.get(f"/history/?series={line.pk}&{odd}").status_code == 200
+    assert client.get("/history/?study=%00<b>").status_code == 200
+    Study.objects.all().delete()
+    assert "No runs yet." in client.get("/history/").content.decode()
+
+
+def test_it_takes_the_same_queries_for_much_and_for_little(client, line, django_assert_num_queries):
+    address = f"/history/?series={line.pk}&test=write"
+    with django_assert_num_queries(5):
+        client.get(address)
+    for day in range(10):
+        measured("6.12.0", 90, day)
+    with django_assert_num_queries(5):
+        client.get(address)
+    with django_assert_num_queries(3):
+        client.get("/history/")

@@ -1,0 +1,295 @@
+"""The page of pictures: what each draws, its table, its notes, and what it refuses."""
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from fsbench_web.catalog.configurations import unknown_configuration
+from fsbench_web.compare.pictures import KINDS, PictureSpec
+from fsbench_web.compare.pictures_table import Column, PictureTable, Row, as_csv
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.formats import ParsedValue
+from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies.models import Run, Series
+from fsbench_web.studies.series import next_repeat, series_for
+from tests.compare.conftest import make_score, make_study
+
+pytestmark = pytest.mark.django_db
+EVERY = "study=lab"
+
+
+def finished(label: str, *values: ParsedValue, study: str = "lab") -> Run:
+    series = series_for(make_study(study), unknown_configuration(label.split("_")[0], label))
+    with transaction.atomic():
+        run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        ingest.store_values(run, None, values)
+        ingest.rescore(series)
+    return run
+
+
+def at(record: int, file: int, number: float, test: str = "write", unit: str = "KB/s") -> Any:
+    return ParsedValue(test, record, file, number, unit, 1)
+
+
+def loaded(number: float, load: str, samples: tuple[float, ...] = ()) -> ParsedValue:
+    return ParsedValue("mail", None, None, number, "ops/s", 1, load=load, samples=samples)
+
+
+@pytest.fixture
+def lab(db: None) -> dict[str, list[Run]]:
+    """ext4 twice and xfs once; xfs lacks a cell that ext4 has, and has one that it lacks."""
+    ext4 = [
+        finished("ext4_wb", at(4, 64, 100), at(4, 128, 50), at(4, 64, 10, "read"), loaded(9, "t=1"))
+        for _ in range(2)
+    ]
+    xfs = finished(
+        "xfs",
+        *(at(4, 64, 50), at(8, 128, 70), at(4, 64, 30, "read")),
+        *(loaded(8, "t=1", (7, 9)), loaded(60, "t=8")),
+    )
+    return {"ext4": ext4, "xfs": [xfs]}
+
+
+def page(client: Client, query: str, status: int = 200) -> str:
+    response = client.get(f"/compare/pictures/?{query}")
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def figure(html: str) -> dict[str, Any]:
+    found = re.search(r'id="picture-data" type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert found, html
+    return json.loads(found[1])[0]
+
+
+def rows(client: Client, query: str) -> list[dict[str, str]]:
+    response = client.get(f"/compare/pictures.csv?{query}")
+    assert response.status_code == 200
+    assert response["Content-Disposition"].startswith("attachment; filename=")
+    return list(csv.DictReader(io.StringIO(response.content.decode())))
+
+
+def key(run: Run) -> int:
+    return run.series_id
+
+
+def test_the_address_is_the_whole_picture() -> None:
+    spec = PictureSpec(
+        ComparisonSpec(studies=("lab",), tests=("write",)),
+        kind="ratio",
+        test="write",
+        category="overall",
+        a=3,
+        b=4,
+        lines=(5, 6),
+        record_kb=4,
+        file_kb=64,
+    )
+    assert PictureSpec.from_query(spec.to_query()) == spec
+    assert PictureSpec.from_query("") == PictureSpec()
+    assert PictureSpec().to_query() == ""
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["picture=pie", "a=x", "a=99999999999999999999", "line=-1", "in=best", "record=4kb", "foo=1"],
+)
+def test_a_wrong_address_is_refused_in_words(client: Client, query: str) -> None:
+    with pytest.raises(SpecError):
+        PictureSpec.from_query(query)
+    assert "cannot be shown" in page(client, query, 400)
+    assert client.get(f"/compare/pictures.csv?{query}").status_code == 400
+
+
+def test_a_heat_map_has_the_means_and_leads_to_the_runs(client: Client, lab: Any) -> None:
+    query = f"{EVERY}&picture=matrix&of=write&a={key(lab['ext4'][0])}"
+    html = page(client, query)
+    trace = figure(html)["data"][0]
+    assert trace["type"] == "heatmap"
+    first, second = lab["ext4"]
+    assert trace["z"] == [[100, 50]]
+    assert trace["meta"]["links"] == [[f"/runs/?runs={first.pk},{second.pk}"] * 2]
+    assert f'href="/runs/{first.pk}/"' in html
+    found = rows(client, query)
+    assert [(row["Record size KB"], row["File size KB"], row["Mean, KB/s"]) for row in found] == [
+        ("4", "64", "100.0"),
+        ("4", "128", "50.0"),
+    ]
+    assert found[0]["runs"] == f"/runs/{first.pk}/ /runs/{second.pk}/"
+
+
+def test_flagged_cells_are_hatched_and_named_in_the_table(client: Client, lab: Any) -> None:
+    run = lab["xfs"][0]
+    run.measurements.filter(test="write", record_size_kb=4).update(flags=["clock"])
+    query = f"{EVERY}&picture=matrix&of=write&a={key(run)}"
+    drawn = figure(page(client, query))["data"]
+    assert [one.get("name") for one in drawn if one.get("fillpattern")] == [
+        "limited by the clock: 1 cell"
+    ]
+    assert [row["Flags"] for row in rows(client, query)] == ["clock", ""]
+
+
+def test_a_ratio_is_of_the_matched_cells_alone_and_says_what_is_left(
+    client: Client, lab: Any
+) -> None:
+    a, b = key(lab["ext4"][0]), key(lab["xfs"][0])
+    html = page(client, f"{EVERY}&picture=ratio&of=write&a={a}&b={b}")
+    assert figure(html)["data"][0]["z"] == [[1.0]]
+    assert "1 cell is matched." in html
+    assert "1 that only ext4_wb has" in html
+    (row,) = rows(client, f"{EVERY}&picture=ratio&of=write&a={a}&b={b}")
+    assert row["Times as fast"] == "2.0"
+    (turned,) = rows(client, f"{EVERY}&picture=ratio&of=write&a={b}&b={a}")
+    assert turned["Times as fast"] == "0.5"
+
+
+def test_of_times_the_ratio_is_of_speeds(client: Client) -> None:
+    slow, fast = (
+        finished(name, at(4, 64, seconds, unit="s")) for name, seconds in (("ext4", 8), ("xfs", 2))
+    )
+    query = f"{EVERY}&picture=ratio&a={key(fast)}&b={key(slow)}"
+    assert rows(client, query)[0]["Times as fast"] == "4.0"
+    assert "Times are taken as speeds" in page(client, query)
+
+
+def test_a_zero_has_no_ratio(client: Client) -> None:
+    a, b = finished("ext4", at(4, 64, 0), at(8, 64, 2)), finished("xfs", at(4, 64, 1), at(8, 64, 1))
+    html = page(client, f"{EVERY}&picture=ratio&a={key(a)}&b={key(b)}")
+    assert "hold a zero" in html
+    assert figure(html)["data"][0]["z"] == [[None], [1.0]] or figure(html)["data"][0]["z"] == [
+        [1.0]
+    ]
+
+
+def test_a_surface_is_drawn_of_the_same_cells(client: Client, lab: Any) -> None:
+    html = page(client, f"{EVERY}&picture=surface&of=write&a={key(lab['ext4'][0])}")
+    assert [trace["type"] for trace in figure(html)["data"]] == ["surface", "scatter3d"]
+    assert figure(html)["data"][1]["z"] == [100, 50]
+
+
+def test_profile_lines_stop_where_nothing_was_measured(client: Client, lab: Any) -> None:
+    html = page(client, f"{EVERY}&picture=profile&of=write&file=128")
+    traces = {trace["name"]: trace for trace in figure(html)["data"]}
+    assert traces["ext4_wb"]["x"] == [4, 8]
+    assert traces["ext4_wb"]["y"] == [50, None]
+    assert traces["xfs"]["y"] == [None, 70]
+    assert traces["xfs"]["meta"]["links"] == [None, f"/runs/{lab['xfs'][0].pk}/"]
+    assert "its line has gaps there" in html
+    both = page(client, f"{EVERY}&picture=profile&of=write&file=128&record=4")
+    assert "set the other to every size" in both
+
+
+def test_load_curves_have_intervals_of_repeats_or_of_samples(client: Client, lab: Any) -> None:
+    query = f"{EVERY}&picture=load&of=mail"
+    html = page(client, query)
+    traces = {trace["name"]: trace for trace in figure(html)["data"]}
+    assert traces["xfs"]["x"] == [1, 8]
+    assert traces["xfs"]["y"] == [8, 60]
+    assert traces["ext4_wb"]["y"] == [9, None]
+    words = {(row["Contender"], row["Load"]): row["Interval of"] for row in rows(client, query)}
+    assert words == {
+        ("ext4_wb", "t=1"): "2 repeats",
+        ("xfs", "t=1"): "2 interval samples",
+        ("xfs", "t=8"): "",
+    }
+    assert "1 of 3 numbers have no interval" in html
+
+
+def test_repeats_are_points_of_their_runs(client: Client, lab: Any) -> None:
+    query = f"{EVERY}&picture=repeats&of=write&record=4&file=64"
+    trace = figure(page(client, query))["data"][0]
+    runs = [*lab["ext4"], *lab["xfs"]]
+    assert trace["meta"]["links"] == [f"/runs/{run.pk}/" for run in runs]
+    assert trace["x"] == [100, 100, 50]
+    whole = rows(client, f"{EVERY}&picture=repeats&of=write")
+    assert [row["Mean of its cells, KB/s"] for row in whole] == ["75.0", "75.0", "60.0"]
+    assert [row["Cells"] for row in whole] == ["2", "2", "2"]
+
+
+def test_bars_and_stacks_lead_to_runs_or_to_the_study_that_was_published(
+    client: Client, lab: Any
+) -> None:
+    make_score("jfs", 5.0, test="write", category="maximum", study="paper")
+    html = page(client, "picture=bars&of=write&in=maximum")
+    trace = figure(html)["data"][0]
+    assert dict(zip(trace["y"], trace["meta"]["links"], strict=True)) == {
+        "ext4": f"/runs/?runs={lab['ext4'][0].pk},{lab['ext4'][1].pk}",
+        "xfs": f"/runs/{lab['xfs'][0].pk}/",
+        "jfs": "/studies/paper/",
+    }
+    stack = figure(page(client, f"{EVERY}&picture=stacked&in=maximum"))["data"]
+    assert [trace["name"] for trace in stack] == ["Write", "Read"]
+    assert dict(zip(stack[0]["y"], stack[0]["x"], strict=True)) == {"ext4": 100, "xfs": 70}
+    (first, second) = rows(client, f"{EVERY}&picture=stacked&in=maximum")
+    assert (first["Contender"], first["Sum, KB/s"]) == ("ext4", "110.0")
+    assert (second["Contender"], second["Sum, KB/s"]) == ("xfs", "100.0")
+
+
+def test_at_most_seven_lines_are_drawn_and_the_page_says_so(client: Client) -> None:
+    for number in range(9):
+        finished(f"ext4_{number}", at(4, 64, number + 1))
+    html = page(client, f"{EVERY}&picture=profile")
+    assert len(figure(html)["data"]) == 7
+    assert "7 of 9 contenders are drawn" in html
+    assert figure(html)["data"][0]["name"] == "ext4_8"
+
+
+def test_what_a_paper_never_printed_is_not_drawn(client: Client, published_studies: None) -> None:
+    html = page(client, "study=freenix-2002&picture=load")
+    assert "nothing is read off a printed picture" in html
+    assert "picture-data" not in html
+    assert client.get("/compare/pictures.csv?study=freenix-2002&picture=load").status_code == 404
+    assert "nothing is read off" in page(client, "study=unisys-2005&picture=matrix")
+
+
+def test_a_contender_that_is_gone_is_not_replaced_in_silence(client: Client, lab: Any) -> None:
+    for kind in ("matrix", "surface", "ratio"):
+        html = page(client, f"{EVERY}&picture={kind}&a=999999")
+        assert "is not in this comparison" in html
+        assert "picture-data" not in html
+    html = page(client, f"{EVERY}&picture=profile&line=999999")
+    assert "not in this comparison any more" in html
+
+
+def test_a_test_that_cannot_be_drawn_so_gives_way_in_words(client: Client, lab: Any) -> None:
+    html = page(client, f"{EVERY}&picture=matrix&of=mail@t=1")
+    assert "cannot be drawn like this" in html
+    assert figure(html)["data"][0]["type"] == "heatmap"
+
+
+def test_names_of_an_import_are_text(client: Client) -> None:
+    finished("x_<script>alert(1)</script>", at(4, 64, 1, test="w</script><b>"))
+    for kind in KINDS:
+        html = client.get(f"/compare/pictures/?{EVERY}&picture={kind}").content.decode()
+        assert "<script>alert" not in html
+        assert "</script><b>" not in html
+
+
+def test_a_spreadsheet_runs_nothing() -> None:
+    table = PictureTable([Column("=1+1")], [Row(("@SUM(A1)",)), Row((-1.5,)), Row((None,))])
+    assert as_csv(table).splitlines() == ["'=1+1,runs", "'@SUM(A1),", "-1.5,", ","]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_picture_takes_as_many_queries_of_many_contenders(
+    client: Client, kind: str, lab: Any, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(5):
+        finished(f"jfs_{number}", at(4, 64, 1 + number), at(4, 64, 9, "read"), loaded(3, "t=1"))
+    with django_assert_max_num_queries(14):
+        page(client, f"{EVERY}&picture={kind}")
+
+
+def test_every_page_with_numbers_leads_to_its_pictures(client: Client, lab: Any) -> None:
+    run = lab["xfs"][0]
+    assert "/compare/pictures/?study=lab" in client.get("/compare/?study=lab").content.decode()
+    assert "/compare/pictures/?study=lab" in client.get("/studies/lab/").content.decode()
+    of_run = client.get(f"/runs/{run.pk}/").content.decode()
+    assert f"/compare/pictures/?study=lab&amp;picture=matrix&amp;a={run.series_id}" in of_run
+    assert Series.objects.filter(pk=run.series_id).exists()

@@ -1,0 +1,212 @@
+"""The report of a study: every table and every command, on the screen and on paper."""
+
+import io
+import re
+import time
+
+import pytest
+from pypdf import PdfReader
+
+from fsbench_web.compare.drawings.bars import Bar, bars
+from fsbench_web.compare.drawings.svg import svg
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.tables import delta_tables
+from fsbench_web.figures import numbers
+from fsbench_web.studies.models import Run, RunState, Study
+from tests.compare.conftest import make_run, make_score, make_series, make_study
+
+pytestmark = pytest.mark.django_db
+CHAPTERS = [
+    "Executive summary",
+    "Methodology",
+    "Comparative analysis",
+    "Appendix A: tables",
+    "Appendix B: doing it again",
+]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '<img src="http://evil.example/x.png"/>',
+    '"><a href="#nowhere">&amp;',
+    r"\input{/etc/passwd} =cmd()",
+    "Grüße 日本語 \u202e\u0007",
+    "y" * 200,
+]
+
+
+def pages(content: bytes) -> list[str]:
+    return [page.extract_text() for page in PdfReader(io.BytesIO(content)).pages]
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def measured(slug: str = "lab") -> Study:
+    study = make_study(slug, summary="What we wanted to know.")
+    for label, value in (("ext4_noatime", 100.0), ("xfs", 250.5)):
+        score = make_score(label, value, study=slug, repeats=2, workload="small", kernel="6.1.0")
+        run = make_run(score.series)
+        run.commands = [
+            {"phase": "mkfs", "argv": ["mkfs.x", "-L", "fsbench", f"/dev/my disk {label}"]},
+            {"phase": "run", "argv": ["iozone", "-a", "-f", "/mnt/a;rm -rf"]},
+        ]
+        run.save()
+    make_run(make_series("btrfs", study=slug), RunState.FAILED)
+    return study
+
+
+def test_the_paper_study_is_printed_whole_and_soon(client, published_studies):
+    began = time.process_time()  # other processes must not slow it down
+    answer = client.get("/studies/unisys-2005/report.pdf")
+    assert time.process_time() - began < 10
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/pdf")
+    reader = PdfReader(io.BytesIO(answer.content))
+    assert reader.metadata.title == "Linux File Systems: Comparative Performance"
+    found = pages(answer.content)
+    for number, page in enumerate(found, start=1):
+        assert f"Page {number} of {len(found)}" in page
+    text = words(" ".join(found))
+    for chapter in CHAPTERS:
+        assert text.count(chapter) >= 2  # in the contents and at its place
+    appendix = text[text.rindex("Appendix A: tables") :]
+    tables = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
+    assert len(tables) == 42
+    for table in tables:
+        for row in table.rows:
+            assert numbers.number(row.score) in appendix
+            assert numbers.percent(row.delta1_percent) in appendix
+    assert appendix.count("KB/s, more is better") == 36
+    assert appendix.count("sum of the six categories, more is better") == 6
+    outline = [entry for entry in reader.outline if not isinstance(entry, list)]
+    assert [entry.title for entry in outline] == CHAPTERS
+
+
+def test_the_page_has_all_tables_and_charts_without_a_script(client, published_studies):
+    text = client.get("/studies/unisys-2005/report/").content.decode()
+    for chapter in CHAPTERS:
+        assert f">{chapter}</h2>" in text
+    # 42 tables, 4 combined charts; no script draws them.
+    assert text.count('<svg class="drawing"') == 46
+    assert len(re.findall(r'id="table-\d+"', text)) == 42
+    assert "plotly" not in text
+    assert "692,055.00" in text
+    for target in set(re.findall(r'href="#([^"]+)"', text)):
+        assert f'id="{target}"' in text
+    assert 'href="/studies/unisys-2005/report.pdf"' in text
+
+
+@pytest.mark.parametrize("slug", ["freenix-2002", "galli-2001", "hilzinger-2006", "sun-2004"])
+def test_every_published_study_can_be_printed(client, published_studies, slug):
+    assert client.get(f"/studies/{slug}/report/").status_code == 200
+    assert len(pages(client.get(f"/studies/{slug}/report.pdf").content)) > 2
+
+
+def test_a_measured_study_says_how_and_how_again(client):
+    study = measured()
+    text = client.get("/studies/lab/report/").content.decode()
+    paper = words(" ".join(pages(client.get("/studies/lab/report.pdf").content)))
+    for shown in (words(text), paper):
+        assert study.summary in shown
+        assert "250.50" in shown
+        assert "6.1.0" in shown
+    # As they would be typed: quoted for a shell.
+    assert "mkfs.x -L fsbench &#x27;/dev/my disk xfs&#x27;" in text
+    assert "mkfs.x -L fsbench '/dev/my disk xfs'" in paper
+    assert "iozone -a -f '/mnt/a;rm -rf'" in paper
+    assert "No command is recorded of: btrfs." in paper
+    assert "http://testserver/api/v1/deltas.csv?study=lab" in paper
+    run = Run.objects.filter(state=RunState.DONE).latest("pk")
+    assert f'href="http://testserver/runs/{run.pk}/"' in text
+
+
+def test_a_study_without_runs_says_so(client):
+    make_study("empty")
+    paper = words(" ".join(pages(client.get("/studies/empty/report.pdf").content)))
+    assert "There are no scores yet" in paper
+    assert "There are no runs." in paper
+
+
+def test_by_says_what_is_ranked(client):
+    measured()
+    text = client.get("/studies/lab/report/?by=configuration").content.decode()
+    assert "study=lab&amp;by=configuration" in text or "study=lab&#x26;by=configuration" in text
+    assert 'report.pdf?by=configuration"' in text
+    assert client.get("/studies/lab/report/?by=nonsense").status_code == 200
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_name_is_taken_for_markup(client, text):
+    Study.objects.update_or_create(
+        slug="lab", defaults={"title": text[:200], "summary": text * 30, "authors": text}
+    )
+    make_score("ext4", 1, flags=[text])
+    series = make_series("ext4_x", workload="w")
+    series.workload.title = text
+    series.workload.save()
+    make_run(series)
+    page = client.get("/studies/lab/report/")
+    assert page.status_code == 200
+    for tag in ("<script>alert", "<img src=", '"><a href="#nowhere'):
+        assert tag not in page.content.decode()
+    answer = client.get("/studies/lab/report.pdf")
+    assert answer.status_code == 200
+    reader = PdfReader(io.BytesIO(answer.content))
+    assert reader.pages[0].extract_text()
+    uris = [
+        note.get_object()["/A"].get("/URI", "")
+        for sheet in reader.pages
+        for note in sheet.get("/Annots", [])
+        if "/A" in note.get_object()
+    ]
+    assert not [uri for uri in uris if not str(uri).startswith("http://testserver/")]
+
+
+def test_a_label_longer_than_a_page_does_not_stop_the_printer(client):
+    make_score("ext4", 1, study="lab", flags=["z" * 5000])
+    run = make_run(make_series("xfs", study="lab"))
+    run.commands = [{"phase": "run", "argv": ["x" * 50_000, "y" * 300]}]
+    run.save()
+    assert client.get("/studies/lab/report.pdf").status_code == 200
+
+
+def test_an_unknown_study_is_a_helpful_404(client):
+    for path in ("report/", "report.pdf"):
+        answer = client.get(f"/studies/nope/{path}")
+        assert answer.status_code == 404
+        assert "There is no study &quot;nope&quot;" in answer.content.decode()
+
+
+def test_the_report_takes_a_constant_number_of_queries(client, django_assert_max_num_queries):
+    measured()
+    with django_assert_max_num_queries(16):
+        client.get("/studies/lab/report/")
+    for number in range(20):
+        make_run(make_score(f"ext4_{number}", 5, study="lab").series)
+    with django_assert_max_num_queries(16):
+        client.get("/studies/lab/report/")
+
+
+def test_a_drawing_never_draws_what_is_not_there():
+    drawn = bars(
+        [Bar("a", 10, "10", 1), Bar("b", None, "not stated", 2), Bar("c", -5, "-5", 3)], "T", "s"
+    )
+    text = svg(drawn)
+    assert text.count("<rect") == 1
+    assert "not stated" in text
+    assert "and 5 more" in svg(
+        bars([Bar(f"c{n}", n + 1, "1", 1) for n in range(9)], "T", "s", most=4)
+    )
+
+
+def test_long_labels_can_still_be_told_apart():
+    labels = [f"ext3_writeback_noatime_deadline_{end}" for end in ("journal@one", "journal@two")]
+    text = svg(bars([Bar(label, 1, "1", 1) for label in labels], "T", "s"))
+    assert "journal@one</text>" in text
+    assert "journal@two</text>" in text
+
+
+def test_a_drawing_is_escaped():
+    text = svg(bars([Bar("<b>", 1, "&", 1)], '"><script>', "s"))
+    assert "<script>" not in text
+    assert "<b>" not in text
+    assert "&lt;b&gt;" in text

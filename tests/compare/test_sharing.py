@@ -1,0 +1,427 @@
+"""Who may see a permalink, until when, what a wiki and a chat get of it."""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from html import unescape
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from fsbench_web import env
+from fsbench_web.compare import permalinks, sharing
+from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.compare.spec import ComparisonSpec
+from tests.compare.conftest import make_run, make_score
+
+pytestmark = pytest.mark.django_db
+FILES = [
+    "",
+    "deltas.csv",
+    "deltas.json",
+    "deltas.xlsx",
+    "deltas.md",
+    "deltas.tex",
+    "charts/write/",
+    "export/",
+    "snapshot.json",
+    "picture.png",
+]
+HOSTILE = [
+    '"><script>alert(1)</script>',
+    "=cmd()",
+    r"\input{x}",
+    "Грüße 日本 \u202e",
+    "w" * 200,
+    "' onload=alert(1) x='",
+]
+
+
+@pytest.fixture
+def al() -> User:
+    return User.objects.create_user("al")
+
+
+def pinned(author: User, **settings: object) -> Permalink:
+    make_score("ext4", 100)
+    return permalinks.pin(ComparisonSpec(), author, **settings)  # type: ignore[arg-type]
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def statuses(client: Client, link: Permalink) -> set[int]:
+    return {client.get(f"/p/{link.key}/{path}").status_code for path in [*FILES, "embed/"]}
+
+
+def test_public_is_for_anyone(jo, al):
+    link = pinned(jo)
+    for client in (Client(), signed_in(al), signed_in(jo)):
+        assert statuses(client, link) == {200}
+
+
+@pytest.mark.parametrize("visibility", [Visibility.TEAM, Visibility.PRIVATE])
+def test_others_learn_nothing_of_what_they_may_not_see(jo, al, visibility):
+    link = pinned(jo, visibility=visibility, title="A secret")
+    unknown = Client().get("/p/nosuchkey00/").content.decode()
+    for path in [*FILES, "embed/"]:
+        answer = Client().get(f"/p/{link.key}/{path}")
+        assert answer.status_code == 404, path
+        assert b"secret" not in answer.content
+    hidden = Client().get(f"/p/{link.key}/").content.decode()
+    assert hidden == unknown.replace("nosuchkey00", link.key)
+    for path in FILES:
+        expected = 200 if visibility == Visibility.TEAM else 404
+        assert signed_in(al).get(f"/p/{link.key}/{path}").status_code == expected, path
+        answer = signed_in(jo).get(f"/p/{link.key}/{path}")
+        assert answer.status_code == 200, path
+        assert "no-store" in answer["Cache-Control"], path
+    # A wiki cannot know who looks: only what is public is embedded, also for its author.
+    assert signed_in(jo).get(f"/p/{link.key}/embed/").status_code == 404
+
+
+def test_what_is_private_expires_without_a_word_to_others(jo, al):
+    link = pinned(jo, visibility=Visibility.PRIVATE)
+    Permalink.objects.update(expires_on=timezone.localdate() - timedelta(days=1))
+    assert statuses(signed_in(al), link) == {404}
+    assert signed_in(jo).get(f"/p/{link.key}/").status_code == 410
+
+
+def test_it_opens_on_its_last_day_and_not_behind_it(client, jo):
+    link = pinned(jo, expires_on=timezone.localdate())
+    assert statuses(client, link) == {200}
+    Permalink.objects.update(expires_on=timezone.localdate() - timedelta(days=1))
+    assert statuses(client, link) == {410}
+    text = client.get(f"/p/{link.key}/").content.decode()
+    assert "This permalink has expired" in text
+    assert "100.00" not in text
+    assert "give it another last day</a>" not in text
+    client.force_login(jo)
+    assert f'href="/p/{link.key}/edit/"' in client.get(f"/p/{link.key}/").content.decode()
+    client.post(f"/p/{link.key}/edit/", {"visibility": "public", "expires_on": ""})
+    assert statuses(Client(), link) == {200}
+
+
+def test_housekeeping_deletes_what_nobody_prolonged(jo, capsys):
+    kept = pinned(jo, title="for good")
+    today = timezone.localdate()
+    recent = pinned(jo, title="recent")
+    old = pinned(jo, title="old")
+    Permalink.objects.filter(pk=recent.pk).update(expires_on=today - timedelta(days=30))
+    Permalink.objects.filter(pk=old.pk).update(expires_on=today - timedelta(days=31))
+    call_command("prune_permalinks", "--dry-run")
+    assert "1 expired permalinks would be deleted" in capsys.readouterr().out
+    assert Permalink.objects.count() == 3
+    sharing.keep_house()
+    assert set(Permalink.objects.all()) == {kept, recent}
+    call_command("prune_permalinks", "--days", "0")
+    assert set(Permalink.objects.all()) == {kept}
+
+
+def test_sharing_takes_title_note_readers_and_last_day(client, jo):
+    make_score("ext4")
+    client.force_login(jo)
+    day = timezone.localdate() + timedelta(days=3)
+    form = {
+        "query": "test=write",
+        "title": " A  title\n",
+        "note": "First.\n\nSecond <b>.",
+        "visibility": "team",
+        "expires_on": day.isoformat(),
+    }
+    text = client.post("/compare/pin/", form, follow=True).content.decode()
+    link = Permalink.objects.get()
+    assert (link.title, link.visibility, link.expires_on) == ("A title", "team", day)
+    assert "<h1>A title</h1>" in text
+    assert "<p>Second &lt;b&gt;.</p>" in text
+    assert "people who are signed in" in text
+    client.post("/compare/pin/", form)
+    assert Permalink.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("title", "x" * 201, "at most 200"),
+        ("note", "x" * 10_000, "at most 4000"),
+        ("visibility", "everybody", "not one of the available choices"),
+        ("expires_on", "2020-01-01", "is past"),
+        ("expires_on", "soon", "Write the last day as"),
+        ("title", "a\x00b", "Null characters"),
+    ],
+)
+def test_what_cannot_be_said_of_a_permalink_is_refused(client, jo, field, value, said):
+    make_score("ext4")
+    client.force_login(jo)
+    answer = client.post("/compare/pin/", {"query": "test=write", field: value})
+    assert answer.status_code == 422
+    assert said in unescape(answer.content.decode())
+    assert not Permalink.objects.exists()
+    link = pinned(jo, title="as it was")
+    answer = client.post(f"/p/{link.key}/edit/", {"visibility": "public", field: value})
+    assert answer.status_code == 422
+    assert said in unescape(answer.content.decode())
+    assert Permalink.objects.get().title == "as it was"
+
+
+def test_the_database_takes_no_other_visibility(jo):
+    pinned(jo)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Permalink.objects.update(visibility="all")
+
+
+def test_only_its_author_changes_and_deletes_it(jo, al):
+    link = pinned(jo, title="mine")
+    for action in ("edit", "delete"):
+        assert signed_in(al).get(f"/p/{link.key}/{action}/").status_code == 403
+        assert signed_in(al).post(f"/p/{link.key}/{action}/", {"title": "his"}).status_code == 403
+        assert Client().post(f"/p/{link.key}/{action}/").status_code == 302
+    admin = User.objects.create_superuser("root")
+    assert signed_in(admin).post(f"/p/{link.key}/delete/").status_code == 403
+    Permalink.objects.update(visibility=Visibility.PRIVATE)
+    assert signed_in(al).post(f"/p/{link.key}/delete/").status_code == 404
+    assert Permalink.objects.get().title == "mine"
+    # Nobody else is left who could.
+    jo.delete()
+    assert signed_in(al).get(f"/p/{link.key}/").status_code == 404
+    assert signed_in(admin).get(f"/p/{link.key}/").status_code == 200
+
+
+def test_editing_changes_what_is_said_and_not_the_numbers(client, jo):
+    link = pinned(jo)
+    client.force_login(jo)
+    answer = client.post(
+        f"/p/{link.key}/edit/", {"title": "New", "visibility": "private"}, follow=True
+    )
+    assert answer.redirect_chain == [(f"/p/{link.key}/", 302)]
+    after = Permalink.objects.get()
+    assert (after.title, after.visibility) == ("New", "private")
+    assert (after.snapshot, after.sha256, after.key) == (link.snapshot, link.sha256, link.key)
+
+
+def test_deleting_asks_first(client, jo):
+    link = pinned(jo)
+    client.force_login(jo)
+    assert "cannot be undone" in client.get(f"/p/{link.key}/delete/").content.decode()
+    assert Permalink.objects.exists()
+    answer = client.post(f"/p/{link.key}/delete/", follow=True)
+    assert answer.redirect_chain == [("/p/", 302)]
+    assert not Permalink.objects.exists()
+    assert client.get(f"/p/{link.key}/").status_code == 404
+
+
+def test_my_permalinks_are_mine(client, jo, al):
+    link, other = pinned(jo, title="Jo's own"), pinned(al, title="Al's own")
+    Permalink.objects.filter(pk=link.pk).update(expires_on="2020-01-01")
+    client.force_login(jo)
+    text = unescape(client.get("/p/").content.decode())
+    assert "Jo's own" in text
+    assert "expired" in text
+    assert other.key not in text
+    assert 'href="/p/"' in client.get("/account/").content.decode()
+    client.force_login(User.objects.create_user("new"))
+    assert "You have shared nothing yet" in client.get("/p/").content.decode()
+
+
+def test_the_checksum_is_of_the_snapshot_that_anyone_can_fetch(client, jo):
+    link = pinned(jo, title="t", note="n")
+    content = client.get(f"/p/{link.key}/snapshot.json").content
+    assert hashlib.sha256(content).hexdigest() == link.sha256
+    assert link.sha256 in client.get(f"/p/{link.key}/").content.decode()
+    assert json.loads(content)["tables"][0]["rows"][0]["score"] == 100
+
+
+def test_the_view_is_restored_with_its_order_and_what_differed(client, jo):
+    make_run(make_score("ext4", 100, hardware="old").series)
+    make_score("xfs", 50, hardware="new")
+    live = client.get("/compare/?sort=-score").content.decode()
+    link = permalinks.pin(ComparisonSpec(sort="-score"), jo)
+    make_score("xfs", 500, hardware="new")
+    text = client.get(f"/p/{link.key}/").content.decode()
+    for page in (live, text):
+        assert "differ in more than the file system" in page
+        rows = page[page.index("<tbody>") : page.index("</tbody>")]
+        assert rows.index("100.00") < rows.index("50.00")
+        assert "500.00" not in rows
+    kept = permalinks.read(link)
+    assert kept.sort == "-score"
+    assert kept.differences is not None
+    assert "hardware" in {one.one for one in kept.differences.unintended}
+    assert 'href="/compare/?sort=-score"' in text
+
+
+def test_a_link_of_an_older_version_still_opens(client, jo):
+    link = pinned(jo)
+    content = json.loads(link.snapshot)
+    for name in ("by", "sort", "differences"):
+        del content[name]
+    for row in content["tables"][0]["rows"]:
+        for name in ("interval", "verdict", "change_verdict", "label", "series_id"):
+            row.pop(name, None)
+    older = json.dumps(content)
+    Permalink.objects.update(snapshot=older, sha256=hashlib.sha256(older.encode()).hexdigest())
+    for path in [*FILES, "embed/"]:
+        assert client.get(f"/p/{link.key}/{path}").status_code == 200, path
+
+
+@pytest.mark.parametrize("title", ["", *HOSTILE])
+def test_the_picture_is_a_png_of_the_size_that_chats_want(client, jo, title):
+    link = pinned(jo, title=title)
+    answer = client.get(f"/p/{link.key}/picture.png")
+    assert answer["Content-Type"] == "image/png"
+    picture = Image.open(io.BytesIO(answer.content))
+    assert (picture.format, picture.size) == ("PNG", (1200, 630))
+    assert len(picture.getcolors(maxcolors=1 << 20)) > 3  # something is drawn
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def meta(self) -> dict[str | None, str | None]:
+        return {one.get("property"): one.get("content") for tag, one in self.found if tag == "meta"}
+
+
+@pytest.mark.parametrize("title", HOSTILE)
+def test_chats_are_told_what_it_is(client, jo, title):
+    link = pinned(jo, title=title)
+    meta = Elements(client.get(f"/p/{link.key}/").content.decode()).meta()
+    assert meta["og:title"] == title
+    assert meta["og:url"] == f"http://testserver/p/{link.key}/"
+    picture = str(meta["og:image"])
+    assert picture.startswith(f"http://testserver/p/{link.key}/picture.png?")
+    assert client.get(picture).status_code == 200
+    Permalink.objects.update(visibility="team")
+    client.force_login(jo)
+    assert "og:title" not in Elements(client.get(f"/p/{link.key}/").content.decode()).meta()
+
+
+def test_the_embedded_view_has_no_scripts_forms_or_cookies(jo, settings):
+    link = pinned(jo)
+    answer = signed_in(jo).get(f"/p/{link.key}/embed/")
+    tags = {tag for tag, _ in Elements(answer.content.decode()).found}
+    assert not tags & {"script", "form", "input", "button", "iframe"}
+    assert {"table", "svg"} <= tags
+    assert not answer.cookies
+    assert "X-Frame-Options" not in answer
+    policy = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == policy["form-action"] == "'none'"
+    assert policy["frame-ancestors"] == "'self'"
+    settings.EMBED_ORIGINS = ["https://wiki.example", "https://*.lab.example"]
+    answer = Client().get(f"/p/{link.key}/embed/")
+    allowed = "frame-ancestors 'self' https://wiki.example https://*.lab.example"
+    assert allowed in answer["Content-Security-Policy"]
+    # No other page may be framed, whatever the setting says.
+    page = Client().get(f"/p/{link.key}/")
+    assert "frame-ancestors 'none'" in page["Content-Security-Policy"]
+    assert page["X-Frame-Options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "wiki.example",
+        "https://wiki.example/path",
+        "https://a;script-src *",
+        "'self'",
+        "https://a b",
+    ],
+)
+def test_what_is_no_site_is_refused_by_name(monkeypatch, value):
+    monkeypatch.setenv("FSBENCH_EMBED_ORIGINS", value)
+    with pytest.raises(ImproperlyConfigured, match="FSBENCH_EMBED_ORIGINS"):
+        env.origins("FSBENCH_EMBED_ORIGINS")
+    monkeypatch.setenv("FSBENCH_EMBED_ORIGINS", "https://wiki.example, http://*.lab:8080,*")
+    assert env.origins("FSBENCH_EMBED_ORIGINS") == [
+        "https://wiki.example",
+        "http://*.lab:8080",
+        "*",
+    ]
+
+
+def test_one_table_can_be_embedded(client, jo):
+    make_score("ext4", 7, test="read")
+    link = pinned(jo)
+    text = client.get(f"/p/{link.key}/embed/?test=read&category=maximum").content.decode()
+    assert "7.00" in text
+    assert "100.00" not in text
+    assert client.get(f"/p/{link.key}/embed/?test=nope").status_code == 404
+
+
+@pytest.mark.parametrize("title", HOSTILE)
+def test_the_snippet_is_one_frame_whatever_the_title(client, jo, title):
+    link = pinned(jo, title=title)
+    text = client.get(f"/p/{link.key}/").content.decode()
+    shown = text.split('<textarea id="embed"')[1].split(">", 1)[1].split("</textarea>")[0]
+    # What a browser puts into the field, and from there into a wiki.
+    [(tag, attributes)] = Elements(unescape(shown)).found
+    assert tag == "iframe"
+    assert attributes["title"] == title
+    assert attributes["src"] == f"http://testserver/p/{link.key}/embed/"
+    assert set(attributes) == {
+        "src",
+        "title",
+        "width",
+        "height",
+        "loading",
+        "referrerpolicy",
+        "sandbox",
+        "style",
+    }
+
+
+@pytest.fixture
+def other_site(tmp_path: Path) -> Iterator[str]:
+    """Another site than fsbench, serving the files of ``tmp_path``."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_site_that_is_allowed_frames_the_view_and_another_one_does_not(
+    page: Page, complaints: list[str], site: str, other_site: str, tmp_path: Path
+):
+    link = pinned(User.objects.create_user("wiki"), title="In a wiki")
+    frame = f'<iframe src="{site}/p/{link.key}/embed/" sandbox="allow-popups"></iframe>'
+    (tmp_path / "wiki.html").write_text(f"<!doctype html><link rel=icon href=data:,>{frame}")
+    page.goto(f"{other_site}/wiki.html")
+    assert page.frames[1].url.startswith("chrome-error:")
+    complaints.clear()
+    # The site itself may; the sandbox keeps the view apart from it all the same.
+    page.goto("/account/sign-in/")
+    page.evaluate("frame => document.querySelector('main').innerHTML = frame", frame)
+    inside = page.frame_locator("iframe")
+    expect(inside.get_by_role("heading", name="In a wiki")).to_be_visible()
+    # The style sheet came along.
+    assert inside.locator("table").first.evaluate("e => getComputedStyle(e).borderCollapse") == (
+        "collapse"
+    )

@@ -1,0 +1,115 @@
+"""Sorting, sticky headings and the filter of tests, with mouse and keyboard, wide and narrow."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.compare.conftest import make_run, make_score, printed
+
+
+@pytest.fixture
+def scores(site):
+    for name, value, repeats in (("ext4", 80, 3), ("xfs", 100, 1), ("jfs", 90, 2)):
+        make_score(name, value, repeats=repeats)
+        make_score(name, 200 - value, test="read", repeats=repeats)
+
+
+def order(page: Page, table: int = 0) -> list[str]:
+    names = page.locator("table.deltas").nth(table).locator("tbody th").all_inner_texts()
+    return [name.split()[0] for name in names]
+
+
+def test_a_heading_sorts_all_tables_and_the_address_keeps_it(page, scores):
+    page.goto("/compare/")
+    assert order(page) == ["ext4", "jfs", "xfs"]
+    heading = page.get_by_role("columnheader", name="Runs").first
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    assert order(page) == order(page, 1) == ["ext4", "jfs", "xfs"]
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    assert order(page) == order(page, 1) == ["xfs", "jfs", "ext4"]
+    assert "sort=runs" in page.url
+    page.reload()
+    assert order(page) == ["xfs", "jfs", "ext4"]
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    expect(page.get_by_label("Order of rows")).to_have_value("runs")
+
+
+def test_the_keyboard_sorts_too(page, scores):
+    page.goto("/compare/?baseline=jfs")
+    page.get_by_role("columnheader", name="Against jfs").first.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    assert order(page) == ["xfs", "jfs", "ext4"]
+    assert order(page, 1) == ["ext4", "jfs", "xfs"]
+    page.get_by_role("columnheader", name="Contender").first.get_by_role("button").focus()
+    page.keyboard.press("Space")
+    assert order(page) == ["ext4", "jfs", "xfs"]
+    expect(page.locator("th[aria-sort]")).to_have_count(2)  # one in each table
+
+
+def test_the_order_of_the_form_and_of_the_headings_is_one(page, scores):
+    page.goto("/compare/")
+    page.get_by_role("columnheader", name="Delta 1").first.get_by_role("button").click()
+    assert order(page) == ["xfs", "jfs", "ext4"]
+    expect(page.get_by_label("Order of rows")).to_have_value("best")
+    page.get_by_label("Order of rows").select_option("")
+    expect(page.locator("table.deltas").first.locator("tbody tr").first).to_contain_text("ext4")
+    page.wait_for_url("**/compare/")
+
+
+def test_a_baseline_is_chosen_from_the_contenders_that_are_there(page, scores):
+    page.goto("/compare/")
+    page.get_by_label("Baseline").select_option("xfs")
+    expect(page.get_by_role("columnheader", name="Against xfs").first).to_be_visible()
+    page.get_by_text("By another property").click()
+    page.get_by_label("Kernels", exact=True).check()
+    expect(page.get_by_text("No table has the baseline xfs.")).to_be_visible()
+    page.get_by_label("Baseline").select_option("unknown")
+    expect(page.get_by_text("No table has the baseline")).to_have_count(0)
+
+
+def test_a_word_leaves_the_tests_that_have_it(page, scores):
+    page.goto("/compare/")
+    page.get_by_label("Show only tests with").fill("rea")
+    expect(page.get_by_role("heading", name="Read", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Write", exact=True)).to_be_hidden()
+    expect(page.get_by_text("1 test shown")).to_be_visible()
+    page.get_by_label("Show only tests with").fill("")
+    expect(page.get_by_role("heading", name="Write", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_headings_stay_in_sight_while_rows_scroll(page, site, width):
+    for number in range(60):
+        make_score(f"ext4_{number:02}", 100 + number)
+    page.set_viewport_size({"width": width, "height": 700})
+    page.goto("/compare/?by=configuration")
+    wrap = page.locator(".table-wrap").first
+    wrap.scroll_into_view_if_needed()
+    wrap.evaluate("element => { element.scrollTop = 900; }")
+    heading = wrap.locator("thead th").first
+    top = heading.bounding_box()["y"] - wrap.bounding_box()["y"]
+    assert 0 <= top <= 2
+    assert wrap.evaluate("element => element.scrollTop") == 900
+
+
+@pytest.mark.parametrize("query", ["", "?baseline=xfs"])
+def test_tables_with_printed_values_do_not_scroll_sideways_on_a_telephone(page, site, query):
+    make_score("xfs", 2_488_116.46, published=printed(True, "0.00", "0.00"), repeats=2)
+    make_score("reiser3", 479_018.26, published=printed(False, "20.00", "-1250.50"), repeats=2)
+    make_score("ext2", 489_018.26, published=printed(False, "80.35", "-408.80"), repeats=2)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"/compare/{query}")
+    expect(page.get_by_text("differs", exact=True).first).to_be_visible()
+    wide = page.locator(".table-wrap").evaluate_all(
+        "all => all.filter(each => each.scrollWidth > each.clientWidth).length"
+    )
+    assert wide == 0
+
+
+def test_the_cells_come_when_they_are_asked_for(page, site):
+    make_run(make_score("ext4", 80, cells=3, cells_expected=4).series)
+    make_score("xfs", 90, cells=4, cells_expected=4)
+    page.goto("/compare/")
+    page.get_by_text("Which cells were compared").click()
+    expect(page.get_by_text("Cells that it lacks and another has")).to_be_visible()

@@ -1,0 +1,62 @@
+import pytest
+
+from fsbench_web.figures import lines
+from fsbench_web.figures.lines import Line, Point, curves
+
+
+def test_a_curve_has_its_values_its_intervals_and_its_links() -> None:
+    line = Line("ext3", [Point(8, 90.0, (80.0, 100.0), "mean of 3 runs", "/runs/?runs=1,2,3")])
+    figure = curves([line], "ops/s", "Filemark", "threads")
+    trace = figure.data[0]
+    assert (list(trace.x), list(trace.y)) == ([8], [90.0])
+    assert (list(trace.error_y.array), list(trace.error_y.arrayminus)) == ([10.0], [10.0])
+    assert trace.meta["links"] == ["/runs/?runs=1,2,3"]
+    assert "95% interval 80 to 100" in trace.customdata[0]
+    assert "ops/s, more is better" in figure.layout.yaxis.title.text
+    assert figure.layout.xaxis.title.text == "threads"
+
+
+def test_what_another_line_has_and_this_one_lacks_is_a_gap() -> None:
+    a = Line("a", [Point(1, 10.0), Point(2, 20.0), Point(4, 40.0)])
+    b = Line("b", [Point(1, 11.0), Point(4, 41.0)])
+    trace = curves([a, b], "KB/s", "Read", "file size").data[1]
+    assert list(trace.y) == [11.0, None, 41.0]
+    assert trace.connectgaps is False
+    assert trace.meta["links"] == ["", None, ""]
+
+
+def test_wide_ranges_are_logarithmic_and_say_so() -> None:
+    figure = curves([Line("a", [Point(1, 1.0), Point(128, 900.0)])], "ops/s", "T", "threads")
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
+    assert figure.layout.xaxis.title.text == "threads (log)"
+    assert figure.layout.yaxis.title.text.endswith("(log)")
+    assert list(figure.layout.xaxis.tickvals) == [1, 128]
+
+
+def test_an_interval_that_reaches_zero_keeps_the_axis_linear() -> None:
+    points = [Point(1, 1.0, (-1.0, 3.0)), Point(2, 100.0)]
+    assert curves([Line("a", points)], "ops/s", "T", "threads").layout.yaxis.type == "linear"
+
+
+def test_times_say_that_less_is_better() -> None:
+    figure = curves([Line("a", [Point(1, 1.0)])], "s", "T", "threads", lower_is_better=True)
+    assert "less is better" in figure.layout.yaxis.title.text
+
+
+def test_lines_differ_in_shape_also_where_file_systems_do_not() -> None:
+    named = [Line("ext3_wb", [Point(1, 1.0)]), Line("ext3_ord", [Point(1, 2.0)])]
+    traces = curves(named, "ops/s", "T", "threads").data
+    assert len({trace.meta["series"] for trace in traces}) == 2
+    assert len({trace.marker.symbol for trace in traces}) == 2
+    assert len({trace.line.dash for trace in traces}) == 2
+
+
+def test_more_lines_than_colours_are_refused() -> None:
+    with pytest.raises(ValueError, match="told apart"):
+        curves([Line(str(n), []) for n in range(lines.MOST_LINES + 1)], "s", "T", "x")
+
+
+def test_text_of_an_import_is_no_markup() -> None:
+    figure = curves([Line("<b>x</b>", [Point(1, 1.0)])], "<i>", "<u>", "<s>")
+    assert figure.data[0].name == "&lt;b>x&lt;/b>"
+    assert "<i>" not in figure.layout.yaxis.title.text

@@ -1,0 +1,60 @@
+"""Hatching of flagged cells and the line of the cache boundary."""
+
+import math
+
+import pytest
+
+from fsbench_web.figures import heatmap, marks
+from fsbench_web.figures.sizes import size_axis
+
+CELLS: dict[tuple[int, int], float | None] = {
+    (record, file): 10.0 * record + file for record in (4, 8) for file in (64, 128, 256)
+}
+
+
+def test_a_flagged_cell_is_hatched_to_its_edges_and_named_in_the_legend() -> None:
+    figure = heatmap.matrix(
+        CELLS, "KB/s", "Write", flagged={"limited by the clock": [(4, 64), (8, 256)]}
+    )
+    [trace] = [t for t in figure.data if (t.meta or {}).get("role") == marks.HATCHING]
+    assert trace.name == "limited by the clock: 2 cells"
+    assert trace.fillpattern.shape == "/"
+    half = math.sqrt(2)
+    assert trace.x[:5] == pytest.approx([64 / half, 64 * half, 64 * half, 64 / half, 64 / half])
+    # A gap between two cells, or the pattern would fill what lies between.
+    assert trace.x[5] is None
+    assert trace.y[5] is None
+    assert figure.layout.showlegend
+    assert "2 limited by the clock" in figure.layout.meta["summary"]
+
+
+def test_flags_have_patterns_of_their_own() -> None:
+    axes = size_axis([4]), size_axis([64])
+    traces = marks.hatching({"one": [(4, 64)], "two": [(4, 64)]}, *axes)
+    assert len({trace.fillpattern.shape for trace in traces}) == 2
+    assert [trace.name for trace in traces] == ["one: 1 cell", "two: 1 cell"]
+
+
+def test_nothing_is_drawn_of_cells_that_are_not_there() -> None:
+    assert marks.hatching({"one": [(1024, 64)], "two": []}, size_axis([4]), size_axis([64])) == []
+
+
+def test_the_boundary_runs_between_the_sizes_on_either_side_of_it() -> None:
+    figure = heatmap.matrix(CELLS, "KB/s", "Read", edges={4: (64, 128), 8: (128, 256)})
+    line = next(t for t in figure.data if t.name == "cache boundary")
+    half = math.sqrt(2)
+    assert line.x == pytest.approx([64 * half, 64 * half, 128 * half, 128 * half])
+    assert line.y == pytest.approx([4 / half, 4 * half, 8 / half, 8 * half])
+    assert line.text[0] == "cache boundary: between files of 64 KB and 128 KB"
+    assert "A line shows the cache boundary" in figure.layout.meta["summary"]
+
+
+def test_without_marks_there_is_no_legend() -> None:
+    figure = heatmap.matrix(CELLS, "KB/s", "Read")
+    assert not figure.layout.showlegend
+    assert "Hatched" not in figure.layout.meta["summary"]
+
+
+def test_names_of_flags_are_text() -> None:
+    [trace] = marks.hatching({"<b>x</b>": [(4, 64)]}, size_axis([4]), size_axis([64]))
+    assert "<b>" not in trace.name

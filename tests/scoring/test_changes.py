@@ -1,0 +1,81 @@
+"""Changes of level along a line: found where they are, and not made of noise."""
+
+import random
+
+import pytest
+
+from fsbench_web.scoring.changes import changes
+
+
+def line(levels: list[float], repeats: int, noise: float, seed: int) -> list[list[float]]:
+    chance = random.Random(seed)
+    return [[level * chance.gauss(1, noise) for _ in range(repeats)] for level in levels]
+
+
+def test_it_finds_one_change_with_its_levels():
+    points = [[100, 101, 99], [99, 100, 101], [80, 81, 79], [80, 79, 81]]
+    (found,) = changes(points)
+    assert found.place == 2
+    assert (found.before, found.after) == pytest.approx((100, 80))
+    assert found.change_percent == pytest.approx(-20)
+    assert found.p_value < 0.01
+
+
+def test_it_finds_several_and_says_each_against_its_neighbour():
+    points = line([100] * 6 + [80] * 6 + [120] * 6, 3, 0.01, seed=1)
+    assert [change.place for change in changes(points)] == [6, 12]
+    assert [round(change.change_percent) for change in changes(points)] == [-20, 50]
+
+
+def test_two_kernels_with_repeats_are_enough_and_without_are_not():
+    assert len(changes([[100, 101, 99], [80, 81, 79]])) == 1
+    assert changes([[100], [50]]) == []
+    assert changes([[100], [50], [50]]) == []
+    assert changes([]) == changes([[1, 2, 3, 4]]) == []
+
+
+def test_single_runs_are_judged_by_the_scatter_of_their_neighbours():
+    quiet = [[value] for value in (100, 101, 99, 100, 101, 80, 81, 79, 80)]
+    assert [change.place for change in changes(quiet)] == [5]
+    loud = [[value] for value in (100, 60, 140, 95, 120, 80, 130, 70, 80)]
+    assert changes(loud) == []
+
+
+def test_repeats_of_one_evening_do_not_hide_that_evenings_differ():
+    # Very alike within a point, scattered between points: no level changed for good.
+    chance = random.Random(3)
+    points = []
+    for _ in range(12):
+        level = 100 * chance.gauss(1, 0.15)
+        points.append([level * chance.gauss(1, 0.001) for _ in range(4)])
+    assert changes(points, margin_percent=5) == []
+
+
+def test_a_change_below_the_margin_is_none():
+    points = line([100] * 8 + [94] * 8, 3, 0.005, seed=4)
+    assert changes(points) == []
+    assert len(changes(points, margin_percent=5)) == 1
+
+
+def test_the_last_point_alone_can_be_a_change():
+    points = [*line([100] * 9, 3, 0.01, seed=5), [70, 71, 69]]
+    assert [change.place for change in changes(points)] == [9]
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_noise_alone_makes_few_changes(repeats):
+    false = sum(
+        bool(changes(line([100] * 20, repeats, 0.1, seed), margin_percent=0)) for seed in range(300)
+    )
+    assert false / 300 <= 0.08
+
+
+def test_equal_values_have_no_change_and_a_step_without_noise_has():
+    assert changes([[5, 5]] * 6) == []
+    assert [change.place for change in changes([[5, 5]] * 3 + [[4, 4]] * 3)] == [3]
+
+
+@pytest.mark.parametrize("points", [[[1, 2], []], [[1], [float("nan")]], [[float("inf")], [1]]])
+def test_it_refuses_what_is_no_number(points):
+    with pytest.raises(ValueError, match="finite number"):
+        changes(points)

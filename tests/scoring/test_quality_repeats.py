@@ -1,0 +1,151 @@
+"""Flags of a number among others: outlying repeats and lone spikes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsbench_web.scoring import quality_repeats as repeats
+from fsbench_web.scoring.quality_cells import Mask
+
+
+def whole(values: list[int]) -> repeats.Whole:
+    return np.array(values, dtype=np.int64)
+
+
+def outliers_of_cell(*values: float) -> list[bool]:
+    n = len(values)
+    return repeats.outliers(whole([4] * n), whole([64] * n), np.array(values)).tolist()
+
+
+def test_one_repeat_far_from_the_others_is_an_outlier() -> None:
+    assert outliers_of_cell(100, 101, 99, 50) == [False, False, False, True]
+    assert outliers_of_cell(100, 101, 99, 102, 300) == [False, False, False, False, True]
+
+
+def test_three_repeats_prove_nothing() -> None:
+    assert outliers_of_cell(100, 101, 50) == [False] * 3
+
+
+def test_a_difference_of_less_than_a_tenth_concerns_nobody() -> None:
+    assert outliers_of_cell(100, 100.01, 99.99, 109) == [False] * 4
+    assert outliers_of_cell(100, 100.01, 99.99, 112) == [False, False, False, True]
+
+
+def test_equal_repeats_leave_no_median_deviation() -> None:
+    assert outliers_of_cell(100, 100, 100, 100, 100, 50) == [False] * 5 + [True]
+    assert outliers_of_cell(100, 100, 100, 100) == [False] * 4
+
+
+def test_cells_are_judged_each_by_its_own_repeats() -> None:
+    records, files = whole([4, 8] * 5), whole([64, 64] * 5)
+    values = np.array([100, 1000, 101, 1001, 99, 999, 100, 1000, 50, 1002], dtype=float)
+    found = repeats.outliers(records, files, values)
+    assert np.flatnonzero(found).tolist() == [8]
+
+
+VALUES = st.lists(st.floats(0.1, 1e6), min_size=4, max_size=30)
+
+
+@given(VALUES, st.randoms(), st.floats(0.01, 100))
+def test_outliers_follow_neither_order_nor_scale(
+    values: list[float], random: Any, factor: float
+) -> None:
+    cells = [(1 + place % 3) for place in range(len(values))]
+    order = list(range(len(values)))
+    random.shuffle(order)
+
+    def found(places: list[int], times: float = 1) -> Mask:
+        of = whole([cells[place] for place in places])
+        return repeats.outliers(of, of, np.array([values[place] * times for place in places]))
+
+    straight = found(list(range(len(values))))
+    assert found(order).tolist() == [bool(straight[place]) for place in order]
+    # Exactly at a limit, rounding decides.
+    assert np.count_nonzero(found(list(range(len(values))), factor) != straight) <= 1
+
+
+@given(VALUES)
+def test_what_was_not_measured_is_no_outlier_and_counts_for_nothing(values: list[float]) -> None:
+    with_gaps = [*values, 0.0, float("nan"), float("inf"), -1.0]
+    n = len(with_gaps)
+    found = repeats.outliers(whole([4] * n), whole([64] * n), np.array(with_gaps))
+    assert found.tolist() == [*outliers_of_cell(*values), False, False, False, False]
+
+
+def matrix(rows: list[list[float]]) -> tuple[repeats.Whole, ...]:
+    sizes = [(2**r, 2**f) for r in range(len(rows)) for f in range(len(rows[0]))]
+    return whole([1] * len(sizes)), whole([r for r, _ in sizes]), whole([f for _, f in sizes])
+
+
+def spikes_of(rows: list[list[float]], lower: bool = False) -> list[float]:
+    runs, records, files = matrix(rows)
+    values = np.array([value for row in rows for value in row], dtype=float)
+    return values[repeats.spikes(runs, records, files, values, lower)].tolist()
+
+
+PLATEAU: list[list[float]] = [[10.0, 11, 12, 11], [11, 14, 15, 12], [10, 13, 14, 11]]
+
+
+def test_the_top_of_a_plateau_is_no_spike() -> None:
+    assert spikes_of(PLATEAU) == []
+
+
+def test_a_best_case_alone_is_a_spike() -> None:
+    rows: list[list[float]] = [list(row) for row in PLATEAU]
+    rows[1][2] = 40.0
+    assert spikes_of(rows) == [40.0]
+    # A neighbour that comes close makes it a plateau.
+    rows[0][3] = 30.0
+    assert spikes_of(rows) == []
+
+
+def test_of_times_the_shortest_is_the_best() -> None:
+    rows: list[list[float]] = [[100.0] * 4, [100, 20, 100, 100], [100] * 4]
+    assert spikes_of(rows, lower=True) == [20.0]
+    assert spikes_of(rows) == []
+
+
+def test_a_matrix_without_room_has_no_spike() -> None:
+    assert spikes_of([[1.0, 2], [3, 400]]) == []
+
+
+def test_two_equal_best_cells_are_not_alone() -> None:
+    rows: list[list[float]] = [[1.0, 1, 1, 1, 90], [1, 1, 1, 1, 1], [90, 1, 1, 1, 1]]
+    assert spikes_of(rows) == []
+
+
+def test_each_run_has_its_own_best() -> None:
+    runs, records, files = matrix(PLATEAU)
+    flat = [value for row in PLATEAU for value in row]
+    spiky = [*flat[:5], 90.0, *flat[6:]]
+    found = repeats.spikes(
+        np.concatenate([runs, runs + 1]),
+        np.concatenate([records, records]),
+        np.concatenate([files, files]),
+        np.array([*flat, *spiky]),
+    )
+    assert np.flatnonzero(found).tolist() == [len(flat) + 5]
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=12, max_size=12), st.randoms(), st.integers(-8, 8))
+def test_spikes_follow_neither_order_nor_scale(
+    values: list[float], random: Any, power: int
+) -> None:
+    runs, records, files = matrix([[0.0] * 4] * 3)
+    straight = repeats.spikes(runs, records, files, np.array(values))
+    assert all(values[place] > 0 for place in np.flatnonzero(straight))
+    order = np.array(random.sample(range(12), 12))
+    # A power of two, so that no rounding comes in.
+    shuffled = np.array(values)[order] * 2.0**power
+    found = repeats.spikes(runs, records[order], files[order], shuffled)
+    assert found.tolist() == straight[order].tolist()
+
+
+def test_medians_of_cells() -> None:
+    found = repeats.cell_medians(
+        whole([4, 4, 4, 8, 8, -1]), whole([64, 64, 64, 64, 64, -1]), np.array([3, 1, 2, 5, 7, 9.0])
+    )
+    assert found == {(4, 64): 2, (8, 64): pytest.approx(6)}

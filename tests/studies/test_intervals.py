@@ -1,0 +1,125 @@
+"""What the interval beside a score is of: repeats, or the samples of a single run."""
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.formats import ParsedValue
+from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies.models import Score, Series, Study
+from fsbench_web.studies.series import next_repeat, series_for
+
+
+def sampled(value: float, samples: Sequence[float] = (), load: str = "") -> ParsedValue:
+    return ParsedValue("bandwidth", None, None, value, "KB/s", 1, load=load, samples=tuple(samples))
+
+
+def cells(*values: float) -> list[ParsedValue]:
+    sizes = [(4, 8), (8, 8), (4, 16), (8, 16)]
+    return [
+        ParsedValue("write", record, file, value, "KB/s", line)
+        for line, ((record, file), value) in enumerate(zip(sizes, values, strict=True), start=1)
+    ]
+
+
+@pytest.fixture
+def series(db: None) -> Series:
+    return series_for(Study.objects.create(slug="lab", title="Lab"), configuration_for("ext4", {}))
+
+
+def finished(series: Series, *values: ParsedValue) -> None:
+    with transaction.atomic():
+        run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        ingest.store_values(run, None, values)
+        ingest.rescore(series)
+
+
+def score(series: Series, category: str = "mean", test: str = "bandwidth") -> Score:
+    return series.scores.get(test=test, category=category)
+
+
+def interval(series: Series, category: str = "mean", test: str = "bandwidth") -> dict[str, Any]:
+    found = score(series, category, test).interval
+    assert found is not None
+    return found
+
+
+def test_a_single_run_has_the_interval_of_its_samples(series: Series) -> None:
+    finished(series, sampled(21.0, [20.0, 22.0, 21.0]))
+    found = score(series)
+    # By hand: s = 1, t(0.975, 2) = 4.30265, over sqrt(3); deviations -1, 1, 0: -1 / 2.
+    assert found.interval == {
+        "mean": 21.0,
+        "half_width": pytest.approx(2.48414, abs=1e-5),
+        "count": 3,
+        "of": "samples",
+        "autocorrelation": pytest.approx(-0.5),
+    }
+    assert found.half_width is None, "the half-width of repeats stays that of repeats"
+
+
+def test_repeats_go_before_samples(series: Series) -> None:
+    finished(series, sampled(21.0, [20.0, 22.0, 21.0]))
+    finished(series, sampled(25.0, [24.0, 26.0, 25.0]))
+    found = interval(series)
+    assert (found["of"], found["count"], found["mean"]) == ("repeats", 2, 23.0)
+
+
+def test_each_load_has_the_interval_of_its_own_samples(series: Series) -> None:
+    finished(
+        series,
+        sampled(21.0, [20.0, 22.0], "threads=1"),
+        sampled(41.0, [40.0, 42.0, 41.0], "threads=8"),
+    )
+    assert interval(series, test="bandwidth@threads=1")["count"] == 2
+    assert interval(series, test="bandwidth@threads=8")["mean"] == 41.0
+
+
+@pytest.mark.parametrize("samples", [(), (20.0,)])
+def test_fewer_than_two_samples_make_no_interval(
+    series: Series, samples: tuple[float, ...]
+) -> None:
+    finished(series, sampled(21.0, samples))
+    assert score(series).interval is None
+
+
+def test_the_interval_of_a_maximum_is_of_the_repeats_own_maxima(series: Series) -> None:
+    finished(series, *cells(10.0, 20.0, 30.0, 40.0))
+    finished(series, *cells(10.0, 20.0, 30.0, 60.0))
+    found = score(series, "maximum", "write")
+    assert found.value == 60.0
+    assert interval(series, "maximum", "write")["mean"] == 50.0
+    assert interval(series, "maximum", "write")["half_width"] == found.half_width
+
+
+def test_samples_cost_one_query_whatever_their_number(series: Series) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as made:
+            ingest.rescore(series)
+        return len(made)
+
+    finished(series, sampled(1.0, [1.0, 2.0]))
+    few = queries()
+    finished(series, *[sampled(1.0, [1.0, 2.0], f"threads={n}") for n in range(9)])
+    assert queries() == few
+
+
+def test_older_scores_get_what_their_half_width_tells(series: Series) -> None:
+    finished(series, sampled(21.0))
+    finished(series, sampled(25.0))
+    kept = interval(series)
+    finished(series, *cells(1.0, 1.0, 1.0, 1.0))
+    finished(series, *cells(1.0, 1.0, 1.0, 1.0))
+    series.scores.update(interval=None)
+    importlib.import_module("fsbench_web.studies.migrations.0009_intervals").fill(apps, None)
+    assert interval(series) == {
+        **kept,
+        "mean": pytest.approx(23.0),
+    }
+    assert score(series, "maximum", "write").interval is None, "no mean follows from a zero"

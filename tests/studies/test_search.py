@@ -1,0 +1,85 @@
+"""Search: every word must match, in what is few; the page says how many and what to try."""
+
+import pytest
+from django.core.management import call_command
+
+from fsbench_web.studies import search
+from fsbench_web.studies.models import Run, Study
+from tests.studies.conftest import complete
+
+pytestmark = pytest.mark.django_db
+
+
+def found(kind: str, text: str) -> list[str]:
+    return [str(row) for row in search.find(search.Query.of(text), kind)]
+
+
+def test_every_word_must_be_found(runs):
+    assert found("configurations", "EXT4 writeback") == ["ext4_wb_noop"]
+    assert found("configurations", "ext4 noatime") == []
+    assert found("configurations", "noop") == ["ext4_wb_noop", "xfs_noop"]
+    assert found("studies", "look first") == ["First look"]
+    # A word of the study and one of the configuration.
+    assert found("runs", "first xfs") == [f"run {run.pk}" for run in reversed(runs[1::2])]
+
+
+def test_runs_are_found_by_number_state_host_and_workload(runs):
+    complete(runs[0])
+    assert found("runs", f"#{runs[2].pk}") == [f"run {runs[2].pk}"]
+    assert found("runs", "done") == [f"run {runs[0].pk}"]
+    assert len(found("runs", "lab1 disk1 iozone")) == 4
+    assert found("runs", "lab1 disk9") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "\x00", "%", "_", "'", '"; --', "9" * 60, "\\", "a" * 5000, "#", "é", "²"]
+)
+def test_odd_words_find_nothing_and_break_nothing(client, runs, text):
+    for kind in search.KINDS:
+        assert isinstance(found(kind, text), list)
+    for kind in ("", "runs", "nonsense"):
+        response = client.get("/search/", {"q": text, "kind": kind, "page": "x"})
+        assert response.status_code == 200
+
+
+def test_signs_of_patterns_are_letters(runs):
+    assert found("studies", "%") == []
+    assert found("studies", "F_rst") == []
+
+
+def test_the_page_escapes_and_says_what_to_do(client, runs):
+    page = client.get("/search/", {"q": "<script>alert(1)</script>"}).content.decode()
+    assert "<script>alert" not in page
+    assert "Nothing has all of" in page
+    assert "Nothing to look for yet." in client.get("/search/").content.decode()
+    Study.objects.create(slug="odd", title="<b>odd</b>")
+    assert "<b>odd" not in client.get("/search/?q=odd").content.decode()
+
+
+def test_one_kind_comes_a_page_at_a_time(client, runs):
+    Run.objects.bulk_create(
+        Run(series=runs[0].series, repeat=10 + number, origin="imported") for number in range(60)
+    )
+    page = client.get("/search/?q=ext4")
+    assert [entry["count"] for entry in page.context["found"]] == [0, 1, 62]
+    assert "kind=runs" in page.content.decode()
+    last = client.get("/search/?q=ext4&kind=runs&page=3").content.decode()
+    assert "Page 3 of 3" in last
+    assert "q=ext4&amp;kind=runs&amp;page=2" in last
+
+
+def test_it_takes_the_same_queries_for_much_and_for_little(client, runs, django_assert_num_queries):
+    with django_assert_num_queries(6):
+        client.get("/search/?q=o")
+    call_command("load_published", verbosity=0)
+    with django_assert_num_queries(6):
+        client.get("/search/?q=o")
+
+
+def test_the_api_answers_the_same(client, runs):
+    answer = client.get("/api/v1/search?q=ext4&limit=1").json()
+    assert answer["counts"] == {"studies": 0, "configurations": 1, "runs": 2}
+    assert answer["configurations"][0]["options"] == {"journal_mode": "writeback"}
+    assert [run["id"] for run in answer["runs"]] == [runs[2].pk]
+    assert answer["runs"][0]["study"] == "first-look"
+    assert client.get("/api/v1/search?q=" + "x" * 300).status_code == 422
