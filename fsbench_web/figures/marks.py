@@ -12,11 +12,14 @@ import plotly.graph_objects as go
 
 from fsbench_web.figures.frame import plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_name
+from fsbench_web.scoring.quality import FLAGS
 
 Cell = tuple[int, int]
 """(record size KB, file size KB)"""
 HATCHING = "hatching"
 _SHAPES = ("/", "\\", "x", "+", "-", "|", ".")
+# A flag has the same pattern on every map; what is not known by name has the last.
+_SHAPE_OF = dict(zip((flag.of_cells for flag in FLAGS.values()), _SHAPES, strict=True))
 LEGEND = {
     "showlegend": True,
     "legend": {
@@ -41,7 +44,7 @@ def hatching(
     """
     rows, columns = _spans(records), _spans(files)
     traces = []
-    for place, (label, cells) in enumerate(flagged.items()):
+    for label, cells in flagged.items():
         x: list[float | None] = []
         y: list[float | None] = []
         for record, file in sorted(cells):
@@ -61,7 +64,7 @@ def hatching(
                 fill="toself",
                 fillcolor="rgba(0,0,0,0.18)",
                 fillpattern={
-                    "shape": _SHAPES[place % len(_SHAPES)],
+                    "shape": _SHAPE_OF.get(label, _SHAPES[-1]),
                     "size": 8,
                     "solidity": 0.28,
                     "fgcolor": "rgba(255,255,255,0.85)",

@@ -6,6 +6,7 @@ import pytest
 
 from fsbench_web.figures import heatmap, marks
 from fsbench_web.figures.sizes import size_axis
+from fsbench_web.scoring.quality import FLAGS
 
 CELLS: dict[tuple[int, int], float | None] = {
     (record, file): 10.0 * record + file for record in (4, 8) for file in (64, 128, 256)
@@ -28,11 +29,16 @@ def test_a_flagged_cell_is_hatched_to_its_edges_and_named_in_the_legend() -> Non
     assert "2 limited by the clock" in figure.layout.meta["summary"]
 
 
-def test_flags_have_patterns_of_their_own() -> None:
+def test_a_flag_has_one_pattern_of_its_own_on_every_map() -> None:
     axes = size_axis([4]), size_axis([64])
-    traces = marks.hatching({"one": [(4, 64)], "two": [(4, 64)]}, *axes)
-    assert len({trace.fillpattern.shape for trace in traces}) == 2
-    assert [trace.name for trace in traces] == ["one: 1 cell", "two: 1 cell"]
+
+    def shapes(*names: str) -> list[str]:
+        traces = marks.hatching({name: [(4, 64)] for name in names}, *axes)
+        return [trace.fillpattern.shape for trace in traces]
+
+    words = [flag.of_cells for flag in FLAGS.values()]
+    assert len(set(shapes(*words))) == len(words)
+    assert shapes(*reversed(words)) == shapes(*words)[::-1]
 
 
 def test_nothing_is_drawn_of_cells_that_are_not_there() -> None:
