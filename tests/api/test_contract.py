@@ -23,6 +23,7 @@ CALLS = {
     ("get", "/api/v1/runs/{run_id}"),
     ("post", "/api/v1/runs/{run_id}/cancel"),
     ("get", "/api/v1/runs/{run_id}/log"),
+    ("get", "/api/v1/search"),
     ("get", "/api/v1/sweeps"),
     ("post", "/api/v1/sweeps"),
     ("post", "/api/v1/sweeps/preview"),
