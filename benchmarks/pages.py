@@ -94,7 +94,9 @@ def measure(repeats: int) -> list[dict[str, Any]]:
             sys.exit(f"{name}: {address()} answers {response.status_code}")
         for _ in range(WARM_UP):
             client.get(address())
-        times, cpu, end = [], [], time.monotonic() + LONGEST_S
+        times: list[float] = []
+        cpu: list[float] = []
+        end = time.monotonic() + LONGEST_S
         while len(times) < repeats and (time.monotonic() < end or len(times) < FEWEST):
             asked = address()
             begin, busy = time.perf_counter(), time.process_time()
