@@ -1,11 +1,14 @@
 """What is answered when a request comes to nothing: pages for people, JSON under /api/."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
+from asgiref.sync import iscoroutinefunction
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import Resolver404
+from django.utils.decorators import sync_and_async_middleware
 
 logger = logging.getLogger("fsbench.errors")
 
@@ -67,6 +70,39 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return _json(400, "The request is malformed, or names a host that is not allowed.")
     # Without the request: a context processor that reads the session may be what failed.
     return _page(None, 400, "400.html", {})
+
+
+@sync_and_async_middleware
+def database_away(
+    get_response: Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]],
+) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+    """Middleware: 503 where a view could not reach the database, or waited for it too long."""
+    if iscoroutinefunction(get_response):
+
+        async def asynchronous(request: HttpRequest) -> HttpResponse:
+            return await get_response(request)
+
+        asynchronous.process_exception = service_unavailable  # type: ignore[attr-defined]
+        return asynchronous
+
+    def synchronous(request: HttpRequest) -> HttpResponse:
+        return get_response(request)  # type: ignore[return-value]
+
+    synchronous.process_exception = service_unavailable  # type: ignore[attr-defined]
+    return synchronous
+
+
+def service_unavailable(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+    """503 for what the database did not answer, and None for everything else."""
+    if not isinstance(exception, OperationalError | InterfaceError):
+        return None
+    logger.error("%s %s: the database: %s", request.method, request.path, exception)
+    if _is_api(request):
+        response = _json(503, "The database did not answer in time: try again in a moment.")
+    else:
+        response = _page(None, 503, "503.html", {"was_sent": request.method == "POST"})
+    response["Retry-After"] = "30"
+    return response
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

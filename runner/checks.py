@@ -5,14 +5,22 @@ Asked when LUNs are announced, by ``manage.py luns check``, and again right befo
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsbench_web.catalog.commands import BENCHMARK_FILE
 from fsbench_web.catalog.marks import OWN_LABEL, OWN_LOG_UUID
 from runner import blockdev, sparse
 from runner.blockdev import ToolError
 from runner.luns import LunEntry, LunFileError, read_luns
+
+_SYSTEM_FOLDERS = {
+    *("/", "/bin", "/boot", "/etc", "/home", "/lib", "/media", "/mnt", "/opt", "/root", "/run"),
+    *("/sbin", "/srv", "/tmp", "/usr", "/var", "/var/lib", "/var/tmp"),  # noqa: S108 (refused)
+}
+_KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,8 @@ def _device_checks(
     family = {number, *blockdev.descendants(number)}
     if entry.kind == "sparse-file":
         yield "backing file", lambda: _backing(entry, real)
+    else:
+        yield "path", lambda: _path(entry, number)
     yield "identity", lambda: _identity(entry, number)
     yield "root disk", lambda: _root_disk(number, family)
     yield "mounts", lambda: _mounts(family)
@@ -90,6 +100,17 @@ def _backing(entry: LunEntry, real: str) -> tuple[bool, str]:
     if not sparse.uses_direct_io(real):
         return False, f"{real} works without direct I/O: memory would be measured."
     return True, f"{real} stands on {entry.path}, with direct I/O"
+
+
+def _path(entry: LunEntry, number: int) -> tuple[bool, str]:
+    found = blockdev.device_number(entry.path)
+    if found != number:
+        now = f"/dev/{blockdev.kernel_name(found)}" if found is not None else "no block device"
+        return False, (
+            f"{entry.path} leads to {now} now, and no longer to /dev/{blockdev.kernel_name(number)}"
+            ", where it led a moment ago: order the run again once it is settled."
+        )
+    return True, f"{entry.path} leads there"
 
 
 def _identity(entry: LunEntry, number: int) -> tuple[bool, str]:
@@ -200,6 +221,25 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
     path = entry.path
     if not path.is_dir():
         return [Check("directory", False, f"{path} is no folder: make it, or correct the path.")]
+    real = path.resolve()
+    if str(real) in _SYSTEM_FOLDERS or any(real.is_relative_to(one) for one in _KERNEL_FOLDERS):
+        return [
+            Check(
+                "directory",
+                False,
+                f"{path} is a folder of the operating system, which a benchmark could fill: make "
+                "a folder of its own for it.",
+            )
+        ]
+    # IOzone follows a link, and it may run as root.
+    if os.path.lexists(path / BENCHMARK_FILE) and not _is_own_rest(path / BENCHMARK_FILE):
+        return [
+            Check(
+                "directory",
+                False,
+                f"{path / BENCHMARK_FILE} is there already, and would be overwritten: remove it.",
+            )
+        ]
     if not os.access(path, os.W_OK | os.X_OK):
         return [Check("directory", False, f"{path} cannot be written by this user.")]
     filesystem = directory_filesystem(path)
@@ -207,6 +247,12 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
         Check("directory", True, f"{path} can be written"),
         Check("file system", bool(filesystem), filesystem or f"No mount is known for {path}."),
     ]
+
+
+def _is_own_rest(path: Path) -> bool:
+    """A plain file of this user: what a benchmark that was killed has left."""
+    status = path.lstat()
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
 
 
 def directory_filesystem(path: Path) -> str:

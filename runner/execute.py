@@ -21,14 +21,14 @@ from fsbench_web.studies.models import Run, RunState
 from runner import blockdev, conditions, places
 from runner.environment import environment_facts
 from runner.executors.base import Message, Outcome, Target
-from runner.finish import end, has_succeeded, persist, verdict, why_not
+from runner.finish import NOT_MEASURED, end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
 from runner.locks import LockedElsewhere
-from runner.places import Place, RunRefused
+from runner.places import Place, RunRefused, Stopped
 from runner.plan import PlanError, RunPlan, plan_run
 from runner.progress import IozoneProgress
-from runner.record import Recorder
+from runner.record import Recorder, reconnect
 from runner.scheduler import SchedulerError
 from runner.spool import Spool
 
@@ -38,8 +38,8 @@ logger = logging.getLogger("fsbench.worker")
 _Result = TypeVar("_Result")
 
 
-class Stopped(Exception):
-    """The run is to end before anything was erased."""
+class AgentMismatch(Exception):
+    """The agent says something else than this worker understands; the text says what to do."""
 
 
 _REFUSALS = (
@@ -114,9 +114,12 @@ def _carry_out(
     except _REFUSALS as error:
         return RunState.FAILED, f"Refused: {error}", None
     except Stopped:
-        return *why_not(Outcome(None), recorder), None
+        state, reason = why_not(Outcome(None), recorder)
+        return state, f"{reason} Nothing was erased.", None
     except LeaseLost:
         raise
+    except AgentMismatch as error:
+        return RunState.FAILED, f"{error} {NOT_MEASURED}", None
     except Exception as error:
         logger.exception("run %s broke off", run.pk)
         return RunState.FAILED, f"The worker broke off: {type(error).__name__}: {error}", None
@@ -173,6 +176,7 @@ def _erase_and_measure(
                     else "The host's page cache could not be dropped (only root can)."
                 )
                 places.verify(host, [data, *journals], recorder)
+                _still_wanted(recorder)
                 target = Target(
                     run.pk,
                     host.name,
@@ -185,6 +189,23 @@ def _erase_and_measure(
                     outcome = _run_plan(plan, target, host, recorder, spool)
             places.wait_until_free([data, *journals], recorder)
     return plan, outcome
+
+
+def _still_wanted(recorder: Recorder) -> None:
+    """Asked of the database in the last moment before a disk is written to: a worker that was held
+
+    up during its checks may have lost its lease, or its run may have been cancelled. Raises
+    LeaseLost, Stopped.
+    """
+    try:
+        if lifecycle.heartbeat(recorder.handle):
+            recorder.stop_reason = recorder.stop_reason or "cancelled"
+    except (OperationalError, InterfaceError):
+        # Nobody knows: the disk stays as it is.
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+    if recorder.should_stop():
+        raise Stopped
 
 
 def _beside(
@@ -246,12 +267,17 @@ def _environment_writer(
         if said is None:
             return
         data, *journals = (host.lun_facts(lun.entry) for lun in luns)
-        facts = environment_facts(said, host.executor, data, scheduler, recorder.mounted)
+        try:
+            facts = environment_facts(said, host.executor, data, scheduler, recorder.mounted)
+            kernel, distribution = str(said["kernel"]), str(said["distribution"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise AgentMismatch(
+                f"The agent does not say {error} of where it runs: its image is of another version "
+                "of fsbench than the worker. Build it again (make image)."
+            ) from None
         for journal in journals:
             facts["Journal LUN"] = journal
-        environment = environment_for(
-            facts, kernel=said["kernel"], distribution=said["distribution"]
-        )
+        environment = environment_for(facts, kernel=kernel, distribution=distribution)
         with transaction.atomic():
             lifecycle.record_environment(recorder.handle, environment)
             lifecycle.record_conditions(recorder.handle, recorder.conditions)

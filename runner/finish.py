@@ -98,16 +98,9 @@ def end(
     reason: str,
     parsed: ParsedResult | None,
 ) -> None:
-    """Write the end of the run. Raises LeaseLost."""
-
-    def write() -> None:
-        recorder.write_environment()
-        recorder.write()
-        with transaction.atomic():
-            _store(recorder, state, reason, parsed)
-
+    """Write the end of the run, with as much of it as can be written. Raises LeaseLost."""
     try:
-        persist(write)
+        persist(lambda: _write_all(recorder, state, reason, parsed))
         if state == RunState.DONE:
             _note_drift(recorder.handle.run_id)
         return
@@ -115,9 +108,27 @@ def end(
         raise
     except Exception as error:
         logger.exception("run %s: its result cannot be stored", recorder.handle.run_id)
-        state, parsed = RunState.FAILED, None
-        reason = f"Its result cannot be stored: {error} {NOT_MEASURED}"
-    persist(write)
+        if state == RunState.DONE:
+            reason = f"Its result cannot be stored: {error} {NOT_MEASURED}"
+            state = RunState.FAILED
+    # What it ran on may be what makes no sense: an agent of another version says other things.
+    recorder.on_environment = None
+    try:
+        persist(lambda: _write_all(recorder, state, reason, None))
+    except (LeaseLost, OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("run %s: its output cannot be stored", recorder.handle.run_id)
+        persist(lambda: lifecycle.finish(recorder.handle, state, reason))
+
+
+def _write_all(
+    recorder: Recorder, state: RunState, reason: str, parsed: ParsedResult | None
+) -> None:
+    recorder.write_environment()
+    recorder.write()
+    with transaction.atomic():
+        _store(recorder, state, reason, parsed)
 
 
 def _note_drift(run_id: int) -> None:

@@ -16,7 +16,7 @@ from runner import blockdev, checks, locks, sparse
 from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
-from runner.hardware import host_facts
+from runner.hardware import host_facts, host_mark
 from runner.luns import LunEntry, LunFileError, read_luns
 from runner.scheduler import read_schedulers
 
@@ -182,8 +182,12 @@ class Host:
             raise LunUnusable(str(error)) from None
         with self._lock:
             known = self._loops.get(entry.name)
-            if known is None or known[0].device != loop.device:
+            is_new = known is None or known[0].device != loop.device
+            if is_new:
                 self._loops[entry.name] = (loop, entry.path)
+        if known is not None and is_new:
+            # Its file was removed or replaced: nothing else knows the former device any more.
+            _detach(*known)
         return loop.device
 
     def named_device(self, entry: LunEntry, device: str) -> str:
@@ -231,6 +235,7 @@ class Host:
                     ["Python", platform.python_version()],
                     *([program, version] for program, version in can.versions.items()),
                 ],
+                "host_mark": host_mark(),
                 "is_usable": can.is_usable,
                 "reason": can.reason,
             },
@@ -251,14 +256,20 @@ class Host:
     def _detach(self, name: str) -> None:
         with self._lock:
             loop, path = self._loops.pop(name, (None, None))
-        if loop is None or path is None:
-            return
-        # Another worker on this host may be using it.
-        with (
-            contextlib.suppress(locks.LockedElsewhere, OSError),
-            locks.device_lock(Path(loop.device)),
-        ):
-            sparse.detach(loop, path)
+        if loop is not None and path is not None:
+            _detach(loop, path)
+
+
+def _detach(loop: sparse.Loop, path: Path) -> None:
+    problem = ""
+    # Another worker on this host may be using it.
+    with (
+        contextlib.suppress(locks.LockedElsewhere, OSError),
+        locks.device_lock(Path(loop.device)),
+    ):
+        problem = sparse.detach(loop, path)
+    if problem:
+        logger.warning("%s Remove it later with: manage.py orphans --remove", problem)
 
 
 def _size_bytes(entry: LunEntry, number: int | None) -> int | None:

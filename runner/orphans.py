@@ -5,7 +5,6 @@ that does not come back. Whatever belongs to a worker that is alive (it holds it
 alone, and so is everything that does not say that it is fsbench's own.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,18 +87,6 @@ def _containers(config: WorkerConfig) -> Iterator[Orphan]:
         )
 
 
-def _loop_devices() -> Iterator[tuple[str, Path]]:
-    """(device, file) of every loop device whose file is still there."""
-    with contextlib.suppress(ToolError):
-        for line in blockdev.run_tool(
-            "losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"
-        ).splitlines():
-            name, _, file = line.partition(" ")
-            path = Path(file.encode().decode("unicode_escape"))
-            if path.is_file():
-                yield name, path
-
-
 def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
     """File systems on LUNs of the list. Runs mount in namespaces of their own, which go with them;
 
@@ -148,19 +135,28 @@ def _devices(entry: LunEntry) -> list[str]:
 def _loops(config: WorkerConfig, entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
     """Loop devices on sparse files of the list that no worker attends to, or on such that fsbench
 
-    made in its own data folder and that are not listed any more.
+    made in its own data folder and that are not listed any more. A file that was deleted while it
+    was attached is known by the path it had.
     """
-    listed = {_identity(entry.path) for entry in entries if entry.path.is_file()}
-    for device, path in _loop_devices():
-        if _identity(path) in listed:
-            if alive:
-                continue
-        elif not (path.is_relative_to(config.data_folder) and sparse.was_made_here(path)):
-            continue  # perhaps of another site on this host
+    files = {entry.path for entry in entries if entry.kind == "sparse-file"}
+    listed = {_identity(path) for path in files if path.is_file()}
+    for device, text in sparse.backing_files():
+        path = Path(text.removesuffix(sparse.DELETED))
+        is_deleted = text.endswith(sparse.DELETED)
+        if is_deleted:
+            is_listed, is_own = path in files, path.is_relative_to(config.data_folder)
+        elif path.is_file():
+            is_listed = _identity(path) in listed
+            is_own = path.is_relative_to(config.data_folder) and sparse.was_made_here(path)
+        else:
+            continue
+        # Of a living worker, or perhaps of another site on this host.
+        if (is_listed and alive) or not (is_listed or is_own):
+            continue
         loop = sparse.Loop(device, is_ours=True)
         yield Orphan(
             "loop device",
-            f"{device} on {path}",
+            f"{device} on {text}",
             lambda loop=loop, path=path: _detach(loop, path),  # type: ignore[misc]
         )
 
@@ -172,7 +168,9 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _detach(loop: sparse.Loop, path: Path) -> None:
     with locks.device_lock(Path(loop.device)):
-        sparse.detach(loop, path)
+        problem = sparse.detach(loop, path)
+    if problem:
+        raise ToolError(problem)
 
 
 def _spooled(config: WorkerConfig) -> Iterator[Orphan]:

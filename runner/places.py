@@ -29,6 +29,10 @@ class RunRefused(Exception):
     """The run cannot be carried out; nothing was erased. The text says why and what to do."""
 
 
+class Stopped(Exception):
+    """The run is to end before anything was erased."""
+
+
 @dataclass(frozen=True)
 class Place:
     """A LUN that a run uses. ``device`` is its real path, ``named_device`` that of the commands."""
@@ -98,7 +102,7 @@ def locked(places: Sequence[Place]) -> Iterator[None]:
 
 
 def verify(host: Host, places: Sequence[Place], recorder: Recorder) -> None:
-    """All checks of all LUNs, here and now. Raises RunRefused."""
+    """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost."""
     for place in places:
         _verify(host, place, recorder)
 
@@ -111,7 +115,9 @@ def _verify(host: Host, place: Place, recorder: Recorder) -> None:
         if not failed:
             return
         is_passing = all(check.name in _PASSING for check in failed)
-        if not is_passing or time.monotonic() > deadline or recorder.should_stop():
+        if recorder.should_stop():
+            raise Stopped
+        if not is_passing or time.monotonic() > deadline:
             raise RunRefused(f"{place.name} was not erased. {checks.problem(failed)}")
         time.sleep(0.5)
 

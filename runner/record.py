@@ -224,4 +224,8 @@ class Recorder:
             found["incomplete output.txt"] = "\n".join(self.printed) + "\n"
         if self.command_lines:
             found[COMMANDS_NAME] = "\n".join(self.command_lines) + "\n"
-        return {name: text.encode() for name, text in found.items()}
+        # JSON can say half of a surrogate pair, which no file and no database holds.
+        return {
+            name.encode("utf-8", "replace").decode(): text.encode("utf-8", "replace")
+            for name, text in found.items()
+        }

@@ -7,14 +7,17 @@ run at a time.
 
 import logging
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from celery.apps.worker import install_worker_term_handler  # type: ignore[attr-defined]
 from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connection
+from django.utils import timezone
 
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
@@ -22,6 +25,7 @@ from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle, logs
 from runner import finish
 from runner.executors.base import ExecutorAway
+from runner.hardware import host_mark
 from runner.host import Host
 
 logger = logging.getLogger("fsbench.worker")
@@ -39,8 +43,45 @@ def host() -> Host:
     return _host
 
 
+class NameTaken(RuntimeError):
+    """A worker of this name lives on another host; the text says what to do."""
+
+
+def _wait_for_namesake(host: Host) -> None:
+    """Two hosts under one name would end each other's runs; people would confirm the disk of one
+
+    while the other erases its own. One that is gone has been silent for long enough soon: a worker
+    that moved to another host waits for that. Raises NameTaken.
+    """
+    silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
+    deadline = time.monotonic() + 1.5 * silent_after.total_seconds()
+    is_told = False
+    while True:
+        known = Worker.objects.filter(name=host.name).first()
+        mark = known.capabilities.get("host_mark") if known else None
+        if known is None or mark in (None, host_mark()):
+            return
+        if known.seen_at < timezone.now() - silent_after:
+            return
+        if time.monotonic() > deadline:
+            raise NameTaken(
+                f"A worker with the name {host.name} lives on another host: give this one a name "
+                "of its own with FSBENCH_WORKER."
+            )
+        if not is_told:
+            logger.warning(
+                "a worker with the name %s gave a sign of life on another host: waiting for %s s "
+                "without one",
+                host.name,
+                settings.WORKER_SILENT_AFTER_S,
+            )
+            is_told = True
+        time.sleep(0.5)
+
+
 def begin(host: Host) -> Worker:
-    """Take over from an earlier worker of this name, and announce."""
+    """Take over from an earlier worker of this name, and announce. Raises NameTaken."""
+    _wait_for_namesake(host)
     removed = _clean_up(host)
     host.start()
     worker = announce(host.announcement(has_started=True))

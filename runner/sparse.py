@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import stat
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from runner.luns import LunEntry
 
 # Marks a file as made by fsbench; it moves with the file and is gone with it (xattr(7)).
 _MADE = "user.fsbench.made"
+# Who looks at a device for a moment is done by then.
+DETACH_S = 5.0
+# What the kernel says of a file without a name (d_path).
+DELETED = " (deleted)"
 
 
 class SparseFileError(Exception):
@@ -147,12 +152,39 @@ def uses_direct_io(device: str) -> bool:
         return False
 
 
-def detach(loop: Loop, path: Path) -> None:
-    """Detach the device if it still stands on ``path`` and nobody uses it."""
-    number = blockdev.device_number(loop.device)
-    with contextlib.suppress(ToolError, OSError):
-        if number is None or loop.device not in {str(one["name"]) for one in attached(path)}:
-            return
-        # Exclusive: a mounted device stays. (losetup -d would detach it lazily.)
-        os.close(os.open(loop.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
-        run_tool("losetup", "--detach", loop.device)
+def detach(loop: Loop, path: Path) -> str:
+    """Detach the device if it still stands on ``path`` and nobody uses it; why not, or nothing.
+
+    Somebody who only looks (udev, blkid) is waited for, DETACH_S at most.
+    """
+    deadline = time.monotonic() + DETACH_S
+    while True:
+        try:
+            if loop.device not in standing_on(path):
+                return ""
+            # Exclusive: a mounted device stays. (losetup -d would detach it lazily.)
+            descriptor = os.open(loop.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+            os.close(descriptor)
+            run_tool("losetup", "--detach", loop.device)
+            problem = f"{loop.device} is still open, and goes with whoever has it open."
+        except (ToolError, OSError) as error:
+            problem = f"{loop.device} cannot be detached: {error}"
+        if time.monotonic() >= deadline:
+            return problem
+        time.sleep(0.05)
+
+
+def standing_on(path: Path) -> set[str]:
+    """The loop devices on this very file, and those on a file of this path that was deleted."""
+    found = {str(device["name"]) for device in attached(path)} if path.exists() else set()
+    return found | {device for device, file in backing_files() if file == f"{path}{DELETED}"}
+
+
+def backing_files() -> list[tuple[str, str]]:
+    """(loop device, path of its file as the kernel says it) of every loop device that has one."""
+    found = []
+    for path in sorted(Path("/sys/block").glob("loop*/loop/backing_file")):
+        with contextlib.suppress(OSError):
+            text = os.fsdecode(path.read_bytes().removesuffix(b"\n"))
+            found.append((f"/dev/{path.parent.parent.name}", text))
+    return found

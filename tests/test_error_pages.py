@@ -1,12 +1,16 @@
 import json
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.test import Client, override_settings
+from django.test import AsyncClient, Client, override_settings
 from django.urls import include, path
 
+from fsbench_web.studies import control
 from fsbench_web.studies.models import Run
 
 SENTENCE = 'There is no study "<b>nope</b>"; the list has those there are.'
@@ -32,7 +36,17 @@ def break_down(request: HttpRequest) -> HttpResponse:
     raise RuntimeError("secret detail")
 
 
+def find_it_locked(request: HttpRequest) -> HttpResponse:
+    raise OperationalError("database is locked: secret detail")
+
+
+async def find_it_gone(request: HttpRequest) -> HttpResponse:
+    raise InterfaceError("connection already closed: secret detail")
+
+
 urlpatterns = [
+    *(path(f"{prefix}locked/", find_it_locked) for prefix in ("", "api/v1/")),
+    *(path(f"{prefix}gone/", find_it_gone) for prefix in ("", "api/v1/")),
     *(path(f"{prefix}say-404/", say_404) for prefix in ("", "api/v1/")),
     *(path(f"{prefix}missing-run/", missing_run) for prefix in ("", "api/v1/")),
     *(path(f"{prefix}forbid/", forbid) for prefix in ("", "api/v1/")),
@@ -131,3 +145,32 @@ def test_it_answers_even_when_the_error_page_fails(client: Client, db: None) -> 
     assert response.status_code == 500
     assert "Something went wrong" in response.content.decode()
     assert 'class="site-head"' not in response.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/locked/", "/gone/"])
+def test_a_busy_database_is_said_so(client: Client, address: str) -> None:
+    served = AsyncClient(raise_request_exception=False)
+    for response in (client.get(address), async_to_sync(served.get)(address)):
+        assert response.status_code == 503
+        assert response["Retry-After"] == "30"
+        text = response.content.decode()
+        assert "The database is busy" in text
+        assert "Load this page again" in text
+        assert "secret detail" not in text
+    assert "before you send it again" in client.post(address).content.decode()
+    body = json.loads(client.get(f"/api/v1{address}").content)
+    assert list(body) == ["detail", "errors"]
+    assert "try again" in body["detail"]
+
+
+def test_a_form_that_finds_the_database_locked_gets_this_page(
+    client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait_too_long(order_id: int) -> bool:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(control, "pause", wait_too_long)
+    client.force_login(admin_user)
+    response = client.post("/sweeps/1/pause/")
+    assert response.status_code == 503
+    assert "before you send it again" in response.content.decode()

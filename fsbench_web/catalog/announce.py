@@ -46,6 +46,7 @@ class WorkerAnnouncement:
          "kernel": "6.1.0-18-amd64", "distribution": "Debian GNU/Linux 12 (bookworm)",
          "executor_reason": "why this executor was chosen",
          "versions": [["fsbench", "0.1.0"], ["Docker", "20.10.24"], ...],
+         "host_mark": "what tells this host from another one of the same name",
          "is_usable": true, "reason": "why no run can start, when it is not usable"}
 
     A reason says what is wrong and what to do. ``hardware`` is [[label, value], ...].

@@ -126,7 +126,8 @@ def _final(documents: list[_Document], found: Collector) -> list[_Document]:
             kept.append(document)
     if len(kept) < len(documents):
         count = len(documents) - len(kept)
-        found.warn(None, f"{count} reports of intervals are left out: the last one includes them.")
+        reports = "report of an interval is" if count == 1 else "reports of intervals are"
+        found.warn(None, f"{count} {reports} left out: the last one includes them.")
     return kept
 
 

@@ -75,6 +75,16 @@ class LargeTable:
     def __len__(self) -> int:
         return sum(map(len, self.runs.values()))
 
+    def units(self) -> dict[str, int]:
+        """The first line of each unit."""
+        found: dict[str, int] = {}
+        for columns in self.runs.values():
+            for test in set(columns.tests):
+                unit = self.tests[test][1]
+                line = columns.lines[columns.tests.index(test)]
+                found[unit] = min(line, found.get(unit, line))
+        return found
+
 
 def mapping_of(head: bytes) -> Mapping | None:
     """How a file that begins with ``head`` is read as a long table; None for everything else.
@@ -356,7 +366,7 @@ class _Reader:
         if self.problem_count:
             more = self.problem_count - len(self.problems)
             last = [Problem(None, None, f"And {more} more problems.")] if more else []
-            raise UnreadableFile([*self.problems, *last])
+            raise UnreadableFile([*self.problems, *last], table.units())
         table.runs = {own: run for own, run in table.runs.items() if len(run)}
         return table
 

@@ -137,7 +137,10 @@ def finished(reading: Reading, grid: Grid) -> ParsedResult:
         reading.problems.append(Problem(last, None, message))
     if reading.problems:
         problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
-        raise UnreadableFile(capped(problems))
+        units: dict[str, int] = {}
+        for value in reading.result.values:
+            units.setdefault(value.unit, value.line)
+        raise UnreadableFile(capped(problems), units)
     return reading.result
 
 

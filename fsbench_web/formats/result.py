@@ -1,7 +1,8 @@
 """What every parser returns, and how it says that it cannot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,18 @@ def too_many_values(line: int | None) -> Problem:
 
 
 class UnreadableFile(ValueError):
-    """A file that cannot be read, with all its problems at once."""
+    """A file that cannot be read, with all its problems at once.
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    ``units`` are those of the rows that can be read, each with its first line, so that who knows
+    units can tell the wrong ones along with the rest.
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], units: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
         self.problems = list(problems)
+        self.units = dict(units)
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,7 @@ def plan_file(source: SourceFile, target: Target, folder_label: str = "") -> Pla
         parsed = _read(source)
     except UnreadableFile as error:
         problems = [ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems]
+        problems += unit_problems(source.path, error.units)
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
         return PlannedFile(source, problems=problems, is_table=is_table)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))

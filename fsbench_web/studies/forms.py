@@ -433,11 +433,16 @@ def _parameter(key: str, text: str) -> int | bool:
     raise ValueError(f'{parameter.label}: "{text}" is not a whole number of {unit}.')
 
 
+_OTHER_LABELS = {"modes": "Settings of the tool"}
+
+
 def named_parameter(key: str, value: object) -> tuple[str, str]:
     """A stored parameter as (label, value with its unit)."""
     parameter = next((known for known in PARAMETERS if known.key == key), None)
     if parameter is None:
-        return key, str(value)
+        if isinstance(value, list):
+            value = "; ".join(map(str, value)) or "none that changes what is measured"
+        return _OTHER_LABELS.get(key, key), str(value)
     if parameter.is_flag:
         return parameter.label, "yes" if value else "no"
     number = value if isinstance(value, int) else None

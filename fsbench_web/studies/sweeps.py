@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from fsbench_web.catalog import availability
 from fsbench_web.studies.estimates import Estimate, Experience, Total, total
 from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Run, RunState, Submission
 
@@ -51,7 +52,7 @@ class Progress:
     """How far an order is. ``share`` is that of the runs that ended, 0 to 1.
 
     ``remaining`` is the time of what waits and runs, as far as it is known; ``ends_at`` is None
-    where it is not known, or nothing is left to do, or the order is paused.
+    where it is not known, or nothing is left to do, or the order is paused or stands still.
     """
 
     share: float
@@ -68,7 +69,16 @@ def unfinished_runs(order: Submission) -> list[Run]:
     )
 
 
-def progress_of(order: Any, now: datetime | None = None) -> Progress:
+def standstill_of(order: Any) -> list[str]:
+    """Why nothing of an order that waits can start now, whoever else is before it. No query."""
+    if state_of(order) != "waiting" or order.lun is None:
+        return []
+    return list(availability.worker_problems(order.lun.worker))
+
+
+def progress_of(
+    order: Any, now: datetime | None = None, *, is_standing_still: bool = False
+) -> Progress:
     """How far an order of ``listed_sweeps`` is. Two queries."""
     now = now or timezone.now()
     left = unfinished_runs(order)
@@ -77,7 +87,8 @@ def progress_of(order: Any, now: datetime | None = None) -> Progress:
     seen = Experience(run.series.workload_id for run in left if run.series.workload_id is not None)
     remaining = total(_remaining(run, seen, now) for run in left)
     duration_s = remaining.duration_s
-    is_going = bool(left) and order.paused_at is None and duration_s is not None
+    is_paused = order.paused_at is not None or is_standing_still
+    is_going = bool(left) and not is_paused and duration_s is not None
     ends_at = now + timedelta(seconds=duration_s or 0) if is_going else None
     return Progress(share, remaining, ends_at)
 

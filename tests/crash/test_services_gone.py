@@ -5,6 +5,7 @@ import time
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +13,7 @@ from django.contrib.auth.models import User
 from fsbench_web.accounts import tokens
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import Run, RunState
-from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, SILENT_AFTER_S, Lab
+from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, SILENT_AFTER_S, Lab
 from tests.crash.soundness import assert_sound
 
 FAR_AWAY = datetime(2099, 1, 1, tzinfo=UTC)
@@ -30,11 +31,18 @@ def test_the_container_is_killed(lab: Lab) -> None:
     assert_sound(lab, since, run)
 
 
-def test_dockerd_is_killed_and_started_again(lab: Lab) -> None:
+@pytest.mark.parametrize(
+    ("order", "state", "phase"),
+    [(IN_MKFS, RunState.PREPARING, "mkfs"), (FOR_MINUTES, RunState.RUNNING, "benchmark")],
+    ids=["mkfs", "running"],
+)
+def test_dockerd_is_killed_and_started_again(
+    lab: Lab, order: dict[str, Any], state: RunState, phase: str
+) -> None:
     """The run fails, its container is ended without the daemon, and the next one waits for it."""
     since, pid = time.time(), lab.worker_pid
-    run, following = lab.order(**FOR_MINUTES), lab.order()
-    lab.wait_for(run, RunState.RUNNING)
+    run, following = lab.order(**order), lab.order()
+    lab.wait_for(run, state, phase)
     lab.dockerd.kill()
     try:
         lab.wait_for(run, RunState.FAILED)

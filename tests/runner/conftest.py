@@ -14,7 +14,7 @@ from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, Study
 from fsbench_web.studies.series import next_repeat, series_for
-from runner import execute, places
+from runner import execute, places, sparse
 from runner.config import WorkerConfig
 from runner.executors.base import Executor
 from runner.executors.fake import FakeExecutor
@@ -42,6 +42,7 @@ MIB = 2**20
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A LUN that is in use stays so in these tests: do not wait for it."""
     monkeypatch.setattr(places, "SETTLE_S", 0.5)
+    monkeypatch.setattr(sparse, "DETACH_S", 1.0)
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 """May this LUN be erased? Asked of real loop devices."""
 
 import os
+import struct
 import subprocess
+import threading
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from fsbench_web.catalog.commands import BENCHMARK_FILE
 from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
 from runner import blockdev, checks, locks, sparse
 from runner.host import Host, LunUnusable
@@ -93,6 +97,69 @@ def test_what_fsbench_did_not_write_is_not_erased(
     problems = failed(entry, lun_file, device)
     assert set(problems) == {"signature"}
     assert "overwrite = true" in problems["signature"]
+
+
+def write_at(device: str, offset: int, data: bytes) -> None:
+    with Path(device).open("r+b") as disk:
+        disk.seek(offset)
+        disk.write(data)
+    os.sync()
+
+
+def lvm_label() -> bytes:
+    """The label of a physical volume (lvm2, lib/format_text/layout.h), with its checksum."""
+    body = struct.pack("<I8s32s", 32, b"LVM2 001", b"Abcdef" * 5 + b"xy").ljust(492, b"\0")
+    crc = zlib.crc32(body, 0xF597A6CF ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return struct.pack("<8sQI", b"LABELONE", 1, crc) + body
+
+
+def md_super_block() -> bytes:
+    """A member of an MD RAID with metadata 1.2, 4 KB from the start (md_p.h), with its checksum."""
+    block = bytearray(256)
+    struct.pack_into("<II", block, 0, 0xA92B4EFC, 1)
+    block[16:32], block[32:64] = b"0123456789abcdef", b"host:0".ljust(32, b"\0")
+    struct.pack_into("<Q", block, 144, 8)  # where it stands, in sectors
+    total = sum(struct.unpack("<64I", block))
+    struct.pack_into("<I", block, 216, ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF)
+    return bytes(block)
+
+
+@pytest.mark.parametrize(
+    ("offset", "block", "kind"),
+    [(512, lvm_label(), "LVM2_member"), (4096, md_super_block(), "linux_raid_member")],
+    ids=["LVM", "MD"],
+)
+def test_a_member_of_an_array_that_is_not_assembled_is_not_erased(
+    entry: LunEntry, lun_file: Path, device: str, offset: int, block: bytes, kind: str
+) -> None:
+    write_at(device, offset, block)
+    problems = failed(entry, lun_file, device)
+    assert set(problems) == {"signature"}
+    assert kind in problems["signature"]
+
+
+def test_what_is_stacked_on_it_is_refused_and_so_is_where_that_is_mounted(
+    entry: LunEntry, lun_file: Path, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel without a device mapper runs these tests too: its sysfs is written here."""
+    number = blockdev.device_number(device)
+    assert number is not None
+    (tmp_path / "dm-0").mkdir()
+    (tmp_path / "dm-0" / "dev").write_text("253:0\n")
+    (tmp_path / "sys").mkdir()
+    for real in blockdev.sys_folder(number).iterdir():
+        if real.name != "holders":
+            (tmp_path / "sys" / real.name).symlink_to(real)
+    (tmp_path / "sys" / "holders").mkdir()
+    (tmp_path / "sys" / "holders" / "dm-0").symlink_to(tmp_path / "dm-0")
+    folders = {number: tmp_path / "sys", os.makedev(253, 0): tmp_path / "dm-0"}
+    found = blockdev.sys_folder
+    monkeypatch.setattr(blockdev, "sys_folder", lambda one: folders.get(one) or found(one))
+    mount = blockdev.Mount("/srv/vms", "/dev/dm-0", "xfs", frozenset({os.makedev(253, 0)}))
+    monkeypatch.setattr(blockdev, "all_mounts", lambda: [mount])
+    problems = failed(entry, lun_file, device)
+    assert "part of dm-0" in problems["holders"]
+    assert "/srv/vms" in problems["mounts"]
 
 
 def test_a_partition_table_is_not_erased(entry: LunEntry, lun_file: Path, device: str) -> None:
@@ -196,6 +263,56 @@ def test_a_device_by_a_link_is_checked_as_what_it_is(other_loop: str, lun_file: 
         assert other_loop in made[1].message
     finally:
         link.unlink()
+
+
+def test_a_link_that_leads_elsewhere_since_is_refused(
+    other_loop: str, lun_file: Path, device: str
+) -> None:
+    """The run has looked where it leads, and a controller was reset before the checks."""
+    link = Path(f"/dev/fsbench-test-{os.getpid()}")
+    link.symlink_to(other_loop)
+    try:
+        write_luns(lun_file, {"name": "disk", "kind": "device", "path": str(link)})
+        entry = read_luns(lun_file)[0]
+        assert failed(entry, lun_file, other_loop) == {}
+        link.unlink()
+        link.symlink_to(device)
+        assert f"leads to {device} now" in failed(entry, lun_file, other_loop)["path"]
+        link.unlink()
+        assert "no block device" in failed(entry, lun_file, other_loop)["path"]
+    finally:
+        link.unlink(missing_ok=True)
+
+
+def directory_lun(lun_file: Path, path: Path | str) -> LunEntry:
+    write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(path)})
+    return read_luns(lun_file)[0]
+
+
+@pytest.mark.parametrize("path", ["/", "/usr", "/var/lib", "/dev/shm", "/proc/self"])
+def test_a_folder_of_the_system_is_no_lun(lun_file: Path, path: str) -> None:
+    assert "operating system" in failed(directory_lun(lun_file, path), lun_file, "")["directory"]
+
+
+def test_a_link_to_a_folder_of_the_system_is_no_lun(lun_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "innocent").symlink_to("/")
+    entry = directory_lun(lun_file, tmp_path / "innocent")
+    assert "operating system" in failed(entry, lun_file, "")["directory"]
+
+
+def test_a_benchmark_overwrites_nobodys_file(lun_file: Path, tmp_path: Path) -> None:
+    folder, precious = tmp_path / "folder", tmp_path / "precious"
+    folder.mkdir()
+    precious.write_text("mine")
+    entry, rest = directory_lun(lun_file, folder), folder / BENCHMARK_FILE
+    assert failed(entry, lun_file, "") == {}
+    rest.write_text("what a killed benchmark left")
+    assert failed(entry, lun_file, "") == {}
+    rest.unlink()
+    for make in (rest.symlink_to, rest.hardlink_to):
+        make(precious)
+        assert "would be overwritten" in failed(entry, lun_file, "")["directory"]
+        rest.unlink()
 
 
 def test_the_disk_under_the_root_file_system_is_refused(lun_file: Path) -> None:
@@ -395,3 +512,21 @@ class TestHost:
     def test_an_unknown_lun_is_refused(self, host: Host) -> None:
         with pytest.raises(LunUnusable, match="lists no LUN “sda”"):
             host.entry("sda")
+
+
+def test_a_device_that_somebody_looks_at_for_a_moment_is_detached_all_the_same(
+    host: Host, entry: LunEntry, device: str
+) -> None:
+    descriptor = os.open(device, os.O_RDONLY | os.O_EXCL)
+    threading.Timer(0.3, os.close, [descriptor]).start()
+    assert sparse.detach(sparse.Loop(device, True), entry.path) == ""
+    assert device not in dict(sparse.backing_files())
+
+
+def test_a_loop_device_whose_file_was_replaced_is_not_forgotten(
+    host: Host, entry: LunEntry, device: str
+) -> None:
+    entry.path.unlink()
+    again = host.device(entry)
+    assert dict(sparse.backing_files()).get(again) == str(entry.path)
+    assert again == device or device not in dict(sparse.backing_files())

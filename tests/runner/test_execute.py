@@ -1,6 +1,7 @@
 """From claim to result, with an agent that is played: what is stored, and what never is."""
 
 import os
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from django.utils import timezone
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState, Score
-from runner import execute
+from runner import checks, execute, places
 from runner.executors import fake
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop
 from runner.executors.fake import FakeExecutor, message
@@ -480,3 +481,109 @@ def test_a_lun_that_was_in_use_is_offered_again_with_the_next_sign_of_life(
         os.close(held)
     host.look_again()
     assert host.announcement().luns[0].problem == ""
+
+
+def test_a_run_that_is_cancelled_while_its_lun_is_checked_erases_nothing(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    run = order(host)
+    verify = places.verify
+
+    def cancel_then_verify(*arguments: object) -> None:
+        lifecycle.cancel(run.pk, "somebody")
+        verify(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(places, "verify", cancel_then_verify)
+    carry_out(run, host)
+    assert run.state == RunState.CANCELLED
+    assert run.reason.startswith("Cancelled during preparing.")
+    assert run.reason.endswith("Nothing was erased.")
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+    assert_not_measured(run)
+
+
+def test_a_run_that_is_cancelled_while_it_waits_for_a_busy_lun_is_cancelled_not_failed(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "SETTLE_S", 30)
+    host = make_host()
+    run = order(host)
+    descriptor = os.open(host.device(host.entry("scratch")), os.O_RDONLY | os.O_EXCL)
+    verify = checks.verify
+
+    def cancel_then_verify(*arguments: object) -> list[checks.Check]:
+        lifecycle.cancel(run.pk, "somebody")
+        return verify(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checks, "verify", cancel_then_verify)
+    began = time.monotonic()
+    try:
+        carry_out(run, host)
+    finally:
+        os.close(descriptor)
+    assert run.state == RunState.CANCELLED
+    assert time.monotonic() - began < 6
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("moment", ["in the checks", "right before the erasing"])
+def test_a_worker_that_was_held_up_before_it_erased_erases_nothing(
+    make_host: MakeHost,
+    order: Order,
+    carry_out: CarryOut,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+) -> None:
+    """Its process was stopped (SIGSTOP, a machine that was moved), and its lease ran out."""
+    host = make_host()
+    run = order(host)
+    verify, times = places.verify, iter([1, 2])
+
+    def hold_up(*arguments: object) -> None:
+        verify(*arguments)  # type: ignore[arg-type]
+        if next(times) == (1 if moment == "in the checks" else 2):
+            lifecycle.reap_lost(timezone.now() + timedelta(hours=1))
+
+    monkeypatch.setattr(places, "verify", hold_up)
+    carry_out(run, host)
+    assert run.state == RunState.LOST
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+    assert_not_measured(run)
+
+
+def test_an_agent_of_another_version_fails_the_run_and_frees_the_lun(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    """An image that is older than the worker tells an environment without what is needed."""
+
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message(message("environment", nothing="known"))
+        on_message(message("phase", phase="benchmark"))
+        deadline = time.monotonic() + 20
+        while not should_stop() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return Outcome(3, was_stopped=True)
+
+    host = make_host(FakeExecutor(script))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.FAILED
+    assert "make image" in run.reason
+    assert run.took_s is not None
+    assert run.took_s < 10
+    assert_not_measured(run)
+
+
+def test_text_that_no_file_can_hold_fails_nothing(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    """Half of a surrogate pair, as JSON can say it."""
+
+    def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        on_message(message("output", name="half \ud800", part=0, is_last=True, text="\udcff"))
+        return fake.succeed(plan, on_message, should_stop)
+
+    host = make_host(FakeExecutor(script))
+    run = carry_out(order(host), host)
+    assert run.state == RunState.DONE
+    assert run.artefacts.filter(name="half ?").exists()

@@ -14,7 +14,8 @@ from fsbench_web.catalog.workloads import MOUNT_POINT
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Lease, Run, RunState
-from runner import locks, orphans
+from runner import locks, orphans, sparse
+from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.host import Host
 from runner.management.commands import orphans as command
@@ -71,10 +72,35 @@ def test_a_loop_device_is_detached_unless_a_worker_lives(config: WorkerConfig) -
 def test_a_loop_device_that_is_in_use_stays(config: WorkerConfig, host: Host) -> None:
     descriptor = os.open(loops(config), os.O_RDONLY | os.O_EXCL)
     try:
-        remove(left(config, "loop device"))
+        with pytest.raises(ToolError, match="cannot be detached"):
+            remove(left(config, "loop device"))
         assert loops(config)
     finally:
         os.close(descriptor)
+
+
+def test_a_loop_device_whose_file_was_deleted_is_detached(config: WorkerConfig) -> None:
+    device = loops(config)
+    config.lun_file.with_name("scratch.img").unlink()
+    (found,) = left(config, "loop device")
+    assert f"{device} on " in found.what
+    assert "(deleted)" in found.what
+    remove([found])
+    assert device not in dict(sparse.backing_files())
+
+
+def test_a_deleted_file_that_was_nobodys_lun_is_left_alone(
+    config: WorkerConfig, tmp_path: Path
+) -> None:
+    elsewhere = replace(config, data_folder=tmp_path / "of-this-site")
+    other = tmp_path / "somebody else's ä.img"
+    other.write_bytes(bytes(2**20))
+    device = tool("losetup", "--find", "--show", str(other))
+    try:
+        other.unlink()
+        assert not [one for one in left(elsewhere, "loop device") if device in one.what]
+    finally:
+        tool("losetup", "--detach", device)
 
 
 def test_other_peoples_loop_devices_are_not_seen(config: WorkerConfig, other_loop: str) -> None:

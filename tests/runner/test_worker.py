@@ -18,7 +18,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle, logs
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState
-from runner import checks
+from runner import checks, service
 from runner.host import Host
 from runner.luns import read_luns
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_order
@@ -227,6 +227,49 @@ def test_a_cancelled_run_has_stopped_5_seconds_later(worker: WorkerProcess) -> N
     assert_lun_is_free(worker.lun_file)
 
 
+def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more(
+    worker: WorkerProcess,
+) -> None:
+    """SIGSTOP, as a virtual machine is suspended; somebody else ends its run meanwhile."""
+    worker.environment["FSBENCH_WORKER_SILENT_AFTER_S"] = "4"
+    worker.start()
+    assert worker.process is not None
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    worker.process.send_signal(signal.SIGSTOP)
+    try:
+        worker.wait_until(lambda: lifecycle.reap_lost() == [run.pk])
+        run.refresh_from_db()
+        assert run.state == RunState.LOST
+        lines, changes = run.log_lines.count(), run.changes.count()
+        again = order_on(worker, filesystem="xfs")
+    finally:
+        worker.process.send_signal(signal.SIGCONT)
+    worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
+    assert state_of(again) == RunState.DONE, Run.objects.get(pk=again.pk).reason
+    # The LUN was free for the next run: nothing of the lost one was at work any more.
+    before = run.__dict__ | {"_state": None}
+    run.refresh_from_db()
+    assert run.__dict__ | {"_state": None} == before
+    assert (run.log_lines.count(), run.changes.count()) == (lines, changes)
+    assert not run.artefacts.exists()
+    assert not run.measurements.exists()
+    assert "lost its lease and was stopped" in worker.log.read_text()
+
+
+def test_a_study_that_is_deleted_while_a_run_of_it_is_measured_frees_the_lun(
+    worker: WorkerProcess,
+) -> None:
+    worker.start()
+    run = order_on(worker, parameters=LONG)
+    worker.wait_until(is_measuring(run))
+    run.series.study.delete()
+    again = order_on(worker, filesystem="xfs")
+    worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
+    assert state_of(again) == RunState.DONE, Run.objects.get(pk=again.pk).reason
+    assert not Lease.objects.exclude(run=None).exists()
+
+
 def test_a_drained_worker_finishes_its_run_and_claims_the_next_when_it_is_resumed(
     worker: WorkerProcess,
 ) -> None:
@@ -245,6 +288,34 @@ def test_a_drained_worker_finishes_its_run_and_claims_the_next_when_it_is_resume
     assert Worker.objects.get(name=worker.name).is_drained
     maintenance.set_drained(row, False, by="somebody")
     worker.wait_until(lambda: state_of(following) == RunState.DONE)
+
+
+def test_a_worker_of_the_same_name_on_another_host_is_refused_while_it_lives(
+    make_host: Callable[..., Host], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.WORKER_SILENT_AFTER_S = 1
+    host = make_host()
+    worker = service.begin(host)
+    run = write_order(worker)
+    assert lifecycle.claim(run.pk, worker) is not None
+    monkeypatch.setattr(service, "host_mark", lambda: "another host")
+    is_beating = True
+
+    def beat_then_sleep(_: float) -> None:
+        if is_beating:
+            Worker.objects.update(seen_at=timezone.now())
+        else:
+            Worker.objects.update(seen_at=timezone.now() - timedelta(seconds=2))
+        sleep(0.1)
+
+    sleep = time.sleep
+    monkeypatch.setattr(service.time, "sleep", beat_then_sleep)
+    with pytest.raises(RuntimeError, match="lives on another host"):
+        service.begin(host)
+    assert state_of(run) == RunState.LEASED
+    is_beating = False
+    service.begin(host)
+    assert state_of(run) == RunState.LOST
 
 
 def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from fsbench_web.catalog.maintenance import set_drained
 from fsbench_web.catalog.models import Worker
 from fsbench_web.studies import control, lifecycle, sweep_document
 from fsbench_web.studies.models import Run, RunState, Submission
@@ -293,6 +294,22 @@ class TestPage:
         page = client.get(f"/sweeps/{sweep.pk}/")
         assert "Estimated end" not in text_of(page)
         assert "Paused since" in text_of(page)
+
+    def test_it_says_why_nothing_starts(self, client, sweep, worker):
+        """An end that is estimated while the worker takes nothing would be a promise."""
+        complete(sweep.runs.order_by("id")[0])
+        text = text_of(client.get(f"/sweeps/{sweep.pk}/"))
+        assert "Its runs wait" not in text
+        assert "Estimated end" in text
+        set_drained(worker, True, by="ann")
+        text = text_of(client.get(f"/sweeps/{sweep.pk}/"))
+        assert f"Its runs wait. The worker {worker.name} was drained for maintenance" in text
+        assert "Estimated end" not in text
+        set_drained(worker, False, by="ann")
+        Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
+        text = text_of(client.get(f"/sweeps/{sweep.pk}/"))
+        assert "has given no sign of life" in text
+        assert "Estimated end" not in text
 
     def test_the_drift_of_the_reference_is_shown(self, client, sweep):
         page = client.get(f"/sweeps/{sweep.pk}/")

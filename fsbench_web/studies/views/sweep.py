@@ -49,13 +49,16 @@ def sweep(request: HttpRequest, order_id: int) -> HttpResponse:
 def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None) -> HttpResponse:
     order = order_or_404(order_id)
     state = sweeps.state_of(order)
+    standstill = sweeps.standstill_of(order)
+    progress = sweeps.progress_of(order, is_standing_still=bool(standstill))
     runs = listed_runs().filter(submission=order).select_related("retried_as").order_by("id")
     page = Paginator(runs, RUNS_PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "order": order,
         "state": state,
         "badge": sweeps.BADGES[state],
-        "progress": sweeps.progress_of(order),
+        "progress": progress,
+        "standstill": standstill,
         "page": page,
         "is_live": state in ("running", "waiting"),
         "problems": problems or [],
