@@ -166,7 +166,7 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
                 )
             )
     made = Run.objects.bulk_create(made, batch_size=2000)
-    first_of = {}
+    first_of: dict[tuple[int, int], int] = {}
     for run in made:
         first_of.setdefault((run.series_id, run.repeat), run.pk)
     copies = [
@@ -190,7 +190,7 @@ def _templates(series: list[tuple[int, int, float]], cells: int | None) -> None:
 
     chance = random.Random(7)
     # A cut matrix keeps cells of all regions.
-    matrix = list(IozoneMatrix(**WORKLOAD).cells())
+    matrix = list(IozoneMatrix(**WORKLOAD).cells())  # type: ignore[arg-type]
     matrix = matrix[:: max(1, len(matrix) // cells)][:cells] if cells else matrix
     for place, (series_id, _, _) in enumerate(series):
         for run in Run.objects.filter(series=series_id).order_by("repeat"):

@@ -6,9 +6,10 @@ Makes databases of 1,000 and 10,000 runs with 1,236 measurements each, and of 10
 each (``benchmarks.dataset``; --quick: 100 and 1,000 runs), in the PostgreSQL server of
 DATABASE_URL. Each page is asked for through Django's whole stack without the network, in a process
 of its own for each database; every time with another study, run or words where the page has such,
-so that no cache holds just one of them. Prints the 95th percentile and the median in milliseconds, the
-median of what Python alone was busy (on a machine that does other things as well, the difference is
-the database and waiting for a processor), the queries and the size; then the compressed size of what the compare page loads on a cold cache.
+so that no cache holds just one of them. Prints the 95th percentile and the median in milliseconds,
+the median of what Python alone was busy (on a machine that does other things as well, the rest is
+the database and waiting for a processor), the queries and the size; then the compressed size of
+what the compare page loads on a cold cache.
 
     ... benchmarks.pages --one    measures the database in DATABASE_URL as it is
 """
@@ -93,7 +94,9 @@ def measure(repeats: int) -> list[dict[str, Any]]:
             sys.exit(f"{name}: {address()} answers {response.status_code}")
         for _ in range(WARM_UP):
             client.get(address())
-        times, cpu, end = [], [], time.monotonic() + LONGEST_S
+        times: list[float] = []
+        cpu: list[float] = []
+        end = time.monotonic() + LONGEST_S
         while len(times) < repeats and (time.monotonic() < end or len(times) < FEWEST):
             asked = address()
             begin, busy = time.perf_counter(), time.process_time()
@@ -139,7 +142,9 @@ def cold_cache(address: str) -> list[tuple[str, int]]:
                 os.path.normpath(folder / imported)
                 for imported in re.findall(r'^import .*?"(\.[^"]+)"', data.decode(), re.M)
             ]
-    # Charts come with their own script when they are in view.
+    # figures.js fetches this when the first chart comes into view; 3-D only when it is asked for.
+    bundle = next(path for path in (STATIC / "vendor").glob("plotly*.js") if "3d" not in path.name)
+    found.append((f"vendor/{bundle.name}", len(gzip.compress(bundle.read_bytes(), 9))))
     return found
 
 
