@@ -21,11 +21,11 @@ first of the schedulers.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.http import QueryDict
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
-from fsbench_web.catalog.workloads import PRESETS, Preset
 from fsbench_web.figures import numbers
 from fsbench_web.studies.method_form import MethodForm, method_of, read_method
 from fsbench_web.studies.plan_form import PlanForm, plan_of, read_plan
@@ -35,6 +35,15 @@ from fsbench_web.studies.submission import (
     RunRequest,
     WorkloadRequest,
 )
+from fsbench_web.workloads import (
+    Parameter,
+    ParameterError,
+    Preset,
+    Workload,
+    presets,
+    workload_types,
+)
+from fsbench_web.workloads.parameters import Value
 
 DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
@@ -42,61 +51,6 @@ MAXIMUM_VARIANTS = 12
 JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
 _NUMBER = re.compile(r"^[0-9]{1,12}$")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the IOzone matrix as the form shows it. ``unit`` is part of its label."""
-
-    key: str
-    label: str
-    unit: str = ""
-    sizes_kb: tuple[int, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    help: str = ""
-
-    @property
-    def is_flag(self) -> bool:
-        return not self.sizes_kb and self.minimum is None
-
-
-def _powers(minimum: int, maximum: int) -> tuple[int, ...]:
-    sizes = [minimum]
-    while sizes[-1] * 2 <= maximum:
-        sizes.append(sizes[-1] * 2)
-    return tuple(sizes)
-
-
-PARAMETERS = (
-    Parameter("minimum_record_kb", "Smallest record", sizes_kb=_powers(1, 16384)),
-    Parameter("maximum_record_kb", "Largest record", sizes_kb=_powers(1, 16384)),
-    Parameter("minimum_file_kb", "Smallest file", sizes_kb=_powers(4, 2**30)),
-    Parameter("maximum_file_kb", "Largest file", sizes_kb=_powers(4, 2**30)),
-    Parameter(
-        "direct_io",
-        "Direct I/O",
-        help="iozone -I: opens files with O_DIRECT, past the page cache",
-    ),
-    Parameter(
-        "include_flush", "Count fsync", help="iozone -e: the time of fsync is part of writes"
-    ),
-    Parameter("include_close", "Count close", help="iozone -c: the time of close is counted too"),
-    Parameter(
-        "time_limit_s",
-        "Time limit",
-        unit="seconds",
-        minimum=10,
-        maximum=30 * 24 * 3600,
-        help="A benchmark that takes longer is stopped, and its run fails",
-    ),
-)
-_DEFAULT_PARAMETERS: dict[str, int | bool] = {
-    "direct_io": False,
-    "include_flush": False,
-    "include_close": False,
-    "time_limit_s": 24 * 3600,
-}
 
 
 @dataclass(frozen=True)
@@ -154,6 +108,14 @@ class ParameterField:
             known.append((self.value, None))
         return known
 
+    @property
+    def labelled_choices(self) -> list[tuple[str, str]]:
+        """(value, label) of every choice; a value that is none of them stays to be seen."""
+        known = list(self.parameter.choices)
+        if self.value not in dict(known):
+            known.append((self.value, self.value))
+        return known
+
 
 @dataclass(frozen=True)
 class PresetFields:
@@ -206,15 +168,15 @@ class RunForm(PlanForm, MethodForm):
     def presets(self) -> list[PresetFields]:
         """All presets with their parameters, changed where the form changes them."""
         shown = []
-        for preset in PRESETS.values():
+        for preset in presets().values():
             given = self.parameters.get(preset.slug, {})
             fields = tuple(
                 ParameterField(
                     f"{preset.slug}.{parameter.key}",
                     parameter,
-                    given.get(parameter.key, _text(_value(preset, parameter.key))),
+                    given.get(parameter.key, _preset_text(preset, parameter)),
                 )
-                for parameter in PARAMETERS
+                for parameter in _type(preset).parameters
             )
             shown.append(PresetFields(preset, preset.slug in self.workloads, fields))
         return shown
@@ -262,11 +224,11 @@ class RunForm(PlanForm, MethodForm):
         )
 
     def _workload(self, slug: str, unreadable: dict[str, list[str]]) -> WorkloadRequest:
-        parameters: dict[str, int | bool] = {}
+        parameters: dict[str, Value] = {}
         for key, text in self.parameters.get(slug, {}).items():
             try:
-                parameters[key] = _parameter(key, text)
-            except ValueError as error:
+                parameters[key] = _parameter(slug, key).of_text(text)
+            except ParameterError as error:
                 unreadable.setdefault("workload", []).append(str(error))
         return WorkloadRequest(slug, parameters)
 
@@ -314,9 +276,9 @@ class RunForm(PlanForm, MethodForm):
         query.setlist("scheduler", self.schedulers)
         query.setlist("workload", self.workloads)
         for slug in self.workloads:
-            preset = PRESETS.get(slug)
+            usual = _usual_texts(slug)
             for name, value in self.parameters.get(slug, {}).items():
-                if preset is None or value != _text(_value(preset, name)):
+                if value != usual.get(name):
                     query[f"{slug}.{name}"] = value
         self.write_method(query)
         self.write_plan(query)
@@ -360,7 +322,7 @@ def read(query: QueryDict) -> RunForm:
         if match and match[1] in FILESYSTEMS:
             form.options.setdefault(head, {})[last] = value.strip()
             form.variants.append((match[1], int(match[2])))
-        elif head in PRESETS:
+        elif head in presets():
             form.parameters.setdefault(head, {})[last] = value.strip()
     if "add" in query:
         form.add_variant(str(query["add"]))
@@ -385,10 +347,7 @@ def prefilled(request: RunRequest) -> RunForm:
     form = RunForm(
         lun="" if request.lun_id is None else str(request.lun_id),
         workloads=[wanted.name for wanted in request.workloads],
-        parameters={
-            wanted.name: {key: _text(value) for key, value in wanted.parameters.items()}
-            for wanted in request.workloads
-        },
+        parameters={wanted.name: _texts(wanted) for wanted in request.workloads},
         **method_of(request),
         **plan_of(request),
         study=request.study,
@@ -408,39 +367,66 @@ def prefilled(request: RunRequest) -> RunForm:
     return form
 
 
-def _value(preset: Preset, key: str) -> int | bool | None:
-    return preset.parameters.get(key, _DEFAULT_PARAMETERS.get(key))
+def _type(preset: Preset) -> type[Workload]:
+    return workload_types()[preset.tool]
 
 
-def _text(value: int | bool | None) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
+def _preset_text(preset: Preset, parameter: Parameter) -> str:
+    return parameter.to_text(preset.parameters.get(parameter.key, parameter.default))
 
 
-def _parameter(key: str, text: str) -> int | bool:
-    """A parameter's value. Raises ValueError with a sentence."""
-    parameter = next((known for known in PARAMETERS if known.key == key), None)
-    if parameter is None:
-        raise ValueError(f'IOzone has no parameter "{key}": leave it out.')
-    if parameter.is_flag:
-        if text in ("yes", "no"):
-            return text == "yes"
-        raise ValueError(f'{parameter.label}: "{text}" is neither yes nor no.')
-    if _NUMBER.match(text):
-        return int(text)
-    unit = "KB" if parameter.sizes_kb else parameter.unit
-    raise ValueError(f'{parameter.label}: "{text}" is not a whole number of {unit}.')
+def _usual_texts(slug: str) -> dict[str, str]:
+    """The parameters of a preset as the form shows them unchanged; empty for none."""
+    preset = presets().get(slug)
+    if preset is None:
+        return {}
+    return {one.key: _preset_text(preset, one) for one in _type(preset).parameters}
 
 
-def named_parameter(key: str, value: object) -> tuple[str, str]:
-    """A stored parameter as (label, value with its unit)."""
-    parameter = next((known for known in PARAMETERS if known.key == key), None)
-    if parameter is None:
-        return key, str(value)
-    if parameter.is_flag:
-        return parameter.label, "yes" if value else "no"
-    number = value if isinstance(value, int) else None
-    if parameter.sizes_kb:
-        return parameter.label, numbers.size(None if number is None else number * numbers.KB)
-    return parameter.label, numbers.duration(number)
+def _texts(wanted: WorkloadRequest) -> dict[str, str]:
+    """The changed parameters of an order as a form has them."""
+    preset = presets().get(wanted.name)
+    known = {one.key: one for one in _type(preset).parameters} if preset else {}
+    return {
+        key: known[key].to_text(value) if key in known else str(value)
+        for key, value in wanted.parameters.items()
+    }
+
+
+def _parameter(slug: str, key: str) -> Parameter:
+    """A parameter of a preset's workload. Raises ParameterError with a sentence."""
+    preset = presets().get(slug)
+    if preset is not None:
+        for parameter in _type(preset).parameters:
+            if parameter.key == key:
+                return parameter
+    name = _type(preset).name if preset else slug
+    raise ParameterError(f'{name} has no parameter "{key}": leave it out.')
+
+
+def named_parameters(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Stored parameters as (label, value with its unit); of an unknown tool as they are."""
+    kind = workload_types().get(tool)
+    known = {one.key: one for one in kind.parameters} if kind else {}
+    return [
+        (known[key].label, _shown(known[key], value)) if key in known else (key, _plain(value))
+        for key, value in values.items()
+    ]
+
+
+def _shown(parameter: Parameter, value: Value) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if parameter.sizes_kb or parameter.unit == "KB":
+            return numbers.size(value * numbers.KB)
+        if parameter.unit == "seconds":
+            return numbers.duration(value)
+    if isinstance(value, str):
+        return dict(parameter.choices).get(value, value)
+    text = parameter.to_text(value)
+    return f"{text} {parameter.unit}" if parameter.unit and text else text
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -38,14 +38,20 @@ GRACE_S = 1.0
 NO_SPACE = "No space left on device"
 # Of what a command printed, its message keeps this much; of the benchmark all goes to an output.
 PRINTED_CHARACTERS = 64 * 1024
-# A plan's name for this file, wherever it is.
-OWN_PROGRAM = "fsbench-agent"
+# A plan's name for a program in this file's folder: fsbench-agent is this file itself.
+OWN_PREFIX = "fsbench-"
 FILL_FILE_BYTES = 64 * 1024 * 1024
 FILL_CHUNK_BYTES = 1024 * 1024
 # dd(1) says "N bytes (...) copied", --fill "N of M bytes".
 BYTES_DONE = re.compile(rb"(\d+)(?: of (\d+))? bytes")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PR_SET_PDEATHSIG = 1
+# What a pipe takes without a reader (pipe(7)).
+PIPE_BYTES = 64 * 1024
+# Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
+REMOVE_S = 1.5
+# How a tool is asked for its version; all others know -V.
+VERSION_FLAGS = {"iozone": "-v"}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -112,9 +118,11 @@ class Step:
         timeout_s: float,
         quiet: bool = False,
         total_bytes: "int | None" = None,
+        stdin: str = "",
     ) -> None:
         self.argv = argv
-        self.is_own = argv[0] == OWN_PROGRAM
+        self.stdin = stdin
+        self.is_own = argv[0].startswith(OWN_PREFIX)
         self.total_bytes = total_bytes
         self._told_progress = 0.0
         self.timeout_s = timeout_s
@@ -146,10 +154,10 @@ class Step:
         started = time.monotonic()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", os.path.abspath(__file__), *self.argv[1:]]  # noqa: PTH100
+                [sys.executable, "-I", own_program(self.argv[0]), *self.argv[1:]]
                 if self.is_own
                 else self.argv,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd="/",
@@ -161,6 +169,11 @@ class Step:
             raise StepFailed(f"{self.argv[0]} is not installed where the run happens.") from None
         except OSError as error:
             raise StepFailed(f"{self.argv[0]} cannot be started: {error}.") from None
+        if process.stdin is not None:
+            # Small (a job file, a tool's commands): it fits into the pipe, so nothing waits here.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(self.stdin.encode()[:PIPE_BYTES])
+                process.stdin.close()
         try:
             self._follow(process, started + self.timeout_s, is_cleanup)
         finally:
@@ -247,6 +260,15 @@ def _kill_group(process: "subprocess.Popen[bytes]", number: int) -> None:
         os.killpg(process.pid, number)
 
 
+def own_program(name: str) -> str:
+    """Where the program is that a plan calls ``fsbench-NAME``. Raises StepFailed."""
+    here = Path(os.path.abspath(__file__))  # noqa: PTH100 (a link would lead elsewhere)
+    program = here.with_name(f"{name[len(OWN_PREFIX) :]}.py")
+    if not re.fullmatch(r"fsbench-[a-z][a-z0-9_]*", name) or not program.is_file():
+        raise StepFailed(f"{name} is no program of the agent: build the benchmark image anew.")
+    return str(program)
+
+
 def send_output(name: str, text: str) -> None:
     """Send a tool's whole output in parts of bounded length."""
     parts = [text[i : i + CHUNK_CHARACTERS] for i in range(0, len(text), CHUNK_CHARACTERS)] or [""]
@@ -264,6 +286,7 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
         list(planned["argv"]),
         float(planned["timeout_s"]),
         total_bytes=planned.get("total_bytes"),
+        stdin=planned.get("stdin", ""),
     )
     log("$ " + " ".join(step.argv))
     try:
@@ -351,12 +374,43 @@ def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None
         )
 
 
+def remove_own(plan: dict[str, Any]) -> None:
+    """Remove what the benchmark left, and nothing else.
+
+    Without its files there is nothing to write back, and unmounting is quick. On a file system that
+    is unmounted and made anew this is given up after a moment; a folder of the host is left clean.
+    """
+    start = plan.get("leave_nothing")
+    if not start or not plan.get("mount_point"):
+        return
+    deadline = time.monotonic() + REMOVE_S if plan.get("unmount") else None
+    with contextlib.suppress(OSError):
+        for entry in Path(plan["mount_point"]).iterdir():
+            if entry.name == start or entry.name.startswith(f"{start}."):
+                _remove_tree(entry, deadline)
+
+
+def _remove_tree(top: Path, deadline: "float | None") -> None:
+    # Symbolic links are removed and never followed.
+    if top.is_symlink() or not top.is_dir():
+        top.unlink(missing_ok=True)
+        return
+    for folder, folders, files in os.walk(top, topdown=False):
+        for name in files:
+            if deadline is not None and time.monotonic() > deadline:
+                return
+            with contextlib.suppress(OSError):
+                Path(folder, name).unlink()
+        for name in folders:
+            with contextlib.suppress(OSError):
+                path = Path(folder, name)
+                path.unlink() if path.is_symlink() else path.rmdir()
+    top.rmdir()
+
+
 def clean_up(plan: dict[str, Any]) -> str:
     """Undo the mount whatever happened. Returns why it could not be undone, or nothing."""
-    with contextlib.suppress(OSError):
-        # Without its file there is nothing to write back, and unmounting is quick.
-        if plan.get("benchmark_file") and not Path(plan["benchmark_file"]).is_symlink():
-            os.unlink(plan["benchmark_file"])  # noqa: PTH108 (plain os is what a container has)
+    remove_own(plan)
     point = plan.get("mount_point")
     if not point or not plan.get("unmount"):
         return ""
@@ -385,8 +439,10 @@ def run(plan: dict[str, Any]) -> int:
         say("environment", **environment(plan.get("tools", [])))
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
+        is_checked = False
         for planned in plan["steps"]:
-            if planned["phase"] == "benchmark":
+            if planned["phase"] == "benchmark" and not is_checked:
+                is_checked = True
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
             run_step(planned)
@@ -456,8 +512,7 @@ def tool_version(tool: str) -> dict[str, str]:
     path = shutil.which(tool, path=PATH)
     if path is None:
         return {"path": "", "version": ""}
-    # iozone knows -v only; everything of e2fsprogs, xfsprogs, btrfs-progs, util-linux knows -V.
-    step = Step([path, "-v" if tool == "iozone" else "-V"], timeout_s=10, quiet=True)
+    step = Step([path, VERSION_FLAGS.get(tool, "-V")], timeout_s=10, quiet=True)
     with contextlib.suppress(StepFailed):
         step.run(is_cleanup=True)
     match = re.search(r"\d+\.\d+(\.\d+)?", step.text("stdout") + step.text("stderr"))
