@@ -7,10 +7,11 @@ from importlib.metadata import entry_points
 
 from fsbench_web.workloads.base import ParameterError, Preset, Workload
 from fsbench_web.workloads.iozone import Iozone
+from fsbench_web.workloads.postmark import PostMark
 
 logger = logging.getLogger("fsbench.workloads")
 ENTRY_POINTS = "fsbench.workloads"
-OWN: tuple[type[Workload], ...] = (Iozone,)
+OWN: tuple[type[Workload], ...] = (Iozone, PostMark)
 
 
 @cache

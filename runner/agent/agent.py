@@ -50,6 +50,9 @@ PR_SET_PDEATHSIG = 1
 PIPE_BYTES = 64 * 1024
 # Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
 REMOVE_S = 1.5
+# Less room than this while a benchmark runs is none: some tools go on as if nothing had happened.
+FULL_BYTES = 64 * 1024
+WATCH_ROOM_S = 0.1
 # How a tool is asked for its version; all others know -V.
 VERSION_FLAGS = {"iozone": "-v"}
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -119,9 +122,13 @@ class Step:
         quiet: bool = False,
         total_bytes: "int | None" = None,
         stdin: str = "",
+        watched_folder: str = "",
     ) -> None:
         self.argv = argv
         self.stdin = stdin
+        # The file system that must not run full meanwhile.
+        self.watched_folder = watched_folder
+        self._next_look = 0.0
         self.is_own = argv[0].startswith(OWN_PREFIX)
         self.total_bytes = total_bytes
         self._told_progress = 0.0
@@ -217,7 +224,14 @@ class Step:
             self.stopped_by = "timeout"
         elif not is_cleanup and must_stop():
             self.stopped_by = "cancel"
-        elif sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES:
+        elif self.watched_folder and now >= self._next_look:
+            self._next_look = now + WATCH_ROOM_S
+            if is_full(self.watched_folder):
+                self.stopped_by = "full"
+        if (
+            not self.stopped_by
+            and sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES
+        ):
             self.stopped_by = "output"
         return self.stopped_by
 
@@ -276,7 +290,16 @@ def send_output(name: str, text: str) -> None:
         say("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)
 
 
-def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
+def is_full(folder: str) -> bool:
+    """Whether no block or no inode is left. File systems without fixed inodes tell of none."""
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < FULL_BYTES or (room.f_files > 0 and not room.f_favail)
+
+
+def run_step(planned: dict[str, Any], is_cleanup: bool = False, watched_folder: str = "") -> Step:
     """Run one planned step. Raises StepFailed or Cancelled."""
     if not is_cleanup:
         if must_stop():
@@ -287,6 +310,7 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
         float(planned["timeout_s"]),
         total_bytes=planned.get("total_bytes"),
         stdin=planned.get("stdin", ""),
+        watched_folder=watched_folder,
     )
     log("$ " + " ".join(step.argv))
     try:
@@ -318,6 +342,11 @@ def why_it_failed(step: Step) -> str:
     tool = step.argv[0]
     if step.stopped_by == "timeout":
         return f"{tool} did not end within its time limit of {step.timeout_s:g} s and was stopped."
+    if step.stopped_by == "full":
+        return (
+            f"The LUN ran full while {tool} worked, which cannot measure anything then. "
+            "Choose a larger LUN or a workload with fewer or smaller files."
+        )
     if step.stopped_by == "output":
         return f"{tool} printed more than {OUTPUT_LIMIT_BYTES // 2**20} MiB and was stopped."
     if NO_SPACE in step.text("stderr") or NO_SPACE in step.text("stdout"):
@@ -445,7 +474,8 @@ def run(plan: dict[str, Any]) -> int:
                 is_checked = True
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
-            run_step(planned)
+            is_benchmark = planned["phase"] == "benchmark"
+            run_step(planned, watched_folder=plan["mount_point"] if is_benchmark else "")
             if planned["phase"] == "mount":
                 check_mounted(plan)
     except StepFailed as error:
