@@ -129,6 +129,7 @@ class Step:
         # The file system that must not run full meanwhile.
         self.watched_folder = watched_folder
         self._next_look = 0.0
+        self.full_since = 0.0
         self.is_own = argv[0].startswith(OWN_PREFIX)
         self.total_bytes = total_bytes
         self._told_progress = 0.0
@@ -227,7 +228,10 @@ class Step:
         elif self.watched_folder and now >= self._next_look:
             self._next_look = now + WATCH_ROOM_S
             if is_full(self.watched_folder):
-                self.stopped_by = "full"
+                # A tool that says so itself is let do it.
+                self.full_since = self.full_since or now
+                if now - self.full_since > GRACE_S:
+                    self.stopped_by = "full"
         if (
             not self.stopped_by
             and sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES
@@ -342,17 +346,17 @@ def why_it_failed(step: Step) -> str:
     tool = step.argv[0]
     if step.stopped_by == "timeout":
         return f"{tool} did not end within its time limit of {step.timeout_s:g} s and was stopped."
-    if step.stopped_by == "full":
-        return (
-            f"The LUN ran full while {tool} worked, which cannot measure anything then. "
-            "Choose a larger LUN or a workload with fewer or smaller files."
-        )
     if step.stopped_by == "output":
         return f"{tool} printed more than {OUTPUT_LIMIT_BYTES // 2**20} MiB and was stopped."
     if NO_SPACE in step.text("stderr") or NO_SPACE in step.text("stdout"):
         return (
             f"The LUN is full: {tool} said “{NO_SPACE}”. "
             "Choose a larger LUN or a workload with smaller files."
+        )
+    if step.full_since:
+        return (
+            f"The LUN ran full while {tool} worked, which cannot measure anything then. "
+            "Choose a larger LUN or a workload with fewer or smaller files."
         )
     if step.exit_code == 0:
         return ""
