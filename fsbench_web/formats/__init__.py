@@ -15,6 +15,7 @@ from fsbench_web.formats import (
     iozone_biff,
     iozone_throughput,
     mdtest,
+    not_read,
     phoronix,
     phoronix_csv,
     postmark,
@@ -23,7 +24,14 @@ from fsbench_web.formats import (
     table,
 )
 from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
-from fsbench_web.formats.text import check_lengths, lines_of, lines_to_look_at, shown
+from fsbench_web.formats.text import (
+    MAX_LINES,
+    MAX_LINES_OF_DOCUMENTS,
+    check_lengths,
+    lines_of,
+    lines_to_look_at,
+    shown,
+)
 
 __all__ = ["FORMATS", "ParsedResult", "ParsedValue", "Problem", "UnreadableFile", "parse"]
 
@@ -37,6 +45,7 @@ class Format(NamedTuple):
     has_long_lines: bool = False
 
 
+_HEAD_BYTES = 256 * 1024
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
     Format(table.FORMAT, table.recognises, table.parse),
@@ -61,6 +70,28 @@ FORMATS = (*(one.name for one in _TEXT), iozone_biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
 
 
+def _others(found: Format, lines: list[str]) -> list[str]:
+    """Further formats in a file, such as a log of several tools; their numbers are not read."""
+    if found.name in (table.FORMAT, table.WIDE_FORMAT):
+        return []
+    # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
+    same = {found.name, fio_terse.FORMAT, iozone.FORMAT, table.WIDE_FORMAT}
+    return [one.name for one in _TEXT if one.name not in same and one.recognises(lines)]
+
+
+def _is_document(data: bytes) -> bool:
+    """Whether a text of very many lines begins as JSON or XML does that is known.
+
+    Each of its lines is a number or less; what is read line by line has no such excuse.
+    """
+    if data.count(b"\n") <= MAX_LINES:
+        return False
+    head = data[:_HEAD_BYTES]
+    lines = head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n")
+    found = next((one for one in _TEXT if one.recognises(lines)), None)
+    return found is not None and found.has_long_lines
+
+
 def parse(name: str, data: bytes) -> ParsedResult:
     """What a file holds, whatever it is called: ``name`` is for messages only.
 
@@ -70,13 +101,27 @@ def parse(name: str, data: bytes) -> ParsedResult:
         return iozone_biff.parse(data)
     if spreadsheet.recognises(data):
         return spreadsheet.parse(data)
-    lines = lines_of(data)
+    if reason := not_read.packed(data):
+        raise UnreadableFile([Problem(None, None, reason)])
+    lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     looked_at = lines_to_look_at(lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
         check_lengths(lines)
     if found is not None:
-        return found.parse(lines)
+        result = found.parse(lines)
+        result.warnings[:0] = [
+            Problem(
+                None,
+                None,
+                f"The file looks like output of {other} too. Only what is {found.name} was read: "
+                "make the rest a file of its own.",
+            )
+            for other in _others(found, looked_at)
+        ]
+        return result
+    if (known := not_read.text(looked_at)) is not None:
+        raise UnreadableFile([Problem(known[0], None, known[1])])
     if (unmapped := table.unmapped(looked_at)) is not None:
         raise unmapped
     first = next(line for line in lines if line.strip())

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, BinaryIO
 
+from fsbench_web.formats import not_read
 from fsbench_web.formats.result import Problem, UnreadableFile
 
 MAX_MEMBERS = 2000
@@ -30,7 +31,7 @@ _MAX_DIRECTORY_BYTES = 2 * 1024 * 1024
 _MAX_LONG_NAME_BYTES = 64 * 1024
 _BLOCK = 512
 _END_RECORD = struct.Struct("<4s4H2LH")
-_NESTED = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
+_NESTED = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b")
 # What desktops put beside the files of a folder.
 _NO_RESULT = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.git/)")
 
@@ -61,6 +62,8 @@ def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
     head = file.read(_BLOCK)
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
+    if reason := not_read.packed(head):
+        raise _refused(reason)
     budget = _Budget(max_bytes, size)
     try:
         if head.startswith(b"PK"):
@@ -154,6 +157,8 @@ def _label(path: str) -> tuple[str, str]:
 
 
 def _checked(path: str, data: bytes) -> Member:
+    if reason := not_read.packed(data):
+        return Member(path, problem=reason)
     if (data.startswith(_NESTED) and not is_spreadsheet(data)) or _is_tar(data):
         message = "An archive inside an archive is not unpacked. Import it by itself, or unpack it."
         return Member(path, problem=message)

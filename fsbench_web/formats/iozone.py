@@ -7,7 +7,7 @@ it did not run, and for less than one unit.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fsbench_web.formats.iozone_header import Column, column_of, parse_header
 from fsbench_web.formats.iozone_report import MISSING, is_report_title, parse_report
@@ -19,7 +19,8 @@ from fsbench_web.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.formats.text import ENOUGH_PROBLEMS, capped, shown
+from fsbench_web.formats.text import ENOUGH_PROBLEMS, capped, first_of, shown
+from fsbench_web.formats.values import numbered
 
 FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
@@ -33,9 +34,15 @@ _UNITS = {
 }
 _HEADER = re.compile(r"^\s*KB\s+reclen\s+\S", re.IGNORECASE)
 _ROW = re.compile(r"^\s*([0-9]{1,12})\s+([0-9]{1,9})(?![0-9])")
+_NO_RATE = re.compile(r"[+-][0-9].*|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _TOKEN = re.compile(r"\S+")
 _COMPLETE = "iozone test complete."
 _INVALID = "Performance measurements are invalid in this mode"
+# What IOzone says of cells that were too short, and goes on.
+_REMARK = re.compile(
+    r"The test completed too quickly|You will get a more precise|performance by re-running|"
+    r"iozone [0-9]+\s+\(i\.e\., file size"
+)
 _NO_SETTING = ("Compiled", "Contributors", "Build", "Run began", "Command line", "Version")
 # Settings that say what was measured, not how: they do not make two runs different.
 _SIZES_ONLY = re.compile(
@@ -43,9 +50,13 @@ _SIZES_ONLY = re.compile(
     r"Excel chart generation|CPU utilization|OPS Mode|Microseconds/op Mode|"
     r"Setting .*priority|Selected test not available"
 )
-_SECOND_RUN = (
-    "A second IOzone run starts here. Make each run a file of its own: files that are imported "
-    "together are repeats of each other."
+_LATE_MATRIX = (
+    "A matrix starts here, below a report (-R), and no line says that IOzone was started again: "
+    "make each run a file of its own."
+)
+_OTHER_SETTINGS = (
+    "A second IOzone run starts here, and it had other settings ({}) than the first ({}): they are "
+    "no repeats of each other. Make each a file of its own."
 )
 
 
@@ -56,6 +67,11 @@ def recognises(lines: list[str]) -> bool:
     )
 
 
+def is_matrix_header(line: str) -> bool:
+    """Whether the line is the header of a matrix."""
+    return _HEADER.match(line) is not None
+
+
 @dataclass
 class _Reading:
     """What has been read so far."""
@@ -64,7 +80,6 @@ class _Reading:
     problems: list[Problem] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
     unit: str = ""
-    started: int = 0
     complete: bool = False
     failed: bool = False
     cells: dict[tuple[str, int, int], int] = field(default_factory=dict)
@@ -85,9 +100,49 @@ class _Reading:
 def parse(lines: list[str]) -> ParsedResult:
     """All cells of the matrix, or of the -R report where the file holds no matrix.
 
-    Raises UnreadableFile when there is no value, when a value stands under no column, and for
-    output that holds no measurements (diagnostic mode) or more than one run.
+    Several runs, one after the other, are repeats of each other, or parts of one run where they
+    measured different cells. Raises UnreadableFile when there is no value, when a value stands
+    under no column, for output that holds no measurements (diagnostic mode), and for runs with
+    different settings.
     """
+    starts = [index for index, line in enumerate(lines) if line.strip() == _BANNER]
+    if len(starts) < 2:
+        return _one_run(lines)
+    result: ParsedResult | None = None
+    problems: list[Problem] = []
+    runs: list[list[ParsedValue]] = []
+    count = 0
+    for start, end in zip([0, *starts[1:]], [*starts[1:], len(lines)], strict=True):
+        try:
+            found = _one_run(lines[start:end])
+        except UnreadableFile as error:
+            problems += [_moved(problem, start) for problem in error.problems]
+        else:
+            if result is None:
+                result = replace(found, values=[], warnings=[])
+            elif found.modes != result.modes:
+                modes = ["; ".join(one.modes) or "none" for one in (found, result)]
+                problems.append(Problem(start + 1, None, _OTHER_SETTINGS.format(*modes)))
+            runs.append([replace(value, line=value.line + start) for value in found.values])
+            result.warnings += [_moved(problem, start) for problem in found.warnings]
+            result.complete = result.complete and found.complete
+            count += len(found.values) + len(found.warnings)
+        if count > MAX_VALUES:
+            problems.append(too_many_values(end))
+        if count > MAX_VALUES or len(problems) >= ENOUGH_PROBLEMS:
+            break
+    if problems or result is None:
+        raise UnreadableFile(capped(problems))
+    result.values = numbered(runs)
+    result.warnings = first_of(result.warnings)
+    return result
+
+
+def _moved(problem: Problem, lines: int) -> Problem:
+    return replace(problem, line=problem.line + lines if problem.line else None)
+
+
+def _one_run(lines: list[str]) -> ParsedResult:
     reading = _Reading(ParsedResult(FORMAT, "iozone"))
     settings: list[str] = []
     report_at = len(lines)
@@ -110,8 +165,8 @@ def parse(lines: list[str]) -> ParsedResult:
             1, None, "The file does not say its unit; KB/s is taken, which is IOzone's default."
         )
     for number, line in enumerate(lines[report_at:], start=report_at + 1):
-        if line.strip() == _BANNER or _HEADER.match(line):
-            reading.refuse(number, None, _SECOND_RUN)
+        if _HEADER.match(line):
+            reading.refuse(number, None, _LATE_MATRIX)
     values, report_complete = parse_report(
         lines, report_at, reading.unit, reading.problems, [] if result.values else result.warnings
     )
@@ -153,7 +208,6 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
     if not text or line.startswith("\t ") or text == _BANNER:
         if (version := _VERSION.search(line)) is not None:
             reading.result.tool_version = version[1]
-        _count_start(reading, text, number)
         return
     if (version := _VERSION.search(text)) is not None:
         reading.result.tool_version = version[1]
@@ -178,13 +232,6 @@ def _settings_line(reading: _Reading, settings: list[str], line: str, number: in
         settings.append(text)
 
 
-def _count_start(reading: _Reading, text: str, number: int) -> None:
-    if text == _BANNER:
-        reading.started += 1
-        if reading.started > 1:
-            reading.refuse(number, None, _SECOND_RUN)
-
-
 def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
     line, number = lines[index].expandtabs(8), index + 1
     if _HEADER.match(line):
@@ -198,12 +245,10 @@ def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
         return
     if text == _COMPLETE:
         reading.complete = True
-    elif text == _BANNER:
-        _count_start(reading, text, number)
     elif (row := _ROW.match(line)) is not None:
         _row(reading, line, number, row, is_last=index == len(lines) - 1)
-    elif reading.started <= 1:
-        reading.failed = reading.failed or not reading.complete
+    else:
+        reading.failed = reading.failed or not (reading.complete or _REMARK.match(text))
         reading.warn(number, None, f"IOzone says {shown(text, 200)}.")
 
 
@@ -212,6 +257,10 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
     tokens = list(_TOKEN.finditer(line, row.end()))
     numbers = []
     for token in tokens:
+        if _NO_RATE.fullmatch(token[0]):
+            message = f"{shown(token[0])} stands among the values, and no rate or time is that."
+            reading.refuse(number, token.start() + 1, message)
+            return
         if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
             # What IOzone says in a row begins with a word.
             reading.refuse(

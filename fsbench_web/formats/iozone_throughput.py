@@ -8,7 +8,7 @@ Source: iozone(1), and output of 3.489.
 import re
 from dataclasses import dataclass
 
-from fsbench_web.formats.iozone import read_head
+from fsbench_web.formats.iozone import is_matrix_header, read_head
 from fsbench_web.formats.result import ParsedResult, load_text
 from fsbench_web.formats.text import shown
 from fsbench_web.formats.values import Collector, test_name
@@ -96,6 +96,10 @@ def _run(found: Collector, lines: list[str], start: int, end: int) -> None:
         found.refuse((problem.line or 0) + start, problem.message)
     found.begin()
     test = _Test()
+    for index in range(start, end):
+        if is_matrix_header(lines[index]):
+            message = "A matrix starts here, in a file of throughput mode (-t): make each a file."
+            found.refuse(index + 1, message)
     for index in range(first, end):
         _line(found, test, lines[index], index + 1)
 

@@ -70,4 +70,8 @@ def parse(lines: list[str]) -> ParsedResult:
     if ended < reports:
         result.complete = False
         found.warn(len(lines), "The report ends before PostMark's did: the rest is missing.")
-    return found.finish("PostMark's title is there, but no report: the run did not end.", 1)
+    return found.finish(
+        "PostMark's title is there, but no report in words: the run did not end, or its report "
+        "was set to be terse.",
+        1,
+    )

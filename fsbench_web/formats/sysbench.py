@@ -94,7 +94,10 @@ def parse(lines: list[str]) -> ParsedResult:
         result.modes = tuple(dict.fromkeys((*result.modes, *run.settings)))
     if not result.complete:
         found.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
-    return found.finish("No result of sysbench fileio is there: the run did not end.", 1)
+    return found.finish(
+        "No result of sysbench's file test is there: the run did not end, or it was another test.",
+        1,
+    )
 
 
 def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:

@@ -12,13 +12,15 @@ MAX_PROBLEMS = 100
 ENOUGH_PROBLEMS = 1000
 # A line costs some fifty bytes of memory beside its text, whatever stands in it.
 MAX_LINES = 1_000_000
+# JSON and XML have a line for each number and for each bracket.
+MAX_LINES_OF_DOCUMENTS = 3_000_000
 _LOOKED_AT = 50_000
 # What no benchmark tool prints: control characters other than tab, newline, form feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def lines_of(data: bytes) -> list[str]:
+def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
     """The lines of a text file, without their ends. Only the last one may lack its newline.
 
     UTF-8 with or without a byte order mark, and UTF-16 with one (spreadsheets write it). Raises
@@ -27,8 +29,8 @@ def lines_of(data: bytes) -> list[str]:
     if not data.strip():
         raise UnreadableFile([Problem(None, None, "The file is empty.")])
     # Every end of a line has one of these bytes, in UTF-16 too.
-    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
-        message = f"The file has more than {MAX_LINES:,} lines: split it."
+    if max(data.count(b"\n"), data.count(b"\r")) > most:
+        message = f"The file has more than {most:,} lines: split it."
         raise UnreadableFile([Problem(None, None, message)])
     text = _decoded(data)
     lines = re.split("\r\n|\r|\n", text)

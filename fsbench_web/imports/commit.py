@@ -22,6 +22,11 @@ from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Artefact, Run, Series, Study
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
+ONCE = (
+    "import each measurement once. If it was measured again and came out the same, say which "
+    "repeat it is."
+)
+
 
 @dataclass(frozen=True)
 class StoredRun:
@@ -150,7 +155,7 @@ def _store(
         for entry, series in zip(file.runs, serieses, strict=True):
             repeat = next_repeat(series)
             known = known_of[series.pk]
-            refusal = _refusal(entry, series, known)
+            refusal = _refusal(entry, series, known, {e.run.pk for e in [*stored, *kept]})
             if refusal is not None:
                 problems.append(refusal)
                 continue
@@ -255,10 +260,6 @@ def _series(study: Study, entry: PlannedRun) -> Series:
     return series
 
 
-def _is_numbered_by_table(entry: PlannedRun) -> bool:
-    return entry.parsed.tool == "table" and entry.values[0].repeat is not None
-
-
 def _said_repeat(entry: PlannedRun) -> int | None:
     """The repeat that the user or a table names. The output of a tool only counts its own."""
     counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
@@ -266,35 +267,38 @@ def _said_repeat(entry: PlannedRun) -> int | None:
 
 
 def _refusal(
-    entry: PlannedRun, series: Series, known: dict[str, Run | str]
+    entry: PlannedRun, series: Series, known: dict[str, Run | str], ours: set[int]
 ) -> ImportProblem | None:
-    """Why this run cannot be stored beside those that are there, or None."""
-    # A table that numbers its repeats says that they are several, also when a coarse clock gave two
-    # of them the same number; the same file sent again is then told by its numbers of repeats.
+    """Why this run cannot be stored beside those that are there, or None.
+
+    ``ours`` are runs of this very import: nobody can look at them yet.
+    """
+    # Who numbers the repeats, in a table or in the preview, says that they are several, also when a
+    # coarse clock gave two of them the same numbers; the same file sent again is then told by its
+    # numbers of repeats.
+    said = _said_repeat(entry)
     same = known.get(entry.content)
-    if _is_numbered_by_table(entry) and not (isinstance(same, Run) and same.repeat == entry.repeat):
+    if said is not None and not (isinstance(same, Run) and same.repeat == said):
         same = None
     label = series.configuration.label
     if isinstance(same, str):
-        message = f"{same} holds the very same numbers: import each measurement once."
+        message = f"{same} holds the very same numbers: {ONCE}"
         return ImportProblem(message, file=entry.file)
     if same is not None:
         return ImportProblem(
             f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of {label} "
-            f"in {series.study.slug}). A repeat never gives the very same numbers; import each "
-            "measurement once.",
+            f"in {series.study.slug}). A repeat hardly ever gives the very same numbers: {ONCE}",
             file=entry.file,
             run_id=same.pk,
         )
-    said = _said_repeat(entry)
     there = series.runs.filter(repeat=said).first() if said is not None else None
     if there is not None:
         return ImportProblem(
-            f"Repeat {said} of {label} is already there. Leave the column repeat empty, "
-            "and the runs are numbered on.",
+            f"Repeat {said} of {label} is already there. Leave the repeat empty, and the runs are "
+            "numbered on.",
             file=entry.file,
             line=entry.values[0].line,
-            run_id=there.pk,
+            run_id=None if there.pk in ours else there.pk,
         )
     return None
 

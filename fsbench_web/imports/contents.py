@@ -15,13 +15,15 @@ def known(series: Series) -> dict[str, Run]:
     runs = {run.pk: run for run in series.runs.filter(state=RunState.DONE)}
     digests = dict(RunContent.objects.filter(run__series=series).values_list("run_id", "digest"))
     for pk in runs.keys() - digests.keys():
-        rows = Measurement.objects.filter(run_id=pk).order_by()
-        digests[pk] = digest_of_rows(
-            rows.values_list(
-                "test", "load", "unit", "record_size_kb", "file_size_kb", "value"
-            ).iterator()
-        )
+        digests[pk] = digest_of(pk)
     return {digests[pk]: run for pk, run in runs.items()}
+
+
+def digest_of(run_id: int) -> str:
+    """The digest of the numbers that a run holds, counted now."""
+    fields = ("test", "load", "unit", "record_size_kb", "file_size_kb", "value")
+    rows = Measurement.objects.filter(run_id=run_id).order_by()
+    return digest_of_rows(rows.values_list(*fields).iterator())
 
 
 def remember(run: Run, digest: str) -> None:

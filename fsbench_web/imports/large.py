@@ -13,7 +13,7 @@ from fsbench_web.formats import UnreadableFile, long
 from fsbench_web.formats.long import Columns, LargeTable, Own
 from fsbench_web.formats.mapping import Mapping
 from fsbench_web.imports import contents
-from fsbench_web.imports.commit import ImportResult, hardware_for, store_source, study_for
+from fsbench_web.imports.commit import ONCE, ImportResult, hardware_for, store_source, study_for
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Target, label_problems, target_problems, unit_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -260,15 +260,15 @@ def _numbered(
         say("Checking", done / len(found))
         digest, problem = _content(table, entry, source)
         same = known.get(digest)
-        if entry.own[3] is not None and not (isinstance(same, Run) and same.repeat == entry.repeat):
+        if entry.repeat is not None and not (isinstance(same, Run) and same.repeat == entry.repeat):
             # Who numbers the repeats says that they are several, also where two are equal.
             same = None
         line = entry.columns.lines[0]
         if problem is None and isinstance(same, Run):
             problem = ImportProblem(
                 f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of "
-                f"{label} in {series.study.slug}). A repeat never gives the very same numbers; "
-                "import each measurement once.",
+                f"{label} in {series.study.slug}). A repeat hardly ever gives the very same "
+                f"numbers: {ONCE}",
                 source.path,
                 line,
                 run_id=same.pk,
@@ -276,13 +276,13 @@ def _numbered(
         elif problem is None and isinstance(same, Placed):
             message = (
                 f"The run that begins here holds the very same numbers as the one that begins in "
-                f"line {same.columns.lines[0]}: import each measurement once."
+                f"line {same.columns.lines[0]}: {ONCE}"
             )
             problem = ImportProblem(message, source.path, line)
         elif problem is None and entry.repeat in taken:
             message = (
-                f"Repeat {entry.repeat} of {label} is already there. Leave the column repeat "
-                "empty, and the runs are numbered on."
+                f"Repeat {entry.repeat} of {label} is already there. Leave the repeat empty, and "
+                "the runs are numbered on."
             )
             problem = ImportProblem(message, source.path, line)
         if problem is not None:
@@ -296,12 +296,11 @@ def _numbered(
         yield entry, repeat, digest
 
 
-def _content(
-    table: LargeTable, entry: Placed, source: SourceFile
-) -> tuple[str, ImportProblem | None]:
-    """The digest of a run's numbers, and the cell that it holds twice."""
-    columns = entry.columns
-    prefixes = [content.test_prefix(test, "", unit) for test, unit in table.tests]
+def _prefixes(table: LargeTable) -> list[bytes]:
+    return [content.test_prefix(test, "", unit) for test, unit in table.tests]
+
+
+def _cells(prefixes: list[bytes], columns: Columns) -> list[bytes]:
     cells = [
         content.cell(prefixes[test], record, file, value)
         for test, record, file, value in zip(
@@ -309,6 +308,21 @@ def _content(
         )
     ]
     cells.sort()
+    return cells
+
+
+def digest(table: LargeTable, columns: Columns) -> str:
+    """What makes the numbers of a run the same measurement (studies.content)."""
+    return content.digest_of_sorted(_cells(_prefixes(table), columns))
+
+
+def _content(
+    table: LargeTable, entry: Placed, source: SourceFile
+) -> tuple[str, ImportProblem | None]:
+    """The digest of a run's numbers, and the cell that it holds twice."""
+    columns = entry.columns
+    prefixes = _prefixes(table)
+    cells = _cells(prefixes, columns)
     twice = content.first_repeated(cells)
     digest = content.digest_of_sorted(cells)
     if twice is None:

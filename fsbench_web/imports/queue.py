@@ -85,7 +85,8 @@ def accept(row: Import, user: User) -> None:
 
 def problems_of(row: Import) -> list[ImportProblem]:
     """Everything that stands against storing a checked table as it is said now."""
-    found = [ImportProblem(**kept) for kept in row.report.get("problems", [])]
+    kept = [*row.report.get("problems", []), *row.report.get("refused", [])]
+    found = [ImportProblem(**problem) for problem in kept]
     if not row.report.get("keys"):
         return found
     source = uploads.sources_of(row, with_content=False)[0]
@@ -137,12 +138,13 @@ def work_on(row: Import, stopping: threading.Event) -> None:
         except ImportRefused as refused:
             kept = [vars(problem) for problem in refused.problems]
             report = {key: row.report[key] for key in _CHECKED if key in row.report}
-            needs_mapping = isinstance(refused.__cause__, NeedsMapping)
-            _leave(
-                row,
-                ImportState.PREVIEWED,
-                report | {"large": True, "problems": kept, "needs_mapping": needs_mapping},
-            )
+            if row.state == ImportState.ACCEPTED:
+                # What was said of the table, or what is there already: a correction tries anew.
+                report |= {"problems": row.report.get("problems", []), "refused": kept}
+            else:
+                needs_mapping = isinstance(refused.__cause__, NeedsMapping)
+                report |= {"problems": kept, "needs_mapping": needs_mapping}
+            _leave(row, ImportState.PREVIEWED, report | {"large": True})
         except Exception:
             logger.exception("%s failed", row)
             reason = (

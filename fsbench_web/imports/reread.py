@@ -81,11 +81,16 @@ class Difference:
         return hashlib.sha256(json.dumps([rows, self.changes_workload]).encode()).hexdigest()
 
 
+def is_large(artefact: Artefact) -> bool:
+    """Whether the numbers are too many for ``difference``, and reread_large compares the runs."""
+    return Measurement.objects.filter(artefact=artefact).count() > MAX_VALUES
+
+
 def difference(artefact: Artefact) -> Difference:
     """Compare what is stored with what today's parsers read. Raises ImportRefused."""
-    if Measurement.objects.filter(artefact=artefact).count() > MAX_VALUES:
+    if is_large(artefact):
         message = (
-            f"The file holds more than {MAX_VALUES} values, too many to be compared one by one. "
+            f"The file holds more than {MAX_VALUES:,} values, too many to be replaced one by one. "
             "Import it again into another study, and compare the two."
         )
         raise ImportRefused([ImportProblem(message, artefact.name)])

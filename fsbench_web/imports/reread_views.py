@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from fsbench_web.imports import reread as rereading
+from fsbench_web.imports import reread_large
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.views import user_of
 from fsbench_web.studies.models import Artefact
@@ -33,13 +34,19 @@ def reread(request: HttpRequest, artefact_id: int) -> HttpResponse:
                 request, f"{artefact.name} was read again; its measurements and scores are new."
             )
             return redirect("studies:run", run_id=artefact.run_id)
+    runs = None
     try:
-        found = rereading.difference(artefact)
+        if rereading.is_large(artefact):
+            runs = reread_large.difference(artefact)
+        else:
+            found = rereading.difference(artefact)
     except ImportRefused as error:
         problems = problems or error.problems
     context = {
         "artefact": artefact,
         "found": found,
+        "runs": runs,
+        "changed_runs": runs.changed[:CHANGES_SHOWN] if runs else [],
         "problems": problems,
         "groups": [
             (title, len(changes), changes[:CHANGES_SHOWN], len(changes) - CHANGES_SHOWN)

@@ -156,7 +156,8 @@ def correct(row_id: int, target: Target, corrections: Mapping[int, Correction], 
         pk=row_id, created_by=user, state=ImportState.PREVIEWED
     )
     row.target = asdict(target)
-    row.save(update_fields=["target"])
+    row.report.pop("refused", None)
+    row.save(update_fields=["target", "report"])
     files = [file for file in row.files.defer("content_gzip") if file.pk in corrections]
     for file in files:
         correction = corrections[file.pk]

@@ -22,6 +22,9 @@ def workload_of(parsed: ParsedResult) -> Workload | None:
         return None
     tool = _TITLES.get(parsed.tool, parsed.tool)
     slug, title = f"{slugify(parsed.tool)}-imported"[:60], f"{tool} (imported)"
+    if parsed.tool == "iozone" and any(value.load for value in parsed.values):
+        # -t measures other things than the matrix: neither is a repeat of the other.
+        slug, title = "iozone-throughput-imported", "IOzone throughput (imported)"
     if parsed.modes:
         digest = hashlib.sha256(json.dumps(parsed.modes).encode()).hexdigest()
         slug, title = f"{slug}-{digest[:12]}", f"{title}: {'; '.join(parsed.modes)}"[:200]

@@ -18,6 +18,7 @@ _LABELS = {"mkfs": "File system creation", "mount": "Mounting"}
 _WORDS = {"io": "I/O", "bzimage": "bzImage"}
 _ENDINGS = {" cpu": ", CPU time", " real": ", real time"}
 _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}
 
 
@@ -37,11 +38,19 @@ def label(test: str) -> str:
 
 
 def place(test: str) -> tuple[int, str]:
-    """Sort key: IOzone's order, mkfs and mount, then all others by name; loads by their numbers."""
+    """Sort key: IOzone's order, mkfs and mount, then all others by name.
+
+    Numbers in names and loads sort as numbers: p1 before p10, p99.5 before p99.95, and that
+    before p100.
+    """
     name, load = _parts(test)
     text = f"{name}@{load}" if load else name
-    text = name + re.sub("[0-9]+", lambda number: number[0].zfill(12), text[len(name) :])
-    return (_ORDER.get(name, len(_ORDER)), text)
+    return (_ORDER.get(name, len(_ORDER)), _NUMBER.sub(_padded, text))
+
+
+def _padded(number: re.Match[str]) -> str:
+    whole, point, rest = number[0].partition(".")
+    return whole.zfill(12) + point + rest
 
 
 def _parts(test: str) -> tuple[str, str]:

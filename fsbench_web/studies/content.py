@@ -41,9 +41,11 @@ def digest_of_sorted(cells: Iterable[bytes]) -> str:
     return found.hexdigest()
 
 
-def digest_of_rows(
-    rows: Iterable[tuple[str, str, str, int | None, int | None, float]],
-) -> str:
+Row = tuple[str, str, str, int | None, int | None, float]
+"""Test, load, unit, record KB, file KB, value."""
+
+
+def digest_of_rows(rows: Iterable[Row]) -> str:
     """The digest of (test, load, unit, record KB, file KB, value)."""
     return digest(
         cell(test_prefix(test, load, unit), record_kb, file_kb, value)

@@ -404,12 +404,17 @@ def _parameter(slug: str, key: str) -> Parameter:
     raise ParameterError(f'{name} has no parameter "{key}": leave it out.')
 
 
+_OTHER_LABELS = {"modes": "Settings of the tool"}
+
+
 def named_parameters(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Stored parameters as (label, value with its unit); of an unknown tool as they are."""
     kind = workload_types().get(tool)
     known = {one.key: one for one in kind.parameters} if kind else {}
     return [
-        (known[key].label, _shown(known[key], value)) if key in known else (key, _plain(value))
+        (known[key].label, _shown(known[key], value))
+        if key in known
+        else (_OTHER_LABELS.get(key, key), _plain(value))
         for key, value in values.items()
     ]
 
@@ -428,5 +433,5 @@ def _shown(parameter: Parameter, value: Value) -> str:
 
 def _plain(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return "; ".join(map(str, value)) or "none that changes what is measured"
     return str(value)

@@ -2,6 +2,7 @@
 
 import shlex
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,7 +129,7 @@ class ScoreTable:
     """The scores of the series that a run belongs to.
 
     ``lines`` are tests with a matrix; ``single`` those that give one value a repeat, as the times
-    of mkfs and mount.
+    of mkfs and mount, and those of one cell and one repeat, whose scores are all that number.
     """
 
     categories: list[Any]
@@ -144,6 +145,11 @@ def score_table(run: Run) -> ScoreTable:
     present = {category for scores in by_test.values() for category in scores}
     categories = [category for slug, category in CATEGORIES.items() if slug in present]
     ordered = sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
+    single = [
+        scores[MEAN] if MEAN in scores else scores["total_average"]
+        for _, scores in ordered
+        if MEAN in scores or _is_one_number(scores)
+    ]
     lines = [
         ScoreLine(
             test,
@@ -151,10 +157,16 @@ def score_table(run: Run) -> ScoreTable:
             [scores.get(category.slug) for category in categories],
         )
         for test, scores in ordered
-        if any(category.slug in scores for category in categories)
+        if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
-    single = [scores[MEAN] for _, scores in ordered if MEAN in scores]
     return ScoreTable(categories, lines, single)
+
+
+def _is_one_number(scores: Mapping[str, Score]) -> bool:
+    """Whether every score of a test is the one number of its only cell and repeat."""
+    return "total_average" in scores and all(
+        score.cells == 1 and score.repeats == 1 for score in scores.values()
+    )
 
 
 def commands(run: Run) -> list[dict[str, Any]]:

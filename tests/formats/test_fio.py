@@ -261,3 +261,19 @@ def test_a_terse_line_that_is_cut_off_is_refused(sample: Sample) -> None:
     line = sample("fio-3.33-terse-3").split(b"\n")[0]
     with pytest.raises(UnreadableFile, match="cut off"):
         parse("x", b";".join(line.split(b";")[:60]))
+
+
+def test_json_of_very_many_lines_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line is a number or a bracket: a file of a few megabytes has as many as a large table."""
+    from fsbench_web import formats
+    from fsbench_web.formats import text
+
+    monkeypatch.setattr(formats, "MAX_LINES", 1000)
+    monkeypatch.setattr(text, "MAX_LINES", 1000)
+    pad = "\n".join(['"bins": {', *(f'"{n}": 1,' for n in range(3000)), '"x": 1},'])
+    job = f'{{"jobname": "j", {pad} "read": {{"iops": 5.5}}}}'
+    data = f'{{"fio version": "fio-3.33",\n"jobs": [{job}]}}\n'.encode()
+    [value] = parse("x", data).values
+    assert (value.test, value.value) == ("j_read_iops", 5.5)
+    with pytest.raises(UnreadableFile, match="more than 1,000 lines"):
+        parse("x", b"write,4,64,1,KB/s\n" * 3000)

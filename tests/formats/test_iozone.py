@@ -264,13 +264,42 @@ def test_it_says_why_there_is_nothing_to_keep(sample: Sample, name: str, words: 
         parse("x", sample(f"iozone-3.489-{name}"))
 
 
-def test_two_runs_in_one_file_are_refused(sample: Sample) -> None:
-    data = sample("iozone-3.489-tests-0-1-2") + sample("iozone-3.489-tests-0-1-2-again")
-    with pytest.raises(UnreadableFile, match="A second IOzone run starts here"):
-        parse("x", data)
-    data = sample("iozone-3.489-report") + sample("iozone-3.489-direct-io")
-    with pytest.raises(UnreadableFile, match="A second IOzone run starts here"):
-        parse("x", data)
+def test_runs_one_after_the_other_are_repeats(sample: Sample) -> None:
+    texts = [sample(f"iozone-3.489-{name}") for name in ("tests-0-1-2", "tests-0-1-2-again")]
+    result = parse("x", b"".join(texts))
+    alone = [parse("x", text) for text in texts]
+    for repeat, one in enumerate(alone, start=1):
+        found = [value for value in result.values if value.repeat == repeat]
+        assert [(v.test, v.value) for v in found] == [(v.test, v.value) for v in one.values]
+    lines = b"".join(texts).decode().split("\n")
+    assert all(f"{value.value:.0f}" in lines[value.line - 1].split() for value in result.values)
+    assert (result.complete, result.command) == (True, alone[0].command)
+
+
+def test_runs_of_different_sizes_are_parts_of_one(sample: Sample) -> None:
+    whole = output(row(64, 4, 100), row(128, 4, 200)).decode()
+    banner = "\tIozone: Performance Test of File I/O\n"
+    parts = [output(row(64, 4, 100)).decode(), output(row(128, 4, 200)).decode()]
+    result = parse("x", "".join(banner + part for part in parts).encode())
+    assert cells(result) == cells(parse("x", whole.encode()))
+    assert {value.repeat for value in result.values} == {None}
+
+
+def test_runs_with_other_settings_are_no_repeats(sample: Sample) -> None:
+    first, second = sample("iozone-3.489-tests-0-1-2"), sample("iozone-3.489-direct-io")
+    with pytest.raises(UnreadableFile, match="A second IOzone run starts here") as refused:
+        parse("x", first + second)
+    [problem] = refused.value.problems
+    line = (first + second).decode().split("\n")[(problem.line or 0) - 1]
+    assert line.strip() == "Iozone: Performance Test of File I/O"
+    assert "O_DIRECT feature enabled" in problem.message
+
+
+def test_a_broken_run_among_several_is_told_with_its_line(sample: Sample) -> None:
+    first, second = sample("iozone-3.489-tests-0-1-2"), sample("iozone-3.489-no-temp-file")
+    with pytest.raises(UnreadableFile, match="No value follows") as refused:
+        parse("x", first + second)
+    assert (refused.value.problems[0].line or 0) > first.count(b"\n")
 
 
 def test_the_same_cell_twice_is_refused() -> None:
@@ -324,3 +353,21 @@ def test_more_values_than_a_matrix_has_are_refused() -> None:
     text = f'\tOutput is in kBytes/sec\n"Writer report"\n  {sizes}\n{report}'
     with pytest.raises(UnreadableFile, match="more than 200,000 values"):
         parse("x", text.encode())
+
+
+def test_cells_that_were_too_short_do_not_end_a_run() -> None:
+    said = (
+        "\nThe test completed too quickly to give a good result\n"
+        "You will get a more precise measure of this machine's\n"
+        "performance by re-running iozone using the command:\n\n"
+        "\tiozone 256 \t(i.e., file size = 256 kilobytes64)\n"
+    )
+    result = parse("x", output(row(64, 4, 100) + said, row(64, 8, 100)))
+    assert (result.complete, len(result.values), len(result.warnings)) == (True, 2, 4)
+
+
+@pytest.mark.parametrize("text", ["-100", "nan", "-inf", "Infinity"])
+def test_what_can_be_no_rate_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableFile, match="no rate or time") as refused:
+        parse("x", output(row(64, 4, 100, text, 300), row(64, 8, 100)))
+    assert refused.value.problems[0].line == 4

@@ -152,3 +152,10 @@ def test_biff_without_an_end_says_so() -> None:
     result = parse("x", sheet(value(5, 1, 9.0), end=b""))
     assert not result.complete
     assert "has no end" in str(result.warnings[0])
+
+
+def test_a_matrix_beside_throughput_is_not_lost_in_silence(sample: Sample) -> None:
+    texts = [sample("iozone-3.489-throughput"), sample("iozone-3.489-tests-0-1-2")]
+    for data in (b"".join(texts), b"".join(reversed(texts))):
+        with pytest.raises(UnreadableFile, match="A matrix starts here"):
+            parse("x", data)

@@ -147,7 +147,7 @@ def test_a_header_alone_is_refused() -> None:
         (b"test,value,unit\n" + b"x" * 20_000, "20000 characters"),
         (b"\xff\xfea", "UTF-16"),
         (b"hello\n", "not the output of a tool that fsbench reads .*, nor a table"),
-        (b"%PDF-1.7\n", "nor a table"),
+        (b"%PDF-1.7\n", "a PDF"),
     ],
 )
 def test_what_is_not_a_table_is_refused_in_words(data: bytes, words: str) -> None:

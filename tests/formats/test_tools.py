@@ -349,3 +349,9 @@ def test_bonnie_1_03_without_tests_by_character() -> None:
     assert set(numbers(parse("x", line + b"\n"))) == {
         *("bonnie_put_block", "bonnie_rewrite", "bonnie_get_block", "bonnie_seeks"),
     }
+
+
+def test_a_log_of_several_tools_says_what_was_not_read(sample: Callable[[str], bytes]) -> None:
+    result = parse("x", sample("postmark-1.51") + sample("dbench-4.00"))
+    assert result.format == "postmark"
+    assert "looks like output of dbench too" in result.warnings[0].message

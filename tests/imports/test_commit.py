@@ -1,7 +1,9 @@
 """import_files: all or nothing, repeats, and never the same numbers twice."""
 
+import io
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +12,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Workload
-from fsbench_web.imports.commit import ImportResult, import_files, safe_name
+from fsbench_web.imports.commit import ImportResult, import_files, import_sources, safe_name
 from fsbench_web.imports.models import Import
+from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.imports.sources import Given, unpack
 from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, Study
 
 pytestmark = pytest.mark.django_db
@@ -275,3 +279,31 @@ def test_repeats_that_a_table_numbers_may_be_equal() -> None:
     do(("b.csv", table("mkfs,2,s,4", header="test,value,unit,repeat")))
     # The same file once more is still told.
     assert "already there" in refused(("a.csv", text))[0]["message"]
+
+
+def test_somebody_may_insist_that_equal_numbers_are_two_repeats(sample: Sample) -> None:
+    """A coarse clock can give them; without a number they are taken for the same file again."""
+    names = ("a.txt", "b.txt")
+    sources = unpack([(name, io.BytesIO(sample(FIRST))) for name in names])
+    target = Target("Lab", "ext4", "ext4_noatime")
+    with pytest.raises(ImportRefused, match="say which repeat it is"):
+        import_sources(sources, target, None)
+    said = [
+        replace(source, given=Given(repeat=repeat))
+        for source, repeat in zip(sources, (1, 2), strict=True)
+    ]
+    import_sources(said, target, None)
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
+    with pytest.raises(ImportRefused, match="already there"):
+        import_sources(said[1:], target, None)
+    import_sources([replace(said[1], given=Given(repeat=3))], target, None)
+    assert Run.objects.count() == 3
+
+
+def test_one_repeat_twice_in_an_import_links_to_no_run_that_will_not_be(sample: Sample) -> None:
+    files = [("a.txt", io.BytesIO(sample(FIRST))), ("b.txt", io.BytesIO(sample(SECOND)))]
+    sources = [replace(source, given=Given(repeat=1)) for source in unpack(files)]
+    with pytest.raises(ImportRefused) as refusal:
+        import_sources(sources, Target("Lab", "ext4", "ext4"), None)
+    [problem] = refusal.value.problems
+    assert ("Repeat 1 of ext4 is already there" in problem.message, problem.run_id) == (True, None)

@@ -13,6 +13,8 @@ from fsbench_web.imports import large, queue
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run
 
+# A table of megabytes takes a busy machine longer than Playwright's five seconds.
+PATIENCE_MS = 60_000
 DROP = """([names, texts]) => {
   const dropped = new DataTransfer();
   names.forEach((name, place) => dropped.items.add(new File([texts[place]], name)));
@@ -91,16 +93,19 @@ def test_a_large_table_shows_how_far_it_is_and_goes_on_by_itself(
     page.get_by_label("File system").fill("xfs")
     page.get_by_label("Configuration").fill("xfs")
     page.get_by_role("button", name="Show what was recognised").click()
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    expect(page.get_by_text("Waiting for the importer")).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("Waiting for the importer")).to_be_visible(timeout=PATIENCE_MS)
     Import.objects.update(phase="Reading", progress=0.4)
-    expect(page.get_by_text("40 %")).to_be_visible()
+    expect(page.get_by_text("40 %")).to_be_visible(timeout=PATIENCE_MS)
     _work()
-    expect(page.get_by_role("heading", name="200,000 values in 1 run")).to_be_visible()
+    found = page.get_by_role("heading", name="200,000 values in 1 run")
+    expect(found).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Import 1 run").click()
-    expect(page.get_by_role("heading", name="Storing a large table")).to_be_visible()
+    storing = page.get_by_role("heading", name="Storing a large table")
+    expect(storing).to_be_visible(timeout=PATIENCE_MS)
     _work()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("1 run stored")
+    done = page.get_by_role("heading", level=1)
+    expect(done).to_contain_text("1 run stored", timeout=PATIENCE_MS)
     assert Run.objects.count() == 1
 
 

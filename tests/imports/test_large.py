@@ -273,6 +273,35 @@ def test_numbers_that_came_in_between_are_refused_and_linked(importing: Client) 
     assert Run.objects.count() == 2
 
 
+def test_what_the_store_refused_is_asked_anew_after_a_correction(importing: Client) -> None:
+    import_files([("other.csv", table(1))], study="C", user=None)
+    where = upload(importing, table(2))
+    work()
+    importing.post(f"{where}commit/", {"study": "C++"})
+    work()
+    assert "choose another name" in importing.get(where).content.decode()
+    page = importing.post(f"{where}check/", {"study": "C plus plus"}, follow=True)
+    assert "choose another name" not in page.content.decode()
+    assert importing.post(f"{where}commit/", {"study": "C plus plus"}).status_code == 302
+    work()
+    assert Study.objects.get(slug="c-plus-plus").series.count() == 2
+
+
+def test_somebody_may_say_which_repeat_a_large_table_is(importing: Client) -> None:
+    rows = "".join(f"write,4,{4 << n},{n + 1},KB/s\n" for n in range(10))
+    data = f"test,record_size_kb,file_size_kb,value,unit\n{rows}".encode()
+    said = {"filesystem": "xfs", "configuration": "xfs"}
+    for repeat in ("", "2"):
+        where = upload(importing, data, **said)
+        work()
+        file = ImportFile.objects.get()
+        form = {f"take-{file.pk}": "1", f"repeat-{file.pk}": repeat}
+        form |= {f"{name}-{file.pk}": text for name, text in said.items()}
+        importing.post(f"{where}commit/", form)
+        work()
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2]
+
+
 def test_a_large_table_with_other_names_is_mapped(importing: Client) -> None:
     rows = "".join(f"seq-w;{n};x\n" for n in range(1, 2))
     data = f"mode;speed;who\n{rows}{'# a remark' * 20}\n".encode()

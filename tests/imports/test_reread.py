@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.imports import reread
+from fsbench_web.imports import large, reread
 from fsbench_web.imports.commit import import_files
-from fsbench_web.imports.models import ImportedFile
+from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.studies import ingest, raw_text
 from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, StateChange
@@ -213,3 +213,28 @@ def test_where_results_come_from_is_told_everywhere(signed_in: Client) -> None:
         text = Client().get(page).content.decode()
         for words in ("ACME &lt;b&gt;labs", "CC BY 4.0", "ada", f"/imports/{result.id}/", "Rack 3"):
             assert words in text or page.startswith("/imports/"), (page, words)
+
+
+@pytest.mark.parametrize("large_bytes", [100, 10**9])
+def test_very_many_numbers_are_compared_run_by_run(
+    signed_in: Client, monkeypatch: pytest.MonkeyPatch, large_bytes: int
+) -> None:
+    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+    monkeypatch.setattr(reread, "MAX_VALUES", 5)
+    rows = [f"write,4,{4 << n},{n + 1.5},KB/s,{repeat}" for n in range(5) for repeat in (1, 2)]
+    head = "test,record_size_kb,file_size_kb,value,unit,repeat"
+    artefact = store("t.csv", "\n".join([head, *rows]).encode())
+    address = f"/imports/reread/{artefact.pk}/"
+    page = signed_in.get(address)
+    assert page.status_code == 200
+    assert "Nothing would change" in page.content.decode()
+    assert "2 runs are read today as stored" in page.content.decode()
+    measurement = Measurement.objects.order_by("id")[0]
+    Measurement.objects.filter(pk=measurement.pk).update(value=9)
+    RunContent.objects.all().delete()
+    text = signed_in.get(address).content.decode()
+    assert "1 run is read otherwise today, 1 as stored" in text
+    assert f'href="/runs/{measurement.run_id}/">run' in text
+    before = content()
+    assert signed_in.post(address, {"digest": "x"}).status_code == 422
+    assert content() == before

@@ -46,6 +46,21 @@ def test_a_file_becomes_measurements_scores_and_pages(name: str, db: None, clien
     assert {table["unit"] for table in tables} - {"score"} == {v.unit for v in parsed.values}
 
 
+def test_settings_of_a_tool_are_told_in_words(db: None, client: Client) -> None:
+    for name in ("bonnie-1.96.txt", "iozone-3.489-throughput-1-to-3.txt"):
+        result = import_files(
+            [(name, content(name))],
+            study="Lab",
+            filesystem="ext4",
+            configuration="ext4",
+            user=None,
+        )
+        text = client.get(f"/runs/{result.runs[0]}/").content.decode()
+        shown = text.split("<dt>Settings of the tool</dt><dd>")[1].split("</dd>")[0]
+        assert shown
+        assert not set("[]'&") & set(shown)
+
+
 def test_repeats_of_a_file_are_numbered_on(db: None) -> None:
     for name in ("postmark-two-reports.txt", "postmark-1.51.txt"):
         import_files(
@@ -67,3 +82,22 @@ def test_other_settings_are_another_series(db: None) -> None:
             [("a.json", text)], study="Lab", filesystem="ext4", configuration="ext4", user=None
         )
     assert Series.objects.count() == 2
+
+
+def test_throughput_is_no_repeat_of_a_matrix_and_shows_one_number_a_test(
+    db: None, client: Client
+) -> None:
+    names = ("iozone-3.489-all-tests.txt", "iozone-3.489-throughput.txt")
+    result = import_files(
+        [(name, content(name)) for name in names],
+        study="Lab",
+        filesystem="ext4",
+        configuration="ext4",
+        user=None,
+    )
+    assert list(Run.objects.order_by("id").values_list("repeat", flat=True)) == [1, 1]
+    assert Series.objects.count() == 2
+    text = client.get(f"/runs/{result.runs[1]}/").content.decode()
+    scores = text.split('id="scores-head"')[1].split("</section>")[0]
+    assert "Target average" not in scores
+    assert "Write at processes=" in scores

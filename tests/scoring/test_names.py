@@ -25,3 +25,12 @@ def test_a_category_keeps_its_name_inside_a_sentence() -> None:
         *("maximum", "minimum", "total average", "target average", "ora-ta", "SpecFP-ta"),
         "overall",
     ]
+
+
+def test_numbers_in_names_sort_as_numbers() -> None:
+    names = [
+        *("write", "job_clat_p1", "job_clat_p10", "job_clat_p20", "job_clat_p99"),
+        *("job_clat_p99.5", "job_clat_p99.9", "job_clat_p99.95", "job_clat_p100"),
+        *("read_x@jobs=2", "read_x@jobs=16"),
+    ]
+    assert sorted(set(names), key=testnames.place) == names
