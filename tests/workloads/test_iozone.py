@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.workloads import ParameterError, Place, Preset, Workload, presets, workload_of
+from fsbench_web.workloads import ParameterError, Place, Workload, presets, workload_of
 from fsbench_web.workloads.iozone import Iozone
 
 
@@ -31,11 +31,6 @@ def test_the_paper_has_its_matrix() -> None:
     # 21 file sizes from 4 KB to 4 GB; 3 to 10 record sizes fit below 1 MB, 11 from there on.
     assert len(cells) == sum(range(3, 11)) + 13 * 11
     assert len(cells) == len(set(cells))
-
-
-@pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.slug)
-def test_presets_can_be_run(preset: Preset) -> None:
-    assert list(preset.workload().cells())
 
 
 def test_the_command_names_the_matrix_of_the_paper() -> None:
