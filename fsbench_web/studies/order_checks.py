@@ -289,6 +289,8 @@ def _checked_workload(
         missing = availability.missing_tool(lun.worker, program)
         if missing:
             problems.add(wanted.place, missing)
+    for sentence in availability.limit_problems(lun.worker, workload.limits()):
+        problems.add(wanted.place, sentence)
     if lun.size_bytes is not None and workload.space_needed_bytes() > lun.size_bytes:
         problems.add(
             wanted.place,

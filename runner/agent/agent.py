@@ -54,7 +54,7 @@ REMOVE_S = 1.5
 FULL_BYTES = 64 * 1024
 WATCH_ROOM_S = 0.1
 # How a tool is asked for its version; all others know -V.
-VERSION_FLAGS = {"iozone": "-v"}
+VERSION_FLAGS = {"iozone": "-v", "fio": "--version", "gcc": "--version", "make": "--version"}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -123,8 +123,11 @@ class Step:
         total_bytes: "int | None" = None,
         stdin: str = "",
         watched_folder: str = "",
+        is_data: bool = False,
     ) -> None:
         self.argv = argv
+        # What is printed is for a program to read, thousands of lines of it, and is kept anyway.
+        self.is_data = is_data
         self.stdin = stdin
         # The file system that must not run full meanwhile.
         self.watched_folder = watched_folder
@@ -256,7 +259,7 @@ class Step:
             say("progress", share=min(done / total, 1.0))
 
     def _log(self, stream: str, data: bytes, is_end: bool = False) -> None:
-        if self.quiet:
+        if self.quiet or (self.is_data and stream == "stdout"):
             return
         *lines, rest = (self._unlogged[stream] + data).split(b"\n")
         if self.tells_progress:
@@ -315,6 +318,7 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False, watched_folder: 
         total_bytes=planned.get("total_bytes"),
         stdin=planned.get("stdin", ""),
         watched_folder=watched_folder,
+        is_data=planned.get("save_output_as", "").endswith(".json"),
     )
     log("$ " + " ".join(step.argv))
     try:
@@ -465,11 +469,24 @@ def clean_up(plan: dict[str, Any]) -> str:
     return problem
 
 
+def keep_to_cpus(count: "int | None") -> None:
+    """Run here, and all that is started, on the first so many processors. Raises StepFailed."""
+    if not count:
+        return
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < count:
+        raise StepFailed(
+            f"The workload asks for {count} processors, and {len(allowed)} are there: choose fewer."
+        )
+    os.sched_setaffinity(0, allowed[:count])
+
+
 def run(plan: dict[str, Any]) -> int:
     """Run the whole plan. Returns the exit status."""
     status, reason = 0, ""
     try:
         say("environment", **environment(plan.get("tools", [])))
+        keep_to_cpus(plan.get("cpus"))
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
         is_checked = False

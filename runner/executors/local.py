@@ -97,6 +97,10 @@ class LocalExecutor:
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
+        if plan.memory_bytes:
+            return Outcome(
+                1, reason="Without a container the memory of a benchmark cannot be limited."
+            )
         isolated = _ISOLATED if plan.makes_filesystem else ()
         process = subprocess.Popen(
             [*isolated, *_PYTHON],
