@@ -21,12 +21,10 @@ first of the schedulers.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.http import QueryDict
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
-from fsbench_web.figures import numbers
 from fsbench_web.studies.method_form import MethodForm, method_of, read_method
 from fsbench_web.studies.plan_form import PlanForm, plan_of, read_plan
 from fsbench_web.studies.submission import (
@@ -35,14 +33,14 @@ from fsbench_web.studies.submission import (
     RunRequest,
     WorkloadRequest,
 )
-from fsbench_web.workloads import (
-    Parameter,
-    ParameterError,
-    Preset,
-    Workload,
-    presets,
-    workload_types,
+from fsbench_web.studies.workload_form import (
+    PresetFields,
+    parameter_of,
+    shown_presets,
+    texts_of,
+    usual_texts,
 )
+from fsbench_web.workloads import ParameterError, presets
 from fsbench_web.workloads.parameters import Value
 
 DEFAULT_WORKLOAD = "iozone-small"
@@ -92,38 +90,6 @@ class FilesystemGroup:
         return len(self.variants) < MAXIMUM_VARIANTS
 
 
-@dataclass(frozen=True)
-class ParameterField:
-    """A parameter with its value as text, which may be one that will be refused."""
-
-    name: str
-    parameter: Parameter
-    value: str
-
-    @property
-    def choices(self) -> list[tuple[str, int | None]]:
-        """(value, KB) of every size; a value that is none of them stays to be seen."""
-        known: list[tuple[str, int | None]] = [(str(kb), kb) for kb in self.parameter.sizes_kb]
-        if self.value not in {value for value, _ in known}:
-            known.append((self.value, None))
-        return known
-
-    @property
-    def labelled_choices(self) -> list[tuple[str, str]]:
-        """(value, label) of every choice; a value that is none of them stays to be seen."""
-        known = list(self.parameter.choices)
-        if self.value not in dict(known):
-            known.append((self.value, self.value))
-        return known
-
-
-@dataclass(frozen=True)
-class PresetFields:
-    preset: Preset
-    is_chosen: bool
-    fields: tuple[ParameterField, ...]
-
-
 @dataclass
 class RunForm(PlanForm, MethodForm):
     """What a query string says, with defaults where it says nothing."""
@@ -167,19 +133,7 @@ class RunForm(PlanForm, MethodForm):
 
     def presets(self) -> list[PresetFields]:
         """All presets with their parameters, changed where the form changes them."""
-        shown = []
-        for preset in presets().values():
-            given = self.parameters.get(preset.slug, {})
-            fields = tuple(
-                ParameterField(
-                    f"{preset.slug}.{parameter.key}",
-                    parameter,
-                    given.get(parameter.key, _preset_text(preset, parameter)),
-                )
-                for parameter in _type(preset).parameters
-            )
-            shown.append(PresetFields(preset, preset.slug in self.workloads, fields))
-        return shown
+        return shown_presets(self.workloads, self.parameters)
 
     def add_variant(self, slug: str) -> None:
         """One more variant of a file system, chosen. What is no file system adds nothing."""
@@ -227,7 +181,7 @@ class RunForm(PlanForm, MethodForm):
         parameters: dict[str, Value] = {}
         for key, text in self.parameters.get(slug, {}).items():
             try:
-                parameters[key] = _parameter(slug, key).of_text(text)
+                parameters[key] = parameter_of(slug, key).of_text(text)
             except ParameterError as error:
                 unreadable.setdefault("workload", []).append(str(error))
         return WorkloadRequest(slug, parameters)
@@ -276,7 +230,7 @@ class RunForm(PlanForm, MethodForm):
         query.setlist("scheduler", self.schedulers)
         query.setlist("workload", self.workloads)
         for slug in self.workloads:
-            usual = _usual_texts(slug)
+            usual = usual_texts(slug)
             for name, value in self.parameters.get(slug, {}).items():
                 if value != usual.get(name):
                     query[f"{slug}.{name}"] = value
@@ -347,7 +301,7 @@ def prefilled(request: RunRequest) -> RunForm:
     form = RunForm(
         lun="" if request.lun_id is None else str(request.lun_id),
         workloads=[wanted.name for wanted in request.workloads],
-        parameters={wanted.name: _texts(wanted) for wanted in request.workloads},
+        parameters={wanted.name: texts_of(wanted) for wanted in request.workloads},
         **method_of(request),
         **plan_of(request),
         study=request.study,
@@ -365,73 +319,3 @@ def prefilled(request: RunRequest) -> RunForm:
         if wanted.scheduler and wanted.scheduler not in form.schedulers:
             form.schedulers.append(wanted.scheduler)
     return form
-
-
-def _type(preset: Preset) -> type[Workload]:
-    return workload_types()[preset.tool]
-
-
-def _preset_text(preset: Preset, parameter: Parameter) -> str:
-    return parameter.to_text(preset.parameters.get(parameter.key, parameter.default))
-
-
-def _usual_texts(slug: str) -> dict[str, str]:
-    """The parameters of a preset as the form shows them unchanged; empty for none."""
-    preset = presets().get(slug)
-    if preset is None:
-        return {}
-    return {one.key: _preset_text(preset, one) for one in _type(preset).parameters}
-
-
-def _texts(wanted: WorkloadRequest) -> dict[str, str]:
-    """The changed parameters of an order as a form has them."""
-    preset = presets().get(wanted.name)
-    known = {one.key: one for one in _type(preset).parameters} if preset else {}
-    return {
-        key: known[key].to_text(value) if key in known else str(value)
-        for key, value in wanted.parameters.items()
-    }
-
-
-def _parameter(slug: str, key: str) -> Parameter:
-    """A parameter of a preset's workload. Raises ParameterError with a sentence."""
-    preset = presets().get(slug)
-    if preset is not None:
-        for parameter in _type(preset).parameters:
-            if parameter.key == key:
-                return parameter
-    name = _type(preset).name if preset else slug
-    raise ParameterError(f'{name} has no parameter "{key}": leave it out.')
-
-
-_OTHER_LABELS = {"modes": "Settings of the tool"}
-
-
-def named_parameters(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Stored parameters as (label, value with its unit); of an unknown tool as they are."""
-    kind = workload_types().get(tool)
-    known = {one.key: one for one in kind.parameters} if kind else {}
-    return [
-        (known[key].label, _shown(known[key], value))
-        if key in known
-        else (_OTHER_LABELS.get(key, key), _plain(value))
-        for key, value in values.items()
-    ]
-
-
-def _shown(parameter: Parameter, value: Value) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        if parameter.sizes_kb or parameter.unit == "KB":
-            return numbers.size(value * numbers.KB)
-        if parameter.unit == "seconds":
-            return numbers.duration(value)
-    if isinstance(value, str):
-        return dict(parameter.choices).get(value, value)
-    text = parameter.to_text(value)
-    return f"{text} {parameter.unit}" if parameter.unit and text else text
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, list):
-        return "; ".join(map(str, value)) or "none that changes what is measured"
-    return str(value)

@@ -18,7 +18,7 @@ from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
-from fsbench_web.studies import forms
+from fsbench_web.studies import forms, workload_form
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
 from fsbench_web.workloads import MOUNT_POINT, ParameterError, presets, workload_of
@@ -217,7 +217,7 @@ def named_parameters(run: Run) -> list[tuple[str, str]]:
     workload = run.series.workload
     if workload is None:
         return []
-    return forms.named_parameters(workload.tool, workload.parameters)
+    return workload_form.named_parameters(workload.tool, workload.parameters)
 
 
 def order_again(run: Run) -> str:

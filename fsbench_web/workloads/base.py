@@ -136,13 +136,15 @@ class Workload(ABC):
 
     Class attributes: ``tool`` (how it is stored, letters, digits and hyphens), ``name`` (for
     people), ``parameters`` (with TIME_LIMIT among them), ``presets``, ``programs`` (executables it
-    needs where the disk is, each with its Debian package) and ``about`` (what it does and what it
-    does not, in a sentence or two; which paper).
+    needs where the disk is, each with its Debian package), ``about`` (what it does and what it does
+    not, in a sentence or two) and ``paper`` (whose workload it is, as "FREENIX 2002"; the form has
+    a group for each).
     """
 
     tool: ClassVar[str]
     name: ClassVar[str]
     about: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]]
     presets: ClassVar[tuple[Preset, ...]] = ()
     programs: ClassVar[Mapping[str, str]] = {}

@@ -37,6 +37,7 @@ class Iozone(Workload):
     tool = "iozone"
     name = "IOzone"
     about = "Write, rewrite, read, reread, random write and random read, record size by file size."
+    paper = "Unisys 2005"
     programs = {"iozone": "iozone3"}
     parameters = (
         Parameter("minimum_record_kb", "Smallest record", Kind.SIZE, minimum=1, maximum=16384),

@@ -56,9 +56,15 @@ class Parameter:
             sizes.append(sizes[-1] * 2)
         return tuple(sizes)
 
+    @property
+    def _name(self) -> str:
+        """The label within a sentence: CPUs stays as it is."""
+        is_word = self.label[1:2].islower() or self.label[1:2] == ""
+        return f"{self.label[0].lower()}{self.label[1:]}" if is_word else self.label
+
     def checked(self, value: object) -> Value:
         """The value, if it may be. Raises ParameterError."""
-        name = f"{self.label[0].lower()}{self.label[1:]}"
+        name = self._name
         if self.kind == Kind.FLAG:
             if not isinstance(value, bool):
                 raise ParameterError(f"{self.label} must be true or false, not {_short(value)}.")
@@ -109,7 +115,12 @@ class Parameter:
             return self.checked(text)
         if self.kind == Kind.WHOLES:
             parts = [part for part in re.split(r"[\s,;]+", text) if part]
-            return self._checked_list(self.label.lower(), [self._whole(part) for part in parts])
+            if not parts:
+                raise ParameterError(
+                    f"{self.label}: nothing is given. Write 1 to {MOST_IN_A_LIST} whole numbers, "
+                    "with commas between them."
+                )
+            return self._checked_list(self._name, [self._whole(part) for part in parts])
         return self._whole(text)
 
     def _whole(self, text: str) -> int:
@@ -117,6 +128,8 @@ class Parameter:
             return int(text)
         unit = "KB" if self.kind == Kind.SIZE else self.unit
         what = f"a whole number of {unit}" if unit else "a whole number"
+        if not text:
+            raise ParameterError(f"{self.label}: nothing is given. Write {what}.")
         raise ParameterError(f'{self.label}: "{_short(text)}" is not {what}.')
 
     def to_text(self, value: Value | None) -> str:

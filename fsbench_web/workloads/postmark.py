@@ -36,6 +36,7 @@ class PostMark(Workload):
         "Small files as mail and news servers have them: PostMark's transactions per second, at "
         "rising numbers of transactions. Its clock has whole seconds."
     )
+    paper = "Sun 2004"
     programs = {"postmark": "postmark"}
     parameters = (
         Parameter(

@@ -24,6 +24,7 @@ from fsbench_web.studies.run_list import runs_before
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.submission import PlannedRun, SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
+from fsbench_web.studies.workload_form import by_paper
 from fsbench_web.workloads import workload_types
 
 
@@ -110,7 +111,7 @@ def _form_page(
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
         "journal_names": [journal.name for journal in journals],
-        "presets": form.presets(),
+        "papers": by_paper(form.presets()),
         "studies": studies,
         "maximum_repeats": submission.MAXIMUM_REPEATS,
         "most_repeats": MOST_REPEATS,
