@@ -7,13 +7,14 @@ from importlib.metadata import entry_points
 
 from fsbench_web.workloads.base import ParameterError, Preset, Workload
 from fsbench_web.workloads.iozone import Iozone
+from fsbench_web.workloads.mongo import Mongo
 from fsbench_web.workloads.pgmeter import Pgmeter
 from fsbench_web.workloads.postmark import PostMark
 from fsbench_web.workloads.random_access import RandomAccess
 
 logger = logging.getLogger("fsbench.workloads")
 ENTRY_POINTS = "fsbench.workloads"
-OWN: tuple[type[Workload], ...] = (Iozone, PostMark, Pgmeter, RandomAccess)
+OWN: tuple[type[Workload], ...] = (Iozone, PostMark, Pgmeter, RandomAccess, Mongo)
 
 
 @cache
