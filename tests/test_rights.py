@@ -66,6 +66,7 @@ READ_BY_ALL = {
     "api/v1/runs/<int:run_id>/log": ("api/v1/runs/{run}/log", 200),
     "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{order}", 200),
     "api/v1/workers": ("api/v1/workers", 200),
+    "api/v1/workloads": ("api/v1/workloads", 200),
 }
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {

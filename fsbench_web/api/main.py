@@ -23,6 +23,7 @@ from fsbench_web.api.runs import router as runs
 from fsbench_web.api.studies import router as studies
 from fsbench_web.api.sweeps import router as sweeps
 from fsbench_web.api.workers import router as workers
+from fsbench_web.api.workloads import router as workloads
 
 
 class _StrictJSON(JSONRenderer):
@@ -71,6 +72,7 @@ api.add_router("", imports, tags=["imports"])
 api.add_router("", runs, tags=["runs"])
 api.add_router("", sweeps, tags=["sweeps"])
 api.add_router("", workers, tags=["workers"])
+api.add_router("", workloads, tags=["workloads"])
 
 
 def _with_head_and_json_405(
