@@ -36,6 +36,7 @@ class Mongo(Workload):
         "A tree of small files is created, copied, appended to, modified, overwritten, read, "
         "looked at, renamed and deleted: seconds for each phase and base file size."
     )
+    paper = "Galli 2001"
     parameters = (
         Parameter(
             "base_bytes",

@@ -67,7 +67,7 @@ class PostMark(Workload):
             default=PAPER_LOADS,
             minimum=10,
             maximum=100_000_000,
-            help="PostMark is run once for each number, separated by commas.",
+            help="PostMark is run once for each number.",
             paper="25,000 to 500,000 in nine steps",
         ),
         Parameter(

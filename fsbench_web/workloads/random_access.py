@@ -40,6 +40,7 @@ class RandomAccess(Workload):
         "Seeks, reads, and for some of them a write with fsync, at random places of cached files: "
         "what a data base that commits often does. Seconds for each file size."
     )
+    paper = "Galli 2001"
     programs = {"fio": "fio"}
     parameters = (
         Parameter(
