@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 
 from fsbench_web.workloads.base import ParameterError, Preset, Workload
 from fsbench_web.workloads.iozone import Iozone
+from fsbench_web.workloads.kernel_build import KernelBuild
 from fsbench_web.workloads.mongo import Mongo
 from fsbench_web.workloads.pgmeter import Pgmeter
 from fsbench_web.workloads.postmark import PostMark
@@ -14,7 +15,7 @@ from fsbench_web.workloads.random_access import RandomAccess
 
 logger = logging.getLogger("fsbench.workloads")
 ENTRY_POINTS = "fsbench.workloads"
-OWN: tuple[type[Workload], ...] = (Iozone, PostMark, Pgmeter, RandomAccess, Mongo)
+OWN: tuple[type[Workload], ...] = (Iozone, PostMark, Pgmeter, RandomAccess, Mongo, KernelBuild)
 
 
 @cache
