@@ -184,6 +184,7 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
 def _templates(series: list[tuple[int, int, float]], cells: int | None) -> None:
     """Measure the template series and score them by the site's own code."""
     from fsbench_web.catalog.workloads import TESTS, IozoneMatrix
+
     from fsbench_web.formats.result import ParsedResult, ParsedValue
     from fsbench_web.studies import ingest
     from fsbench_web.studies.models import Run, Series

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.catalog.commands import BENCHMARK_FILE
 from fsbench_web.catalog.marks import OWN_LABEL, OWN_LOG_UUID
+from fsbench_web.workloads.base import WORK_NAME
 from runner import blockdev, sparse
 from runner.blockdev import ToolError
 from runner.luns import LunEntry, LunFileError, read_luns
@@ -231,17 +231,19 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
                 "a folder of its own for it.",
             )
         ]
-    # IOzone follows a link, and it may run as root.
-    if os.path.lexists(path / BENCHMARK_FILE) and not _is_own_rest(path / BENCHMARK_FILE):
-        return [
-            Check(
-                "directory",
-                False,
-                f"{path / BENCHMARK_FILE} is there already, and would be overwritten: remove it.",
-            )
-        ]
-    if not os.access(path, os.W_OK | os.X_OK):
-        return [Check("directory", False, f"{path} cannot be written by this user.")]
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return [Check("directory", False, f"{path} cannot be read and written by this user.")]
+    # A benchmark follows a link, and it may run as root.
+    for name in sorted(os.listdir(path)):
+        is_own_name = name == WORK_NAME or name.startswith(f"{WORK_NAME}.")
+        if is_own_name and not _is_own_rest(path / name):
+            return [
+                Check(
+                    "directory",
+                    False,
+                    f"{path / name} is there already, and would be overwritten: remove it.",
+                )
+            ]
     filesystem = directory_filesystem(path)
     return [
         Check("directory", True, f"{path} can be written"),
@@ -250,8 +252,10 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
 
 
 def _is_own_rest(path: Path) -> bool:
-    """A plain file of this user: what a benchmark that was killed has left."""
+    """A plain file or a folder of this user: what a benchmark that was killed has left."""
     status = path.lstat()
+    if stat.S_ISDIR(status.st_mode):
+        return status.st_uid == os.geteuid()
     return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
 
 

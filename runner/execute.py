@@ -12,22 +12,21 @@ from django.db import InterfaceError, OperationalError, transaction
 from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
-from fsbench_web.catalog.workloads import ParameterError
-from fsbench_web.formats.result import ParsedResult
 from fsbench_web.studies import ingest, lifecycle, queue
 from fsbench_web.studies.environments import environment_for
 from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
+from fsbench_web.workloads import ParameterError, workload_of
+from fsbench_web.workloads.base import TimedProgress
 from runner import blockdev, conditions, places
 from runner.environment import environment_facts
 from runner.executors.base import Message, Outcome, Target
-from runner.finish import NOT_MEASURED, end, has_succeeded, persist, verdict, why_not
+from runner.finish import NOT_MEASURED, Results, end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
 from runner.locks import LockedElsewhere
 from runner.places import Place, RunRefused, Stopped
 from runner.plan import PlanError, RunPlan, plan_run
-from runner.progress import IozoneProgress
 from runner.record import Recorder, reconnect
 from runner.scheduler import SchedulerError
 from runner.spool import Spool
@@ -85,7 +84,7 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
         "submission",
     ).get(pk=run_id)
     limit_s = run.submission.time_limit_s if run.submission else None
-    recorder = Recorder(handle, IozoneProgress([]), host.stopping.is_set, time_limit_s=limit_s)
+    recorder = Recorder(handle, TimedProgress(), host.stopping.is_set, time_limit_s=limit_s)
     spool = Spool(host.spool_folder, handle)
     logger.info("run %s begins on %s", run_id, run.series.lun)
     try:
@@ -103,7 +102,7 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
 
 def _carry_out(
     run: Run, host: Host, recorder: Recorder, spool: Spool
-) -> tuple[RunState, str, ParsedResult | None]:
+) -> tuple[RunState, str, Results]:
     """The end state, its reason and what was measured. Raises LeaseLost and nothing else."""
     try:
         persist(lambda: lifecycle.advance(recorder.handle, RunState.PREPARING))
@@ -112,17 +111,17 @@ def _carry_out(
             spool.complete(recorder.conditions)
         return verdict(plan, outcome, recorder)
     except _REFUSALS as error:
-        return RunState.FAILED, f"Refused: {error}", None
+        return RunState.FAILED, f"Refused: {error}", {}
     except Stopped:
         state, reason = why_not(Outcome(None), recorder)
-        return state, f"{reason} Nothing was erased.", None
+        return state, f"{reason} Nothing was erased.", {}
     except LeaseLost:
         raise
     except AgentMismatch as error:
-        return RunState.FAILED, f"{error} {NOT_MEASURED}", None
+        return RunState.FAILED, f"{error} {NOT_MEASURED}", {}
     except Exception as error:
         logger.exception("run %s broke off", run.pk)
-        return RunState.FAILED, f"The worker broke off: {type(error).__name__}: {error}", None
+        return RunState.FAILED, f"The worker broke off: {type(error).__name__}: {error}", {}
 
 
 def _erase_and_measure(
@@ -138,7 +137,9 @@ def _erase_and_measure(
     if series.journal_lun is not None:
         entries.append(places.entry_of(host, series.journal_lun.name, "journal"))
     problem = host.capabilities.refusal(
-        configuration.filesystem, not entries[0].is_directory, series.workload.tool
+        configuration.filesystem,
+        not entries[0].is_directory,
+        workload_of(series.workload.tool, series.workload.parameters).programs,
     )
     if problem:
         raise RunRefused(problem)
@@ -158,7 +159,7 @@ def _erase_and_measure(
             is_directory=data.entry.is_directory,
             journal=journals[0].as_journal if journals else None,
         )
-        recorder.progress = IozoneProgress(plan.cells)
+        recorder.progress = plan.workload.progress()
         with places.locked([data, *journals]):
             places.verify(host, [data, *journals], recorder)
             if data.entry.is_directory:

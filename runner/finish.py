@@ -11,15 +11,14 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from fsbench_web import formats
-from fsbench_web.formats.result import ParsedResult, UnreadableFile
+from fsbench_web.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.studies import ingest, lifecycle, rejudging
 from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
+from fsbench_web.workloads.base import TimedProgress, Workload
 from runner.creation import creation_values
 from runner.executors.base import Outcome
-from runner.plan import OUTPUT_NAME, RunPlan
-from runner.progress import IozoneProgress
+from runner.plan import RunPlan
 from runner.record import COMMANDS_NAME, Recorder, reconnect
 from runner.spool import Spooled, left_over
 
@@ -27,31 +26,37 @@ logger = logging.getLogger("fsbench.worker")
 
 NOT_MEASURED = "Nothing of it enters a score."
 
+Results = dict[str, ParsedResult]
+"""What the outputs of a run say, by their names; empty for a run that did not end well."""
+
 
 def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
     """Whether agent and executor both say so."""
     return bool(recorder.is_ok) and outcome.exit_code == 0
 
 
-def verdict(
-    plan: RunPlan, outcome: Outcome, recorder: Recorder
-) -> tuple[RunState, str, ParsedResult | None]:
-    """What the run was worth."""
+def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> tuple[RunState, str, Results]:
+    """What the run was worth, and what each of its outputs says."""
     if not has_succeeded(outcome, recorder):
-        return (*why_not(outcome, recorder), None)
+        return (*why_not(outcome, recorder), {})
     persist(recorder.write)
     persist(lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
-    raw = recorder.artefacts().get(OUTPUT_NAME)
-    if raw is None:
-        return RunState.FAILED, f"The benchmark's output did not arrive. {NOT_MEASURED}", None
+    kept = recorder.artefacts()
+    raw = {name: kept[name] for name in plan.outputs if name in kept}
+    if len(raw) < len(set(plan.outputs)):
+        return RunState.FAILED, f"The benchmark's output did not arrive. {NOT_MEASURED}", {}
+    workload = plan.workload
     try:
-        parsed = formats.parse(OUTPUT_NAME, raw)
+        parsed = workload.parse(raw)
     except UnreadableFile as error:
-        return RunState.FAILED, f"Its output cannot be read: {error}. {NOT_MEASURED}", None
-    missing = _missing_cells(plan, parsed)
-    if missing or not parsed.complete:
-        return RunState.FAILED, f"{missing or 'The output ends early.'} {NOT_MEASURED}", None
-    return RunState.DONE, f"{len(parsed.values)} values measured.", parsed
+        return RunState.FAILED, f"Its output cannot be read: {error}. {NOT_MEASURED}", {}
+    values = [value for result in parsed.values() for value in result.values]
+    missing = _missing_values(workload, values)
+    if missing or not all(result.complete for result in parsed.values()):
+        return RunState.FAILED, f"{missing or 'The output ends early.'} {NOT_MEASURED}", {}
+    if not values:
+        return RunState.FAILED, f"Its output holds no value. {NOT_MEASURED}", {}
+    return RunState.DONE, f"{len(values)} values measured.", parsed
 
 
 def why_not(outcome: Outcome, recorder: Recorder) -> tuple[RunState, str]:
@@ -74,29 +79,25 @@ def why_not(outcome: Outcome, recorder: Recorder) -> tuple[RunState, str]:
     return RunState.FAILED, f"{reasons or 'The agent ended without a reason.'} {NOT_MEASURED}"
 
 
-def _missing_cells(plan: RunPlan, parsed: ParsedResult) -> str:
-    """A sentence about cells that should have been printed, or nothing."""
-    found = {(value.test, value.record_size_kb, value.file_size_kb) for value in parsed.values}
-    missing = [
-        (test, record_kb, file_kb)
-        for record_kb, file_kb in plan.cells
-        for test in plan.tests
-        if (test, record_kb, file_kb) not in found
-    ]
+def _missing_values(workload: Workload, values: list[ParsedValue]) -> str:
+    """A sentence about values that should have been printed, or nothing."""
+    found = {(value.test, value.load, value.record_size_kb, value.file_size_kb) for value in values}
+    expected = list(workload.expected())
+    missing = [one for one in expected if one not in found]
     if not missing:
         return ""
-    test, record_kb, file_kb = missing[0]
-    return (
-        f"The output lacks {len(missing)} of {len(plan.cells) * len(plan.tests)} values, first "
-        f"{test} with records of {record_kb} KB in a file of {file_kb} KB."
-    )
+    test, load, record_kb, file_kb = missing[0]
+    place = f" at {load}" if load else ""
+    if record_kb is not None and file_kb is not None:
+        place += f" with records of {record_kb} KB in a file of {file_kb} KB"
+    return f"The output lacks {len(missing)} of {len(expected)} values, first {test}{place}."
 
 
 def end(
     recorder: Recorder,
     state: RunState,
     reason: str,
-    parsed: ParsedResult | None,
+    parsed: Results,
 ) -> None:
     """Write the end of the run, with as much of it as can be written. Raises LeaseLost."""
     try:
@@ -114,7 +115,7 @@ def end(
     # What it ran on may be what makes no sense: an agent of another version says other things.
     recorder.on_environment = None
     try:
-        persist(lambda: _write_all(recorder, state, reason, None))
+        persist(lambda: _write_all(recorder, state, reason, {}))
     except (LeaseLost, OperationalError, InterfaceError):
         raise
     except Exception:
@@ -122,9 +123,7 @@ def end(
         persist(lambda: lifecycle.finish(recorder.handle, state, reason))
 
 
-def _write_all(
-    recorder: Recorder, state: RunState, reason: str, parsed: ParsedResult | None
-) -> None:
+def _write_all(recorder: Recorder, state: RunState, reason: str, parsed: Results) -> None:
     recorder.write_environment()
     recorder.write()
     with transaction.atomic():
@@ -186,7 +185,7 @@ def _finish(spooled: Spooled) -> bool:
     if run is None or run.state not in (RunState.RUNNING, RunState.COLLECTING):
         return False
     recorder = Recorder(
-        spooled.handle, IozoneProgress([]), lambda: False, conditions=spooled.conditions
+        spooled.handle, TimedProgress(), lambda: False, conditions=spooled.conditions
     )
     recorder.go_on_running(len(run.commands))
     for message in spooled.messages:
@@ -202,7 +201,7 @@ def _store(
     recorder: Recorder,
     state: RunState,
     reason: str,
-    parsed: ParsedResult | None,
+    parsed: Results,
 ) -> None:
     handle = recorder.handle
     # First, because it locks the lease: whoever lost it must not write a line.
@@ -210,9 +209,9 @@ def _store(
     run = Run.objects.select_related("series").get(pk=handle.run_id)
     for name, data in recorder.artefacts().items():
         artefact = ingest.store_artefact(run, name, data)
-        if parsed is not None and name == OUTPUT_NAME:
-            ingest.store_result(run, artefact, parsed)
-        if parsed is not None and name == COMMANDS_NAME:
+        if name in parsed:
+            ingest.store_result(run, artefact, parsed[name])
+        if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
     lifecycle.record_conditions(handle, recorder.conditions)
     lifecycle.finish(handle, state, reason)

@@ -13,10 +13,10 @@ from django.db.models import Q
 
 from fsbench_web.catalog.filesystems import OWN_LABEL
 from fsbench_web.catalog.models import Worker
-from fsbench_web.catalog.workloads import MOUNT_POINT
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Lease, Run, RunState
+from fsbench_web.workloads import MOUNT_POINT
 from runner import blockdev, locks, sparse
 from runner.blockdev import ToolError
 from runner.config import WorkerConfig

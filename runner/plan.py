@@ -6,13 +6,15 @@ The commands are those that the preview page shows (catalog.commands).
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from fsbench_web.catalog.commands import BENCHMARK_FILE, run_commands
+from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.filesystems import validated_options
 from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.preparation import PLAIN, PRECONDITION_FROM_BYTES, Preparation
-from fsbench_web.catalog.workloads import MOUNT_POINT, TESTS, matrix_of
+from fsbench_web.workloads import MOUNT_POINT, Workload, workload_of
+from fsbench_web.workloads.base import WORK_NAME
 
 # mkfs writes all inode tables (nothing is left to do in the background), which takes hours on a
 # large slow disk; umount may have gigabytes to write back. Writing a whole LUN takes days at most.
@@ -25,7 +27,6 @@ TIME_LIMITS_S = {
     "mount": 600.0,
     "unmount": 3600.0,
 }
-OUTPUT_NAME = "iozone.txt"
 
 
 class PlanError(ValueError):
@@ -36,7 +37,8 @@ class PlanError(ValueError):
 class Step:
     """One command with its time limit; ``save_output_as`` names the raw output kept of it.
 
-    ``total_bytes`` is how much it writes, where it tells its progress in bytes alone.
+    ``total_bytes`` is how much it writes, where it tells its progress in bytes alone. ``stdin`` is
+    what it reads.
     """
 
     phase: str
@@ -44,6 +46,7 @@ class Step:
     timeout_s: float
     save_output_as: str = ""
     total_bytes: int | None = None
+    stdin: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,10 @@ class RunPlan:
 
     ``mount_point`` is the folder the benchmark writes into; ``unmount`` is the command that undoes
     the mount, empty when nothing is mounted (directory LUNs). ``journal_device`` is empty where the
-    journal is kept on ``device`` itself. ``cells`` are (record KB, file KB) in the order they are
-    run.
+    journal is kept on ``device`` itself. ``leave_nothing`` is what the start of a name in that
+    folder shows to be the benchmark's own, to be removed in the end. ``memory_bytes`` and ``cpus``
+    limit what the benchmark may use. ``tool`` and ``parameters`` are the workload, which reads
+    ``outputs``.
     """
 
     steps: list[Step]
@@ -62,11 +67,19 @@ class RunPlan:
     journal_device: str
     mount_point: str
     unmount: list[str]
-    benchmark_file: str
+    leave_nothing: str
     space_needed_bytes: int
     tools: list[str]
-    cells: list[tuple[int, int]]
-    tests: list[str]
+    tool: str
+    parameters: dict[str, Any]
+    outputs: list[str]
+    memory_bytes: int | None = None
+    cpus: int | None = None
+
+    @property
+    def workload(self) -> Workload:
+        """Raises ParameterError."""
+        return workload_of(self.tool, self.parameters)
 
     @property
     def makes_filesystem(self) -> bool:
@@ -98,12 +111,12 @@ def plan_run(
             "A directory LUN has the file system it has: no mkfs or mount option can be set there."
         )
     options = validated_options(filesystem, options)
-    matrix = matrix_of(tool, parameters)
+    workload = workload_of(tool, parameters)
     mount_point = device.rstrip("/") if is_directory else MOUNT_POINT
     commands = run_commands(
         filesystem,
         options,
-        matrix,
+        workload,
         device,
         mount_point,
         not is_directory,
@@ -117,9 +130,10 @@ def plan_run(
             Step(
                 command.phase,
                 list(command.argv),
-                TIME_LIMITS_S.get(command.phase, float(matrix.time_limit_s)),
-                OUTPUT_NAME if command.phase == "benchmark" else "",
+                _time_limit_s(command, workload),
+                command.output,
                 _bytes_written(command.phase, size_bytes),
+                command.stdin,
             )
             for command in commands
         ],
@@ -128,12 +142,21 @@ def plan_run(
         journal_device=journal.device if journal else "",
         mount_point=mount_point,
         unmount=[] if is_directory else ["umount", mount_point],
-        benchmark_file=f"{mount_point}/{BENCHMARK_FILE}",
-        space_needed_bytes=matrix.space_needed_bytes(),
-        tools=[tool] if is_directory else [tool, spec.mkfs[0], "mount"],
-        cells=list(matrix.cells()),
-        tests=list(TESTS),
+        leave_nothing=WORK_NAME,
+        space_needed_bytes=workload.space_needed_bytes(),
+        tools=[*workload.programs, *([] if is_directory else [spec.mkfs[0], "mount"])],
+        tool=tool,
+        parameters=dict(workload.values),
+        outputs=[command.output for command in commands if command.output],
+        memory_bytes=workload.limits().memory_bytes,
+        cpus=workload.limits().cpus,
     )
+
+
+def _time_limit_s(command: PlannedCommand, workload: Workload) -> float:
+    if command.timeout_s is not None:
+        return command.timeout_s
+    return TIME_LIMITS_S.get(command.phase, float(workload.time_limit_s))
 
 
 def _bytes_written(phase: str, size_bytes: int | None) -> int | None:

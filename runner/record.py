@@ -22,8 +22,8 @@ from django.db import connection
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.lifecycle import LeaseHandle
 from fsbench_web.studies.models import RunState
+from fsbench_web.workloads.base import Progress
 from runner.executors.base import Message
-from runner.progress import IozoneProgress
 
 logger = logging.getLogger("fsbench.worker")
 
@@ -50,7 +50,7 @@ class Recorder:
     """
 
     handle: LeaseHandle
-    progress: IozoneProgress
+    progress: Progress
     is_worker_stopping: Callable[[], bool]
     time_limit_s: float | None = None
     commands: list[dict[str, Any]] = field(default_factory=list)
@@ -121,7 +121,8 @@ class Recorder:
     def _on_phase(self, message: Message) -> None:
         self.phase = str(message["phase"])[:60]
         self.phase_share, self._phase_began = 0.0, time.monotonic()
-        if self.phase == "benchmark":
+        # A benchmark may be several commands: its time is counted from the first.
+        if self.phase == "benchmark" and self._benchmark_began is None:
             self._benchmark_began = time.monotonic()
 
     def _on_progress(self, message: Message) -> None:
@@ -207,11 +208,13 @@ class Recorder:
                 progress=share,
                 remaining_s=elapsed_s * (1 - share) / share if share else None,
             )
+        elapsed_s = now - self._benchmark_began
+        share, remaining_s = self.progress.share, self.progress.remaining_s(elapsed_s)
+        if not share and remaining_s is not None:
+            # The tool tells nothing on the way, but its parameters say how long it takes.
+            share = elapsed_s / (elapsed_s + remaining_s)
         return lifecycle.heartbeat(
-            self.handle,
-            phase=self.phase,
-            progress=self.progress.share,
-            remaining_s=self.progress.remaining_s(now - self._benchmark_began),
+            self.handle, phase=self.phase, progress=share, remaining_s=remaining_s
         )
 
     def artefacts(self) -> dict[str, bytes]:

@@ -101,7 +101,6 @@ def _read(path: Path) -> Spooled | None:
         handle, plan = dict(first["handle"]), dict(first["plan"])
         # JSON has lists where these have tuples.
         handle["others"] = tuple(tuple(pair) for pair in handle["others"])
-        plan["cells"] = [tuple(cell) for cell in plan["cells"]]
         plan["steps"] = [Step(**step) for step in plan["steps"]]
         return Spooled(
             path,

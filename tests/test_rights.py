@@ -80,6 +80,7 @@ READ_BY_ALL = {
     "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{order}", 200),
     "api/v1/workers": ("api/v1/workers", 200),
     "api/v1/search": ("api/v1/search?q=ext4", 200),
+    "api/v1/workloads": ("api/v1/workloads", 200),
 }
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {

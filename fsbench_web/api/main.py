@@ -24,6 +24,7 @@ from fsbench_web.api.search import router as search
 from fsbench_web.api.studies import router as studies
 from fsbench_web.api.sweeps import router as sweeps
 from fsbench_web.api.workers import router as workers
+from fsbench_web.api.workloads import router as workloads
 
 
 class _StrictJSON(JSONRenderer):
@@ -73,6 +74,7 @@ api.add_router("", runs, tags=["runs"])
 api.add_router("", sweeps, tags=["sweeps"])
 api.add_router("", workers, tags=["workers"])
 api.add_router("", search, tags=["search"])
+api.add_router("", workloads, tags=["workloads"])
 
 
 def _with_head_and_json_405(

@@ -4,12 +4,20 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from fsbench_web.api import text
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
-from fsbench_web.catalog.workloads import PRESETS
 from fsbench_web.studies.models import RunState
+from fsbench_web.workloads import presets
 
 LARGEST_ID = 2**63 - 1
 MOST_RUNS = 500
@@ -64,8 +72,8 @@ class Order(_Strict):
     configurations: list[ConfigurationIn] = Field(
         max_length=1000, description="each is run in turn, then all of them again"
     )
-    workload: str = Field(description=", ".join(PRESETS), examples=["iozone-small"])
-    parameters: dict[str, StrictBool | StrictInt] = Field(
+    workload: str = Field(description=", ".join(presets()), examples=["iozone-small"])
+    parameters: dict[str, StrictBool | StrictInt | StrictStr | list[StrictInt]] = Field(
         {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
     )
     repeats: StrictInt = Field(2, description="how often each configuration is run")

@@ -3,6 +3,7 @@
 Everything here answers with sentences that say what to do, for the form, the API and the pages.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -13,6 +14,7 @@ from django.utils.timesince import timesince
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError, external_journal
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.figures.numbers import size
+from fsbench_web.workloads.base import Limits
 
 GUIDE = "docs/operating.md"
 
@@ -150,6 +152,25 @@ def scheduler_problem(lun: Lun, scheduler: str) -> str:
             f"{', '.join(lun.schedulers)}."
         )
     return ""
+
+
+def memory_bytes(worker: Worker) -> int | None:
+    """The memory of the worker's host as its hardware profile has it; None: it does not say."""
+    for label, text in worker.hardware.facts if worker.hardware else []:
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
+        if label == "Memory" and found:
+            # Memory comes in powers of two, whatever its label calls them.
+            return int(float(found[1]) * 2 ** {"M": 20, "G": 30, "T": 40}[found[2][0]])
+    return None
+
+
+def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
+    """Why this worker cannot hold a benchmark to these limits."""
+    if limits.memory_bytes and worker.executor == "local":
+        yield (
+            f"The worker {worker.name} runs benchmarks without a container and cannot limit their "
+            "memory: set the memory limit to 0, or choose a LUN of a worker with Docker."
+        )
 
 
 def missing_tool(worker: Worker, tool: str) -> str:

@@ -1,6 +1,6 @@
 """The commands of one run, in order: what the preview shows and the worker runs. Pure: no Django.
 
-Every part comes from the closed lists of ``catalog.filesystems`` and ``catalog.workloads``.
+Every part comes from the closed lists of ``catalog.filesystems`` and from ``workloads``.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,8 @@ from fsbench_web.catalog.preparation import (
     Preparation,
     PreparationError,
 )
-from fsbench_web.catalog.workloads import IozoneMatrix
+from fsbench_web.workloads import Place, Workload
 
-# The tool writes this file and nothing else: in a directory LUN other files stay untouched.
-BENCHMARK_FILE = "fsbench.iozone"
 # The folder of the files that fill the file system, and the program that writes them: the agent
 # itself (runner/agent/agent.py --fill), because how much fits is known only there.
 FILL_FOLDER = "fsbench.fill"
@@ -35,17 +33,23 @@ AGENT_PROGRAM = "fsbench-agent"
 class PlannedCommand:
     """One command as an argument list.
 
-    ``phase``: discard, precondition, journal, mkfs, mount, fill, benchmark or unmount.
+    ``phase``: discard, precondition, journal, mkfs, mount, fill, benchmark or unmount. A benchmark
+    may be several commands, and have the file system mounted anew between them. ``stdin`` is what
+    the command reads, ``output`` the name of the raw output that is kept of it, ``timeout_s`` its
+    own limit where it has one.
     """
 
     phase: str
     argv: tuple[str, ...]
+    stdin: str = ""
+    output: str = ""
+    timeout_s: float | None = None
 
 
 def run_commands(
     filesystem: str,
     options: Mapping[str, object],
-    matrix: IozoneMatrix,
+    workload: Workload,
     device: str,
     mount_point: str,
     makes_filesystem: bool,
@@ -63,9 +67,6 @@ def run_commands(
     size, which preconditioning needs. Raises OptionError (catalog.filesystems) for a file system or
     option that is not allowed, and PreparationError for a preparation that cannot be made there.
     """
-    benchmark = PlannedCommand(
-        "benchmark", tuple(matrix.command(f"{mount_point.rstrip('/')}/{BENCHMARK_FILE}"))
-    )
     if not makes_filesystem:
         if preparation != PLAIN:
             raise PreparationError(NOT_FOR_DIRECTORIES)
@@ -73,19 +74,38 @@ def run_commands(
             raise OptionError(
                 "A directory LUN has the file system it has: its journal stays where it is."
             )
-        return [benchmark]
+        return _benchmark_commands(workload, mount_point, [])
     # mkfs would discard what preconditioning has just written.
     mkfs = mkfs_command(filesystem, options, device, journal, keeps_blocks=preparation.precondition)
-    mount = mount_command(filesystem, options, device, mount_point, journal)
+    mount = PlannedCommand(
+        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal))
+    )
+    unmount = PlannedCommand("unmount", ("umount", mount_point))
     return [
         *_device_commands(preparation, device, size_bytes),
         *_journal_commands(filesystem, options, journal),
         PlannedCommand("mkfs", tuple(mkfs)),
-        PlannedCommand("mount", tuple(mount)),
+        mount,
         *_fill_commands(preparation, mount_point),
-        benchmark,
-        PlannedCommand("unmount", ("umount", mount_point)),
+        *_benchmark_commands(workload, mount_point, [unmount, mount]),
+        unmount,
     ]
+
+
+def _benchmark_commands(
+    workload: Workload, folder: str, remount: list[PlannedCommand]
+) -> list[PlannedCommand]:
+    """The workload's commands; ``remount`` is what unmounts and mounts, where that can be done."""
+    found: list[PlannedCommand] = []
+    for command in workload.commands(Place(folder)):
+        if command.remount:
+            found += remount
+        found.append(
+            PlannedCommand(
+                "benchmark", command.argv, command.stdin, command.output, command.timeout_s
+            )
+        )
+    return found
 
 
 def _journal_commands(

@@ -16,6 +16,7 @@ from fsbench_web.formats import (
     iozone_throughput,
     mdtest,
     not_read,
+    own_lines,
     phoronix,
     phoronix_csv,
     postmark,
@@ -49,6 +50,7 @@ _HEAD_BYTES = 256 * 1024
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
     Format(table.FORMAT, table.recognises, table.parse),
+    Format(own_lines.FORMAT, own_lines.recognises, own_lines.parse),
     Format(elbencho.FORMAT, elbencho.recognises, elbencho.parse),
     Format(phoronix.FORMAT, phoronix.recognises, phoronix.parse, has_long_lines=True),
     Format(fio_json.FORMAT, fio_json.recognises, fio_json.parse, has_long_lines=True),

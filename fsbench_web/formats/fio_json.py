@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fsbench_web.formats.fio_intervals import Report, interval_rates
 from fsbench_web.formats.json_text import JsonError, JsonObject, JsonText, Number
 from fsbench_web.formats.result import ParsedResult, UnreadableFile, load_text
 from fsbench_web.formats.text import shown
@@ -18,7 +19,8 @@ FORMAT = "fio-json"
 LONG_LINES = True
 _MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
 _START = re.compile(r'\{\s*"')
-_DIRECTIONS = ("read", "write", "trim")
+# "mixed" is all of them together, where unified_rw_reporting asks for it.
+_DIRECTIONS = ("read", "write", "trim", "mixed")
 # Of the options, those that say where files lie and what is logged, and what a load says.
 _NOT_SETTINGS = re.compile(
     r"name|description|directory|filename.*|opendir|numjobs|iodepth|unlink.*|output.*|eta.*|"
@@ -42,6 +44,9 @@ class _Job:
     name: str
     entry: JsonObject
     options: dict[str, str]
+    # The same job in the reports before, oldest first: when they were printed, and what they say.
+    before: list[tuple[float, JsonObject]] = field(default_factory=list)
+    printed_at_s: float | None = None
 
 
 @dataclass
@@ -100,7 +105,8 @@ def _documents(lines: list[str]) -> Iterator[_Document]:
                 if len(hosts) > 1 and entry.text("hostname"):
                     name = f"{name}.{entry.text('hostname')}"
                 options = {**shared, **_options(entry.object("job options"))}
-                document.jobs.append(_Job(test_name(name), entry, options))
+                job = _Job(test_name(name), entry, options, printed_at_s=_printed_at_s(root))
+                document.jobs.append(job)
         if document.jobs:
             yield document
 
@@ -121,13 +127,18 @@ def _final(documents: list[_Document], found: Collector) -> list[_Document]:
     kept: list[_Document] = []
     for document in documents:
         if kept and _continues(kept[-1], document):
+            for job, earlier in zip(document.jobs, kept[-1].jobs, strict=True):
+                assert earlier.printed_at_s is not None
+                job.before = [*earlier.before, (earlier.printed_at_s, earlier.entry)]
             kept[-1] = document
         else:
             kept.append(document)
     if len(kept) < len(documents):
         count = len(documents) - len(kept)
-        reports = "report of an interval is" if count == 1 else "reports of intervals are"
-        found.warn(None, f"{count} {reports} left out: the last one includes them.")
+        found.warn(
+            None,
+            f"{count} reports of intervals are kept as samples alone: the last one includes them.",
+        )
     return kept
 
 
@@ -183,24 +194,44 @@ def _job(found: Collector, name: str, job: _Job) -> None:
         found.result.complete = False
         found.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
     for direction in _DIRECTIONS:
-        _direction(found, name, direction, job.entry.object(direction), load)
+        _direction(found, name, direction, job, load)
     latency = job.entry.object("sync").object("lat_ns")
     if not job.entry.object("sync").is_zero("total_ios"):
         _latency(found, test_name(name, "sync_lat"), latency, "ns", load)
 
 
-def _direction(found: Collector, name: str, direction: str, side: JsonObject, load: str) -> None:
+def _direction(found: Collector, name: str, direction: str, job: _Job, load: str) -> None:
     """Rates and latencies of reads, writes or trims; nothing where none were done."""
+    side = job.entry.object(direction)
     if not side or side.is_zero("total_ios") or side.is_zero("io_bytes"):
         return
-    for key, unit in (("bw", "KB/s"), ("iops", "ops/s")):
+    intervals = _intervals(job, direction)
+    for place, key, unit in ((1, "bw", "KB/s"), (0, "iops", "ops/s")):
         if (rate := side.number(key)) is not None:
-            found.add(test_name(name, direction, key), rate.text, unit, rate.line, load=load)
+            test = test_name(name, direction, key)
+            samples = [rates[place] for rates in intervals]
+            found.add(test, rate.text, unit, rate.line, load=load, samples=samples)
     for kinds in (_LATENCIES, _TOTALS):
         for key, (kind, unit) in kinds.items():
             if (latency := side.object(key)) and not latency.is_zero("N"):
                 _latency(found, test_name(name, direction, kind), latency, unit, load)
                 break
+
+
+def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
+    """The rates of each interval, where fio reported them (formats.fio_intervals)."""
+    if job.printed_at_s is None or not job.before:
+        return []
+    reports = []
+    for at_s, entry in [*job.before, (job.printed_at_s, job.entry)]:
+        side = entry.object(direction)
+        told = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
+        runtime, ios, size = (float(one.text) if one is not None else None for one in told)
+        # In fio 2, which has no io_kbytes, io_bytes are KB.
+        if runtime is None or ios is None or size is None or not side.number("io_kbytes"):
+            return []
+        reports.append(Report(at_s, runtime / 1000, ios, size / 1024))
+    return interval_rates(reports)
 
 
 def _latency(found: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:

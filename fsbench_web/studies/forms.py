@@ -25,8 +25,6 @@ from dataclasses import dataclass, field
 from django.http import QueryDict
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
-from fsbench_web.catalog.workloads import PRESETS, Preset
-from fsbench_web.figures import numbers
 from fsbench_web.studies.method_form import MethodForm, method_of, read_method
 from fsbench_web.studies.plan_form import PlanForm, plan_of, read_plan
 from fsbench_web.studies.submission import (
@@ -35,6 +33,15 @@ from fsbench_web.studies.submission import (
     RunRequest,
     WorkloadRequest,
 )
+from fsbench_web.studies.workload_form import (
+    PresetFields,
+    parameter_of,
+    shown_presets,
+    texts_of,
+    usual_texts,
+)
+from fsbench_web.workloads import ParameterError, presets
+from fsbench_web.workloads.parameters import Value
 
 DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
@@ -42,61 +49,6 @@ MAXIMUM_VARIANTS = 12
 JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
 _NUMBER = re.compile(r"^[0-9]{1,12}$")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the IOzone matrix as the form shows it. ``unit`` is part of its label."""
-
-    key: str
-    label: str
-    unit: str = ""
-    sizes_kb: tuple[int, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    help: str = ""
-
-    @property
-    def is_flag(self) -> bool:
-        return not self.sizes_kb and self.minimum is None
-
-
-def _powers(minimum: int, maximum: int) -> tuple[int, ...]:
-    sizes = [minimum]
-    while sizes[-1] * 2 <= maximum:
-        sizes.append(sizes[-1] * 2)
-    return tuple(sizes)
-
-
-PARAMETERS = (
-    Parameter("minimum_record_kb", "Smallest record", sizes_kb=_powers(1, 16384)),
-    Parameter("maximum_record_kb", "Largest record", sizes_kb=_powers(1, 16384)),
-    Parameter("minimum_file_kb", "Smallest file", sizes_kb=_powers(4, 2**30)),
-    Parameter("maximum_file_kb", "Largest file", sizes_kb=_powers(4, 2**30)),
-    Parameter(
-        "direct_io",
-        "Direct I/O",
-        help="iozone -I: opens files with O_DIRECT, past the page cache",
-    ),
-    Parameter(
-        "include_flush", "Count fsync", help="iozone -e: the time of fsync is part of writes"
-    ),
-    Parameter("include_close", "Count close", help="iozone -c: the time of close is counted too"),
-    Parameter(
-        "time_limit_s",
-        "Time limit",
-        unit="seconds",
-        minimum=10,
-        maximum=30 * 24 * 3600,
-        help="A benchmark that takes longer is stopped, and its run fails",
-    ),
-)
-_DEFAULT_PARAMETERS: dict[str, int | bool] = {
-    "direct_io": False,
-    "include_flush": False,
-    "include_close": False,
-    "time_limit_s": 24 * 3600,
-}
 
 
 @dataclass(frozen=True)
@@ -136,30 +88,6 @@ class FilesystemGroup:
     @property
     def can_add(self) -> bool:
         return len(self.variants) < MAXIMUM_VARIANTS
-
-
-@dataclass(frozen=True)
-class ParameterField:
-    """A parameter with its value as text, which may be one that will be refused."""
-
-    name: str
-    parameter: Parameter
-    value: str
-
-    @property
-    def choices(self) -> list[tuple[str, int | None]]:
-        """(value, KB) of every size; a value that is none of them stays to be seen."""
-        known: list[tuple[str, int | None]] = [(str(kb), kb) for kb in self.parameter.sizes_kb]
-        if self.value not in {value for value, _ in known}:
-            known.append((self.value, None))
-        return known
-
-
-@dataclass(frozen=True)
-class PresetFields:
-    preset: Preset
-    is_chosen: bool
-    fields: tuple[ParameterField, ...]
 
 
 @dataclass
@@ -205,19 +133,7 @@ class RunForm(PlanForm, MethodForm):
 
     def presets(self) -> list[PresetFields]:
         """All presets with their parameters, changed where the form changes them."""
-        shown = []
-        for preset in PRESETS.values():
-            given = self.parameters.get(preset.slug, {})
-            fields = tuple(
-                ParameterField(
-                    f"{preset.slug}.{parameter.key}",
-                    parameter,
-                    given.get(parameter.key, _text(_value(preset, parameter.key))),
-                )
-                for parameter in PARAMETERS
-            )
-            shown.append(PresetFields(preset, preset.slug in self.workloads, fields))
-        return shown
+        return shown_presets(self.workloads, self.parameters)
 
     def add_variant(self, slug: str) -> None:
         """One more variant of a file system, chosen. What is no file system adds nothing."""
@@ -262,11 +178,11 @@ class RunForm(PlanForm, MethodForm):
         )
 
     def _workload(self, slug: str, unreadable: dict[str, list[str]]) -> WorkloadRequest:
-        parameters: dict[str, int | bool] = {}
+        parameters: dict[str, Value] = {}
         for key, text in self.parameters.get(slug, {}).items():
             try:
-                parameters[key] = _parameter(key, text)
-            except ValueError as error:
+                parameters[key] = parameter_of(slug, key).of_text(text)
+            except ParameterError as error:
                 unreadable.setdefault("workload", []).append(str(error))
         return WorkloadRequest(slug, parameters)
 
@@ -314,9 +230,9 @@ class RunForm(PlanForm, MethodForm):
         query.setlist("scheduler", self.schedulers)
         query.setlist("workload", self.workloads)
         for slug in self.workloads:
-            preset = PRESETS.get(slug)
+            usual = usual_texts(slug)
             for name, value in self.parameters.get(slug, {}).items():
-                if preset is None or value != _text(_value(preset, name)):
+                if value != usual.get(name):
                     query[f"{slug}.{name}"] = value
         self.write_method(query)
         self.write_plan(query)
@@ -360,7 +276,7 @@ def read(query: QueryDict) -> RunForm:
         if match and match[1] in FILESYSTEMS:
             form.options.setdefault(head, {})[last] = value.strip()
             form.variants.append((match[1], int(match[2])))
-        elif head in PRESETS:
+        elif head in presets():
             form.parameters.setdefault(head, {})[last] = value.strip()
     if "add" in query:
         form.add_variant(str(query["add"]))
@@ -385,10 +301,7 @@ def prefilled(request: RunRequest) -> RunForm:
     form = RunForm(
         lun="" if request.lun_id is None else str(request.lun_id),
         workloads=[wanted.name for wanted in request.workloads],
-        parameters={
-            wanted.name: {key: _text(value) for key, value in wanted.parameters.items()}
-            for wanted in request.workloads
-        },
+        parameters={wanted.name: texts_of(wanted) for wanted in request.workloads},
         **method_of(request),
         **plan_of(request),
         study=request.study,
@@ -406,46 +319,3 @@ def prefilled(request: RunRequest) -> RunForm:
         if wanted.scheduler and wanted.scheduler not in form.schedulers:
             form.schedulers.append(wanted.scheduler)
     return form
-
-
-def _value(preset: Preset, key: str) -> int | bool | None:
-    return preset.parameters.get(key, _DEFAULT_PARAMETERS.get(key))
-
-
-def _text(value: int | bool | None) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
-
-
-def _parameter(key: str, text: str) -> int | bool:
-    """A parameter's value. Raises ValueError with a sentence."""
-    parameter = next((known for known in PARAMETERS if known.key == key), None)
-    if parameter is None:
-        raise ValueError(f'IOzone has no parameter "{key}": leave it out.')
-    if parameter.is_flag:
-        if text in ("yes", "no"):
-            return text == "yes"
-        raise ValueError(f'{parameter.label}: "{text}" is neither yes nor no.')
-    if _NUMBER.match(text):
-        return int(text)
-    unit = "KB" if parameter.sizes_kb else parameter.unit
-    raise ValueError(f'{parameter.label}: "{text}" is not a whole number of {unit}.')
-
-
-_OTHER_LABELS = {"modes": "Settings of the tool"}
-
-
-def named_parameter(key: str, value: object) -> tuple[str, str]:
-    """A stored parameter as (label, value with its unit)."""
-    parameter = next((known for known in PARAMETERS if known.key == key), None)
-    if parameter is None:
-        if isinstance(value, list):
-            value = "; ".join(map(str, value)) or "none that changes what is measured"
-        return _OTHER_LABELS.get(key, key), str(value)
-    if parameter.is_flag:
-        return parameter.label, "yes" if value else "no"
-    number = value if isinstance(value, int) else None
-    if parameter.sizes_kb:
-        return parameter.label, numbers.size(None if number is None else number * numbers.KB)
-    return parameter.label, numbers.duration(number)

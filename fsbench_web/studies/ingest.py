@@ -13,7 +13,6 @@ from operator import itemgetter
 
 from django.db import transaction
 
-from fsbench_web.catalog.workloads import ParameterError, matrix_of
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring import quality as flag_words
 from fsbench_web.scoring.categories import MEAN, expected_cells
@@ -41,6 +40,7 @@ from fsbench_web.studies.run_columns import MixedMeasurements as MixedMeasuremen
 from fsbench_web.studies.run_columns import RunColumns
 from fsbench_web.studies.selections import SelectedScores, TestQuality, quality_of
 from fsbench_web.studies.series import lock, next_repeat, series_for
+from fsbench_web.workloads import ParameterError, workload_of
 
 COMPUTED = "computed"
 _BATCH = 2000
@@ -332,7 +332,8 @@ def _expected_cells(series: Series) -> dict[str, int]:
     if series.workload is None:
         return {}
     try:
-        matrix = matrix_of(series.workload.tool, series.workload.parameters)
+        workload = workload_of(series.workload.tool, series.workload.parameters)
     except ParameterError:
         return {}
-    return expected_cells(matrix.cells())
+    cells = list(workload.cells())
+    return expected_cells(cells) if cells else {}

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import NOT_FOR_DIRECTORIES, PLAIN, Preparation
-from fsbench_web.catalog.workloads import IozoneMatrix
 from fsbench_web.figures.numbers import size
 from fsbench_web.scoring.categories import expected_cells
 from fsbench_web.scoring.confidence import LEAST_REPEATS
 from fsbench_web.studies.orders import Problems, RunRequest
+from fsbench_web.workloads import Workload
 
 MOST_REPEATS = 50
 LEAST_HALF_WIDTH_PERCENT, MOST_HALF_WIDTH_PERCENT = 0.1, 50.0
 # A disk that writes more slowly than this is broken; a limit is not an estimate.
 SLOWEST_BYTES_S = 10 * 1024 * 1024
 
-Workloads = Sequence[tuple[str, IozoneMatrix]]
+Workloads = Sequence[tuple[str, Workload]]
 
 
 def check_preparation(
@@ -40,7 +40,7 @@ def check_preparation(
         )
         return
     filled = preparation.space_bytes(lun.size_bytes)
-    needed = max((matrix.space_needed_bytes() for _, matrix in workloads), default=0)
+    needed = max((workload.space_needed_bytes() for _, workload in workloads), default=0)
     if filled and needed + filled > lun.size_bytes:
         problems.add(
             "preparation",
@@ -81,8 +81,9 @@ def check_until(request: RunRequest, workloads: Workloads, problems: Problems) -
             "A reference is run among a fixed number of runs: fix the number of repeats, or leave "
             "the reference out.",
         )
-    for name, matrix in workloads:
-        if not all(expected_cells(matrix.cells()).values()):
+    for name, workload in workloads:
+        cells = list(workload.cells())
+        if cells and not all(expected_cells(cells).values()):
             problems.add(
                 "repeats",
                 f"The matrix of {name} gives no overall score, because a category has no cell in "

@@ -17,13 +17,6 @@ from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
-from fsbench_web.catalog.workloads import (
-    MOUNT_POINT,
-    PRESETS,
-    IozoneMatrix,
-    ParameterError,
-    matrix_of,
-)
 from fsbench_web.figures.numbers import duration, size
 from fsbench_web.studies import journal_checks, method_checks
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
@@ -35,6 +28,13 @@ from fsbench_web.studies.orders import (
     WorkloadRequest,
 )
 from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, Slot, sequence
+from fsbench_web.workloads import (
+    MOUNT_POINT,
+    ParameterError,
+    Workload,
+    presets,
+    workload_of,
+)
 
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = 2000
@@ -59,7 +59,7 @@ class PlannedRun:
     configuration: str
     commands: tuple[PlannedCommand, ...]
     lun: Lun
-    workload: tuple[str, IozoneMatrix]
+    workload: tuple[str, Workload]
     is_reference: bool = False
     journal: Lun | None = None
     preparation: Preparation = PLAIN
@@ -148,15 +148,15 @@ def time_limit_s(request: RunRequest, runs: Sequence[PlannedRun]) -> int:
     return longest + method_checks.preparation_time_limit_s(request.preparation, runs[0].lun)
 
 
-def default_time_limit_s(matrices: list[IozoneMatrix]) -> int:
+def default_time_limit_s(workloads: list[Workload]) -> int:
     """How long a whole run may take where the order does not say, in seconds."""
-    return max(matrix.time_limit_s for matrix in matrices) + AROUND_BENCHMARK_S
+    return max(workload.time_limit_s for workload in workloads) + AROUND_BENCHMARK_S
 
 
 def _planned(
     slot: Slot,
     wanted: ConfigurationRequest | None,
-    workload: tuple[str, IozoneMatrix],
+    workload: tuple[str, Workload],
     lun: Lun,
     preparation: Preparation,
     neighbours: Mapping[str, Lun],
@@ -196,20 +196,20 @@ def _planned(
 
 def _checked_workloads(
     workloads: tuple[WorkloadRequest, ...], lun: Lun | None, problems: Problems
-) -> list[tuple[str, IozoneMatrix]]:
-    """(preset, matrix) of each; two that come to the same parameters are one too many."""
-    found: list[tuple[str, IozoneMatrix]] = []
+) -> list[tuple[str, Workload]]:
+    """(preset, workload) of each; two that come to the same parameters are one too many."""
+    found: list[tuple[str, Workload]] = []
     for wanted in workloads:
-        matrix = _checked_workload(wanted, lun, problems)
-        if matrix is None:
+        workload = _checked_workload(wanted, lun, problems)
+        if workload is None:
             continue
-        if matrix in [other for _, other in found]:
+        if workload in [other for _, other in found]:
             problems.add(
                 wanted.place,
                 f"The workload {wanted.name} is in the order twice with the same parameters: "
                 "remove one of them, or change it. To run it more often, raise the repeats.",
             )
-        found.append((wanted.name, matrix))
+        found.append((wanted.name, workload))
     return found
 
 
@@ -266,8 +266,8 @@ def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
 
 def _checked_workload(
     wanted: WorkloadRequest, lun: Lun | None, problems: Problems
-) -> IozoneMatrix | None:
-    preset = PRESETS.get(wanted.name)
+) -> Workload | None:
+    preset = presets().get(wanted.name)
     if not wanted.name:
         if not problems.is_told("workloads"):
             problems.add(wanted.place, "Choose at least one workload.")
@@ -275,28 +275,30 @@ def _checked_workload(
     if preset is None:
         problems.add(
             wanted.place,
-            f'There is no workload "{wanted.name}": choose one of {", ".join(PRESETS)}.',
+            f'There is no workload "{wanted.name}": choose one of {", ".join(presets())}.',
         )
         return None
     try:
-        matrix = matrix_of("iozone", {**preset.parameters, **wanted.parameters})
+        workload = workload_of(preset.tool, {**preset.parameters, **wanted.parameters})
     except ParameterError as error:
         problems.add(wanted.place, str(error))
         return None
     if lun is None:
-        return matrix
-    missing = availability.missing_tool(lun.worker, "iozone")
-    if missing:
-        problems.add(wanted.place, missing)
-    if lun.size_bytes is not None and matrix.space_needed_bytes() > lun.size_bytes:
+        return workload
+    for program in workload.programs:
+        missing = availability.missing_tool(lun.worker, program)
+        if missing:
+            problems.add(wanted.place, missing)
+    for sentence in availability.limit_problems(lun.worker, workload.limits()):
+        problems.add(wanted.place, sentence)
+    if lun.size_bytes is not None and workload.space_needed_bytes() > lun.size_bytes:
         problems.add(
             wanted.place,
-            f"The largest file of the workload needs {size(matrix.space_needed_bytes())}"
+            f"The files of the workload need {size(workload.space_needed_bytes())}"
             f" with what the file system adds, and {lun.name} has "
-            f"{size(lun.size_bytes)}: make the largest file smaller, or choose a "
-            "larger LUN.",
+            f"{size(lun.size_bytes)}: make them smaller, or choose a larger LUN.",
         )
-    return matrix
+    return workload
 
 
 def _checked_configurations(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
+from fsbench_web.workloads.parameters import Value
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,10 @@ class ConfigurationRequest:
 
 @dataclass(frozen=True)
 class WorkloadRequest:
-    """A preset of ``catalog.workloads`` and what replaces its parameters."""
+    """A preset of ``workloads`` and what replaces its parameters."""
 
     name: str
-    parameters: Mapping[str, int | bool] = field(default_factory=dict)
+    parameters: Mapping[str, Value] = field(default_factory=dict)
     place: str = field(default="workload", compare=False)
 
 
@@ -66,7 +67,7 @@ class RunRequest:
     lun_id: int | None
     configurations: tuple[ConfigurationRequest, ...]
     workload: str
-    parameters: Mapping[str, int | bool] = field(default_factory=dict)
+    parameters: Mapping[str, Value] = field(default_factory=dict)
     repeats: int = 2
     until: RepeatTarget | None = None
     preparation: Preparation = PLAIN

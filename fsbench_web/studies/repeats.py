@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from fsbench_web.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
 from fsbench_web.scoring.scores import score_repeats
-from fsbench_web.scoring.testnames import at_load
+from fsbench_web.scoring.testnames import CREATION_TESTS, at_load
 from fsbench_web.studies.models import END_STATES, Measurement, RepeatRule, Run, RunState
 
 OVERALL = "overall"
@@ -18,23 +18,25 @@ def target_of(rule: RepeatRule) -> RepeatTarget:
 def overall_scores(series_id: int) -> dict[str, list[float]]:
     """The overall score of each finished repeat of a series, by test; the oldest first.
 
-    Only tests with a matrix have one: those of the benchmark, and not the times of mkfs and mount.
-    Each repeat is scored by itself, so that the values are independent. One query.
+    Of a workload without a matrix it is the value of each test at each load; the times of mkfs and
+    mount never count. Each repeat is scored by itself, so that the values are independent. One
+    query.
     """
     cells: dict[str, dict[int, dict[tuple[int, int], float]]] = defaultdict(dict)
+    single: dict[str, list[float]] = defaultdict(list)
     for name, load, run_id, record_kb, file_kb, value in (
-        Measurement.objects.filter(
-            run__series=series_id,
-            run__state=RunState.DONE,
-            record_size_kb__isnull=False,
-            file_size_kb__isnull=False,
-        )
+        Measurement.objects.filter(run__series=series_id, run__state=RunState.DONE)
+        .exclude(test__in=CREATION_TESTS)
         .order_by("run_id", "id")
         .values_list("test", "load", "run_id", "record_size_kb", "file_size_kb", "value")
     ):
-        # The filter leaves out what has no sizes, which the types do not know.
-        cell = (record_kb or 0, file_kb or 0)
-        cells[at_load(name, load)].setdefault(run_id, {})[cell] = value
+        test = at_load(name, load)
+        if record_kb is None or file_kb is None:
+            single[test].append(value)
+        else:
+            cells[test].setdefault(run_id, {})[(record_kb, file_kb)] = value
+    if not cells:
+        return dict(single)
     return {
         test: [
             score.value

@@ -14,14 +14,14 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
 from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import Preparation, PreparationError
-from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS, ParameterError, matrix_of
 from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
-from fsbench_web.studies import forms, run_quality
+from fsbench_web.studies import forms, run_quality, workload_form
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
+from fsbench_web.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 
 # A page with more numbers is no page any more: its heat maps would be larger than a screen.
 MAX_MEASUREMENTS_SHOWN = 20_000
@@ -197,7 +197,7 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
         return run_commands(
             series.configuration.filesystem,
             series.configuration.options,
-            matrix_of(series.workload.tool, series.workload.parameters),
+            workload_of(series.workload.tool, series.workload.parameters),
             series.lun.device,
             series.lun.device if is_directory else MOUNT_POINT,
             not is_directory,
@@ -225,14 +225,25 @@ def named_parameters(run: Run) -> list[tuple[str, str]]:
     workload = run.series.workload
     if workload is None:
         return []
-    return [forms.named_parameter(key, value) for key, value in workload.parameters.items()]
+    return workload_form.named_parameters(workload.tool, workload.parameters)
 
 
 def order_again(run: Run) -> str:
     """Query string of the form that orders this run once more, or "" where that cannot be."""
     series = run.series
     configuration, workload = series.configuration, series.workload
-    if run.origin != Run.Origin.MEASURED or workload is None or workload.tool != "iozone":
+    if run.origin != Run.Origin.MEASURED or workload is None:
+        return ""
+    # The preset itself, or any of its tool: the parameters are all given.
+    preset = next(
+        (
+            slug
+            for slug, one in presets().items()
+            if one.tool == workload.tool and workload.slug == slug
+        ),
+        next((slug for slug, one in presets().items() if one.tool == workload.tool), ""),
+    )
+    if not preset:
         return ""
     if series.lun_id is None or not configuration.is_known:
         return ""
@@ -252,7 +263,7 @@ def order_again(run: Run) -> str:
                 series.journal_lun.name if series.journal_lun else "",
             ),
         ),
-        workload=workload.slug if workload.slug in PRESETS else forms.DEFAULT_WORKLOAD,
+        workload=preset,
         parameters=workload.parameters,
         repeats=1,
         preparation=preparation,

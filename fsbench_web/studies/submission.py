@@ -161,8 +161,8 @@ _Key = tuple[str, str, str]
 def _key(planned: PlannedRun) -> _Key:
     """(configuration, where its journal is, workload): runs with the same are repeats."""
     journal = planned.journal.name if planned.journal else ""
-    preset, matrix = planned.workload
-    return planned.configuration, journal, f"{preset} {matrix!r}"
+    preset, workload = planned.workload
+    return planned.configuration, journal, f"{preset} {workload!r}"
 
 
 def _rule(target: RepeatTarget) -> RepeatRule:

@@ -329,10 +329,12 @@ class _Reader:
                 self.problems.add(f"{place}.parameters", "parameters must be a map.")
                 continue
             for key, value in parameters.items():
-                if not isinstance(value, int):
+                parts = value if isinstance(value, list) else [value]
+                if not all(isinstance(part, int | str) for part in parts):
                     self.problems.add(
                         f"{place}.parameters.{key}",
-                        f"{key} must be a whole number, true or false, not {value!r}.",
+                        f"{key} must be a whole number, a list of them, a word, true or false, "
+                        f"not {value!r}.",
                     )
             name = self.text(entry, "name", "the name of a workload", f"{place}.name")
             if name:

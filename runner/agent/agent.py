@@ -38,14 +38,23 @@ GRACE_S = 1.0
 NO_SPACE = "No space left on device"
 # Of what a command printed, its message keeps this much; of the benchmark all goes to an output.
 PRINTED_CHARACTERS = 64 * 1024
-# A plan's name for this file, wherever it is.
-OWN_PROGRAM = "fsbench-agent"
+# A plan's name for a program in this file's folder: fsbench-agent is this file itself.
+OWN_PREFIX = "fsbench-"
 FILL_FILE_BYTES = 64 * 1024 * 1024
 FILL_CHUNK_BYTES = 1024 * 1024
 # dd(1) says "N bytes (...) copied", --fill "N of M bytes".
 BYTES_DONE = re.compile(rb"(\d+)(?: of (\d+))? bytes")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PR_SET_PDEATHSIG = 1
+# What a pipe takes without a reader (pipe(7)).
+PIPE_BYTES = 64 * 1024
+# Of the benchmark's files on a file system that is unmounted anyway, so many seconds are removed.
+REMOVE_S = 1.5
+# Less room than this while a benchmark runs is none: some tools go on as if nothing had happened.
+FULL_BYTES = 64 * 1024
+WATCH_ROOM_S = 0.1
+# How a tool is asked for its version; all others know -V.
+VERSION_FLAGS = {"iozone": "-v", "fio": "--version", "gcc": "--version", "make": "--version"}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -112,9 +121,19 @@ class Step:
         timeout_s: float,
         quiet: bool = False,
         total_bytes: "int | None" = None,
+        stdin: str = "",
+        watched_folder: str = "",
+        is_data: bool = False,
     ) -> None:
         self.argv = argv
-        self.is_own = argv[0] == OWN_PROGRAM
+        # What is printed is for a program to read, thousands of lines of it, and is kept anyway.
+        self.is_data = is_data
+        self.stdin = stdin
+        # The file system that must not run full meanwhile.
+        self.watched_folder = watched_folder
+        self._next_look = 0.0
+        self.full_since = 0.0
+        self.is_own = argv[0].startswith(OWN_PREFIX)
         self.total_bytes = total_bytes
         self._told_progress = 0.0
         self.timeout_s = timeout_s
@@ -146,10 +165,10 @@ class Step:
         started = time.monotonic()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", os.path.abspath(__file__), *self.argv[1:]]  # noqa: PTH100
+                [sys.executable, "-I", own_program(self.argv[0]), *self.argv[1:]]
                 if self.is_own
                 else self.argv,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd="/",
@@ -161,6 +180,11 @@ class Step:
             raise StepFailed(f"{self.argv[0]} is not installed where the run happens.") from None
         except OSError as error:
             raise StepFailed(f"{self.argv[0]} cannot be started: {error}.") from None
+        if process.stdin is not None:
+            # Small (a job file, a tool's commands): it fits into the pipe, so nothing waits here.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(self.stdin.encode()[:PIPE_BYTES])
+                process.stdin.close()
         try:
             self._follow(process, started + self.timeout_s, is_cleanup)
         finally:
@@ -204,7 +228,17 @@ class Step:
             self.stopped_by = "timeout"
         elif not is_cleanup and must_stop():
             self.stopped_by = "cancel"
-        elif sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES:
+        elif self.watched_folder and now >= self._next_look:
+            self._next_look = now + WATCH_ROOM_S
+            if is_full(self.watched_folder):
+                # A tool that says so itself is let do it.
+                self.full_since = self.full_since or now
+                if now - self.full_since > GRACE_S:
+                    self.stopped_by = "full"
+        if (
+            not self.stopped_by
+            and sum(len(kept) for kept in self.kept.values()) > OUTPUT_LIMIT_BYTES
+        ):
             self.stopped_by = "output"
         return self.stopped_by
 
@@ -225,7 +259,7 @@ class Step:
             say("progress", share=min(done / total, 1.0))
 
     def _log(self, stream: str, data: bytes, is_end: bool = False) -> None:
-        if self.quiet:
+        if self.quiet or (self.is_data and stream == "stdout"):
             return
         *lines, rest = (self._unlogged[stream] + data).split(b"\n")
         if self.tells_progress:
@@ -247,6 +281,15 @@ def _kill_group(process: "subprocess.Popen[bytes]", number: int) -> None:
         os.killpg(process.pid, number)
 
 
+def own_program(name: str) -> str:
+    """Where the program is that a plan calls ``fsbench-NAME``. Raises StepFailed."""
+    here = Path(os.path.abspath(__file__))  # noqa: PTH100 (a link would lead elsewhere)
+    program = here.with_name(f"{name[len(OWN_PREFIX) :]}.py")
+    if not re.fullmatch(r"fsbench-[a-z][a-z0-9_]*", name) or not program.is_file():
+        raise StepFailed(f"{name} is no program of the agent: build the benchmark image anew.")
+    return str(program)
+
+
 def send_output(name: str, text: str) -> None:
     """Send a tool's whole output in parts of bounded length."""
     parts = [text[i : i + CHUNK_CHARACTERS] for i in range(0, len(text), CHUNK_CHARACTERS)] or [""]
@@ -254,7 +297,16 @@ def send_output(name: str, text: str) -> None:
         say("output", name=name, part=number, is_last=number == len(parts) - 1, text=part)
 
 
-def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
+def is_full(folder: str) -> bool:
+    """Whether no block or no inode is left. File systems without fixed inodes tell of none."""
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < FULL_BYTES or (room.f_files > 0 and not room.f_favail)
+
+
+def run_step(planned: dict[str, Any], is_cleanup: bool = False, watched_folder: str = "") -> Step:
     """Run one planned step. Raises StepFailed or Cancelled."""
     if not is_cleanup:
         if must_stop():
@@ -264,6 +316,9 @@ def run_step(planned: dict[str, Any], is_cleanup: bool = False) -> Step:
         list(planned["argv"]),
         float(planned["timeout_s"]),
         total_bytes=planned.get("total_bytes"),
+        stdin=planned.get("stdin", ""),
+        watched_folder=watched_folder,
+        is_data=planned.get("save_output_as", "").endswith(".json"),
     )
     log("$ " + " ".join(step.argv))
     try:
@@ -301,6 +356,11 @@ def why_it_failed(step: Step) -> str:
         return (
             f"The LUN is full: {tool} said “{NO_SPACE}”. "
             "Choose a larger LUN or a workload with smaller files."
+        )
+    if step.full_since:
+        return (
+            f"The LUN ran full while {tool} worked, which cannot measure anything then. "
+            "Choose a larger LUN or a workload with fewer or smaller files."
         )
     if step.exit_code == 0:
         return ""
@@ -351,12 +411,43 @@ def check_space(folder: str, needed_bytes: int, is_filled: bool = False) -> None
         )
 
 
+def remove_own(plan: dict[str, Any]) -> None:
+    """Remove what the benchmark left, and nothing else.
+
+    Without its files there is nothing to write back, and unmounting is quick. On a file system that
+    is unmounted and made anew this is given up after a moment; a folder of the host is left clean.
+    """
+    start = plan.get("leave_nothing")
+    if not start or not plan.get("mount_point"):
+        return
+    deadline = time.monotonic() + REMOVE_S if plan.get("unmount") else None
+    with contextlib.suppress(OSError):
+        for entry in Path(plan["mount_point"]).iterdir():
+            if entry.name == start or entry.name.startswith(f"{start}."):
+                _remove_tree(entry, deadline)
+
+
+def _remove_tree(top: Path, deadline: "float | None") -> None:
+    # Symbolic links are removed and never followed.
+    if top.is_symlink() or not top.is_dir():
+        top.unlink(missing_ok=True)
+        return
+    for folder, folders, files in os.walk(top, topdown=False):
+        for name in files:
+            if deadline is not None and time.monotonic() > deadline:
+                return
+            with contextlib.suppress(OSError):
+                Path(folder, name).unlink()
+        for name in folders:
+            with contextlib.suppress(OSError):
+                path = Path(folder, name)
+                path.unlink() if path.is_symlink() else path.rmdir()
+    top.rmdir()
+
+
 def clean_up(plan: dict[str, Any]) -> str:
     """Undo the mount whatever happened. Returns why it could not be undone, or nothing."""
-    with contextlib.suppress(OSError):
-        # Without its file there is nothing to write back, and unmounting is quick.
-        if plan.get("benchmark_file") and not Path(plan["benchmark_file"]).is_symlink():
-            os.unlink(plan["benchmark_file"])  # noqa: PTH108 (plain os is what a container has)
+    remove_own(plan)
     point = plan.get("mount_point")
     if not point or not plan.get("unmount"):
         return ""
@@ -378,18 +469,37 @@ def clean_up(plan: dict[str, Any]) -> str:
     return problem
 
 
+def keep_to_cpus(count: "int | None") -> None:
+    """Run here, and all that is started, on the first so many processors. Raises StepFailed."""
+    if not count:
+        return
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < count:
+        raise StepFailed(
+            f"The workload asks for {count} processors, and {len(allowed)} are there: choose fewer."
+        )
+    os.sched_setaffinity(0, allowed[:count])
+
+
 def run(plan: dict[str, Any]) -> int:
     """Run the whole plan. Returns the exit status."""
     status, reason = 0, ""
     try:
         say("environment", **environment(plan.get("tools", [])))
+        keep_to_cpus(plan.get("cpus"))
         if plan.get("unmount"):
             Path(plan["mount_point"]).mkdir(parents=True, exist_ok=True)
+        else:
+            # What a run that was killed has left in a folder of the host.
+            remove_own(plan)
+        is_checked = False
         for planned in plan["steps"]:
-            if planned["phase"] == "benchmark":
+            if planned["phase"] == "benchmark" and not is_checked:
+                is_checked = True
                 is_filled = any(step["phase"] == "fill" for step in plan["steps"])
                 check_space(plan["mount_point"], plan["space_needed_bytes"], is_filled)
-            run_step(planned)
+            is_benchmark = planned["phase"] == "benchmark"
+            run_step(planned, watched_folder=plan["mount_point"] if is_benchmark else "")
             if planned["phase"] == "mount":
                 check_mounted(plan)
     except StepFailed as error:
@@ -456,8 +566,7 @@ def tool_version(tool: str) -> dict[str, str]:
     path = shutil.which(tool, path=PATH)
     if path is None:
         return {"path": "", "version": ""}
-    # iozone knows -v only; everything of e2fsprogs, xfsprogs, btrfs-progs, util-linux knows -V.
-    step = Step([path, "-v" if tool == "iozone" else "-V"], timeout_s=10, quiet=True)
+    step = Step([path, VERSION_FLAGS.get(tool, "-V")], timeout_s=10, quiet=True)
     with contextlib.suppress(StepFailed):
         step.run(is_cleanup=True)
     match = re.search(r"\d+\.\d+(\.\d+)?", step.text("stdout") + step.text("stderr"))

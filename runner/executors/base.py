@@ -1,10 +1,11 @@
 """What every executor offers, and what it finds out about its place of work."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from fsbench_web import workloads
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from runner.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
@@ -15,8 +16,6 @@ OnMessage = Callable[[Message], None]
 ShouldStop = Callable[[], bool]
 
 AGENT = Path(__file__).resolve().parent.parent / "agent" / "agent.py"
-TOOLS = ("iozone", "mount", "umount")
-PACKAGES = {"iozone": "iozone3"}
 
 
 @dataclass(frozen=True)
@@ -63,16 +62,17 @@ class Capabilities:
     reason: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
 
-    def refusal(self, filesystem: str, makes_filesystem: bool, tool: str) -> str:
+    def refusal(self, filesystem: str, makes_filesystem: bool, programs: Iterable[str]) -> str:
         """Why a run cannot be carried out here, or nothing. Asked before anything is erased."""
         if not self.is_usable:
             return self.reason
         ability = self.filesystems.get(filesystem, {})
         if makes_filesystem and not ability.get("usable"):
             return str(ability.get("reason") or f"{filesystem} cannot be made here.")
-        found = self.tools.get(tool, {})
-        if not found.get("usable"):
-            return str(found.get("reason") or f"{tool} is not installed here.")
+        for program in programs:
+            found = self.tools.get(program, {})
+            if not found.get("usable"):
+                return str(found.get("reason") or f"{program} is not installed here.")
         return ""
 
 
@@ -110,6 +110,15 @@ class Executor(Protocol):
 
         Raises ExecutorAway.
         """
+
+
+def probed_tools() -> list[str]:
+    """Every program that a run may call."""
+    return [
+        *workloads.tools(),
+        *("mount", "umount"),
+        *filesystem_tools(),
+    ]
 
 
 def filesystem_tools() -> list[str]:
@@ -153,9 +162,10 @@ def capabilities_from(
             reason = ""
         filesystems[slug] = {"usable": not reason, "reason": reason}
     tools: dict[str, dict[str, Any]] = {}
-    for tool in ("iozone", *filesystem_tools()):
+    packages = workloads.tools()
+    for tool in (*packages, *filesystem_tools()):
         entry = dict(found.get(tool, {}))
-        package = PACKAGES.get(tool) or next(
+        package = packages.get(tool) or next(
             spec.tool_package for spec in FILESYSTEMS.values() if spec.mkfs[0] == tool
         )
         usable = bool(entry.get("path"))

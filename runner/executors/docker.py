@@ -25,7 +25,6 @@ from docker.types import LogConfig
 from requests.exceptions import RequestException
 
 from runner.executors.base import (
-    TOOLS,
     Capabilities,
     ExecutorAway,
     OnMessage,
@@ -33,8 +32,8 @@ from runner.executors.base import (
     ShouldStop,
     Target,
     capabilities_from,
-    filesystem_tools,
     load_modules,
+    probed_tools,
 )
 from runner.executors.stream import follow
 from runner.plan import RunPlan
@@ -121,7 +120,7 @@ class DockerExecutor:
     def _environment(self) -> Any:
         output = self.client.containers.run(
             self.image,
-            command=["--probe", *TOOLS, *filesystem_tools()],
+            command=["--probe", *probed_tools()],
             remove=True,
             network_mode="none",
             labels={"fsbench.site": self.site},
@@ -183,6 +182,9 @@ class DockerExecutor:
             network_mode="none",
             # What it prints goes to the run's log; nothing is to fill the daemon's disk.
             log_config=LogConfig(type="none"),
+            mem_limit=plan.memory_bytes,
+            memswap_limit=plan.memory_bytes,  # the same: no swap to hide behind
+            cpuset_cpus=_first_cpus(plan.cpus),
             labels={
                 "fsbench.site": self.site,
                 "fsbench.worker": target.worker,
@@ -288,6 +290,10 @@ class DockerExecutor:
         for container in left:
             _remove_container(container)
         return [f"container {container.name}" for container in left]
+
+
+def _first_cpus(count: int | None) -> str | None:
+    return None if count is None else f"0-{count - 1}"
 
 
 def _devices(plan: RunPlan, target: Target) -> list[str]:

@@ -7,6 +7,7 @@ IOzone's form and comes from a formula. It never stands in for a measurement.
 import time
 from collections.abc import Callable, Iterable
 
+from fsbench_web import workloads
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from runner.executors.base import (
     Capabilities,
@@ -68,7 +69,7 @@ def everything() -> Capabilities:
         KERNEL,
         DISTRIBUTION,
         {slug: {"usable": True, "reason": ""} for slug in FILESYSTEMS},
-        {"iozone": tool},
+        dict.fromkeys(workloads.tools(), tool),
     )
 
 
@@ -98,7 +99,7 @@ def succeed(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Ou
     for step in plan.steps:
         on_message(message("phase", phase=step.phase))
         if step.save_output_as:
-            text = iozone_text(plan.cells)
+            text = iozone_text(plan.workload.cells())
             for line in text.splitlines():
                 on_message(message("log", stream="stdout", text=line))
             on_message(message("output", name=step.save_output_as, part=0, is_last=True, text=text))

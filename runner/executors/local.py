@@ -18,7 +18,6 @@ from typing import IO
 from runner.blockdev import ToolError, run_tool
 from runner.executors.base import (
     AGENT,
-    TOOLS,
     Capabilities,
     Message,
     OnMessage,
@@ -26,8 +25,8 @@ from runner.executors.base import (
     ShouldStop,
     Target,
     capabilities_from,
-    filesystem_tools,
     load_modules,
+    probed_tools,
 )
 from runner.executors.stream import follow
 from runner.plan import RunPlan
@@ -80,7 +79,7 @@ class LocalExecutor:
         return ""
 
     def _environment(self) -> Message:
-        output = run_tool(*_PYTHON, "--probe", *TOOLS, *filesystem_tools())
+        output = run_tool(*_PYTHON, "--probe", *probed_tools())
         message: Message = json.loads(output.splitlines()[-1])
         return message
 
@@ -98,6 +97,10 @@ class LocalExecutor:
     def run(
         self, plan: RunPlan, target: Target, on_message: OnMessage, should_stop: ShouldStop
     ) -> Outcome:
+        if plan.memory_bytes:
+            return Outcome(
+                1, reason="Without a container the memory of a benchmark cannot be limited."
+            )
         isolated = _ISOLATED if plan.makes_filesystem else ()
         process = subprocess.Popen(
             [*isolated, *_PYTHON],

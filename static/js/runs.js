@@ -31,7 +31,9 @@ document.addEventListener("htmx:afterSettle", setUpForm);
 document.addEventListener("formdata", (event) => {
   if (!event.target.matches("[data-run-form], [data-submit-on-change]")) return;
   const noWorkload = !event.formData.getAll("workload").some((value) => value !== "");
-  const says = ([name, value]) => value !== "" || name === "repeats" || (name === "workload" && noWorkload);
+  // A parameter that was emptied is refused: the preset's own value must not come back unseen.
+  const isParameter = (name) => /^[^.]+\.[^.]+$/.test(name);
+  const says = ([name, value]) => value !== "" || name === "repeats" || isParameter(name) || (name === "workload" && noWorkload);
   const kept = [...event.formData].filter(says);
   for (const name of new Set(event.formData.keys())) event.formData.delete(name);
   for (const [name, value] of kept) event.formData.append(name, value);

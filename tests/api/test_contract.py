@@ -36,6 +36,7 @@ CALLS = {
     ("get", "/api/v1/workers"),
     ("post", "/api/v1/workers/{name}/drain"),
     ("post", "/api/v1/workers/{name}/resume"),
+    ("get", "/api/v1/workloads"),
 }
 TABLE = ["test", "category", "unit", "lower_is_better", "rows"]
 ROW = [

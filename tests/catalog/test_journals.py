@@ -11,10 +11,10 @@ from fsbench_web.catalog.filesystems import (
 )
 from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.marks import OWN_LOG_UUID
-from fsbench_web.catalog.workloads import PRESETS
+from fsbench_web.workloads import presets
 
 LOG = JournalLun("/dev/log", 256 * 2**20)
-MATRIX = PRESETS["iozone-small"].matrix()
+MATRIX = presets()["iozone-small"].workload()
 
 
 def test_ext_makes_the_journal_first_with_the_block_size_of_the_file_system() -> None:

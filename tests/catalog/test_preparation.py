@@ -3,10 +3,10 @@ import pytest
 from fsbench_web.catalog.commands import run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
 from fsbench_web.catalog.preparation import PLAIN, Preparation, PreparationError, in_words
-from fsbench_web.catalog.workloads import MOUNT_POINT, PRESETS
+from fsbench_web.workloads import MOUNT_POINT, presets
 
 MIB = 2**20
-MATRIX = PRESETS["iozone-small"].matrix()
+MATRIX = presets()["iozone-small"].workload()
 
 
 def commands(preparation: Preparation, size_bytes: int | None = 100 * MIB) -> dict[str, list[str]]:

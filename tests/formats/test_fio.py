@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.formats.fio_intervals import Report, interval_rates
 
 Sample = Callable[[str], bytes]
 
@@ -84,8 +85,26 @@ def test_reports_of_intervals_are_one_run(sample: Sample) -> None:
     result = parse("x", sample("fio-3.33-status-interval"))
     assert numbers(result)["eta_read_bw"] == (1990, "KB/s")
     assert [str(warning) for warning in result.warnings] == [
-        "4 reports of intervals are left out: the last one includes them."
+        "4 reports of intervals are kept as samples alone: the last one includes them."
     ]
+
+
+def test_reports_of_intervals_are_samples_without_those_of_the_ramp_time() -> None:
+    def report(at_s: float, runtime_s: float, ios: int) -> Report:
+        return Report(at_s, runtime_s, ios, ios * 4)
+
+    ramp = [report(100.6, 0.9, 18000), report(101.6, 1.9, 48000)]
+    # Measured from 102.0 on; the last report is of a moment at the end alone.
+    whole = [report(103.0, 1.0, 20000), report(104.1, 2.1, 42000), report(105.0, 3.0, 69000)]
+    end = report(105.1, 3.1, 69100)
+    rates = interval_rates([*ramp, *whole, end])
+    assert [(round(ios), round(kb)) for ios, kb in rates] == [
+        (20000, 80000),
+        (20000, 80000),
+        (30000, 120000),
+    ]
+    assert interval_rates([end]) == interval_rates([]) == []
+    assert interval_rates([*ramp, report(102.6, 0.6, 500)]) == []  # one is no sample
 
 
 def test_two_runs_in_one_file_are_repeats(sample: Sample) -> None:

@@ -103,12 +103,13 @@ def write_order(
     parameters: dict[str, Any] | None = None,
     options: dict[str, str] | None = None,
     journal: str = "",
+    tool: str = "iozone",
     **configuration: Any,
 ) -> Run:
     """A queued run on a LUN of the worker."""
     workload, _ = Workload.objects.get_or_create(
-        slug=f"test-{hash(str(parameters)) % 10**6}",
-        defaults={"title": "Test", "tool": "iozone", "parameters": parameters or SMALL},
+        slug=f"test-{hash(tool + str(parameters)) % 10**6}",
+        defaults={"title": "Test", "tool": tool, "parameters": parameters or SMALL},
     )
     study, _ = Study.objects.get_or_create(slug="tests", defaults={"title": "Tests"})
     series = series_for(

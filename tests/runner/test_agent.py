@@ -20,7 +20,7 @@ def plan(tmp_path: Path, *steps: dict[str, Any], **changes: Any) -> dict[str, An
         "filesystem": "ext4",
         "mount_point": str(tmp_path),
         "unmount": [],
-        "benchmark_file": str(tmp_path / "fsbench.iozone"),
+        "benchmark_file": str(tmp_path / "fsbench.work.iozone"),
         "space_needed_bytes": 1,
         "tools": ["sh"],
         **changes,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.commands import BENCHMARK_FILE
 from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
+from fsbench_web.workloads.iozone import FILE_NAME as BENCHMARK_FILE
 from runner import blockdev, checks, locks, sparse
 from runner.host import Host, LunUnusable
 from runner.luns import LunEntry, read_luns

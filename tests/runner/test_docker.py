@@ -152,7 +152,7 @@ def test_a_killed_container_fails_the_run_with_the_reason(
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             for container in client.containers.list():
-                code, _ = container.exec_run(["sh", "-c", "ls /mnt/fsbench/fsbench.iozone"])
+                code, _ = container.exec_run(["sh", "-c", "ls /mnt/fsbench/fsbench.work.iozone"])
                 if code == 0:
                     container.kill()
                     return
@@ -210,7 +210,7 @@ def test_leftovers_of_a_worker_are_removed_and_others_stay(
 def test_it_says_what_is_missing(client: docker.DockerClient) -> None:
     absent = DockerExecutor("fsbench-runner:nosuch", "test")
     assert "runner/image/build fsbench-runner:nosuch" in absent.missing()
-    assert absent.probe().refusal("ext4", True, "iozone") == absent.missing()
+    assert absent.probe().refusal("ext4", True, ["iozone"]) == absent.missing()
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_a_missing_iozone_is_named_with_its_package(monkeypatch: pytest.MonkeyPa
     environment["tools"] = environment["tools"] | {"iozone": {"path": "", "version": ""}}
     monkeypatch.setattr(executor, "_environment", lambda: environment)
     can: Capabilities = executor.probe()
-    reason = can.refusal("ext4", True, "iozone")
+    reason = can.refusal("ext4", True, ["iozone"])
     assert "iozone3" in reason
     assert "non-free" in reason
 
@@ -159,8 +159,8 @@ def test_a_file_system_the_kernel_does_not_know_is_not_usable(
     environment["filesystems"] = ["ext4"]
     monkeypatch.setattr(executor, "_environment", lambda: environment)
     can = executor.probe()
-    assert can.refusal("ext4", True, "iozone") == ""
-    assert "cannot mount Btrfs" in can.refusal("btrfs", True, "iozone")
+    assert can.refusal("ext4", True, ["iozone"]) == ""
+    assert "cannot mount Btrfs" in can.refusal("btrfs", True, ["iozone"])
 
 
 def test_a_real_run_in_a_directory(

@@ -10,10 +10,10 @@ import pytest
 from kombu import Connection
 
 from fsbench_web.catalog.announce import announce
-from fsbench_web.catalog.workloads import MOUNT_POINT
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Lease, Run, RunState
+from fsbench_web.workloads import MOUNT_POINT
 from runner import locks, orphans, sparse
 from runner.blockdev import ToolError
 from runner.config import WorkerConfig

@@ -5,8 +5,9 @@ import pytest
 from fsbench_web.catalog.commands import run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OWN_LABEL, OptionError
 from fsbench_web.catalog.journals import JournalLun
-from fsbench_web.catalog.workloads import MOUNT_POINT, ParameterError, matrix_of
-from runner.plan import OUTPUT_NAME, PlanError, RunPlan, plan_run
+from fsbench_web.workloads import MOUNT_POINT, ParameterError, workload_of
+from fsbench_web.workloads.iozone import OUTPUT
+from runner.plan import PlanError, RunPlan, plan_run
 from tests.runner.conftest import SMALL
 
 
@@ -18,7 +19,7 @@ def plan(filesystem: str = "ext4", **changes: object) -> RunPlan:
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
 def test_it_runs_the_commands_that_the_preview_shows(filesystem: str) -> None:
     shown = run_commands(
-        filesystem, {}, matrix_of("iozone", SMALL), "/dev/x", MOUNT_POINT, makes_filesystem=True
+        filesystem, {}, workload_of("iozone", SMALL), "/dev/x", MOUNT_POINT, makes_filesystem=True
     )
     steps = plan(filesystem).steps
     assert [(step.phase, tuple(step.argv)) for step in steps] == [
@@ -45,7 +46,7 @@ def test_a_journal_has_a_step_and_a_device_of_its_own() -> None:
 
 def test_only_the_benchmark_is_kept_and_every_step_has_a_limit() -> None:
     made = plan(parameters=SMALL | {"time_limit_s": 77})
-    assert [step.save_output_as for step in made.steps] == ["", "", OUTPUT_NAME, ""]
+    assert [step.save_output_as for step in made.steps] == ["", "", OUTPUT, ""]
     assert made.steps[2].timeout_s == 77
     assert all(step.timeout_s > 0 for step in made.steps)
 
@@ -55,14 +56,14 @@ def test_a_directory_is_neither_made_nor_mounted() -> None:
     assert [step.phase for step in made.steps] == ["benchmark"]
     assert not made.makes_filesystem
     assert made.unmount == []
-    assert made.benchmark_file == "/srv/bench/fsbench.iozone"
-    assert made.steps[0].argv[-1] == made.benchmark_file
+    assert made.steps[0].argv[-1] == "/srv/bench/fsbench.work.iozone"
+    assert made.leave_nothing == "fsbench.work"
 
 
 def test_it_is_one_line_of_json() -> None:
     text = plan().to_json()
     assert "\n" not in text
-    assert json.loads(text)["cells"] == [[4, 64], [8, 64], [4, 128], [8, 128]]
+    assert json.loads(text)["parameters"]["maximum_record_kb"] == SMALL["maximum_record_kb"]
 
 
 @pytest.mark.parametrize(

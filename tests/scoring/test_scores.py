@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.catalog.workloads import PRESETS
 from fsbench_web.scoring.categories import CATEGORIES, SUMMED, expected_cells
 from fsbench_web.scoring.scores import UNEQUAL_REPEATS, score_mean, score_repeats
+from fsbench_web.workloads import presets
 
 rates = st.floats(min_value=0, max_value=1e12, allow_nan=False)
 cells = st.tuples(
@@ -83,7 +83,7 @@ def test_the_limits_of_a_region_belong_to_it():
 
 
 def test_the_papers_matrix_has_these_cells():
-    counts = expected_cells(PRESETS["iozone-paper"].matrix().cells())
+    counts = expected_cells(presets()["iozone-paper"].workload().cells())
     # 21 file sizes from 4 KB to 4 GB; records 1 to 1024 KB that fit into them.
     assert counts["total_average"] == counts["overall"] == sum(min(n, 10) + 1 for n in range(2, 23))
     assert counts["target_average"] == sum(min(n, 5) + 1 for n in range(2, 12))

@@ -27,6 +27,8 @@ need reiserfsprogs have mkfs.reiserfs
 need f2fs-tools have mkfs.f2fs
 need nilfs-tools have mkfs.nilfs2
 need util-linux have setpriv
+need fio have fio
+need stress-ng have stress-ng
 need mount have losetup
 need git have git
 need fonts-dejavu-core matches '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'

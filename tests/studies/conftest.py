@@ -11,11 +11,12 @@ from django.utils import timezone
 
 from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement, announce
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.catalog.workloads import PRESETS, TESTS
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.workloads import presets
+from fsbench_web.workloads.iozone import TESTS
 
 GB = 1024**3
 USABLE = {"usable": True, "reason": ""}
@@ -123,7 +124,9 @@ def complete(run: Run, value: float = 1000.0) -> None:
         [{"phase": "mkfs", "argv": ["mkfs.ext4", "a b"], "exit_code": 0, "duration_s": 1.5}],
     )
     lifecycle.advance(handle, RunState.COLLECTING)
-    cells = [(test, *cell) for test in TESTS for cell in PRESETS["iozone-small"].matrix().cells()]
+    cells = [
+        (test, *cell) for test in TESTS for cell in presets()["iozone-small"].workload().cells()
+    ]
     values = [
         ParsedValue(test, record, file, value, "KB/s", line)
         for line, (test, record, file) in enumerate(cells, start=1)

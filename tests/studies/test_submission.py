@@ -190,7 +190,7 @@ def test_it_refuses_a_missing_tool_and_names_its_package(order):
 
 def test_it_refuses_a_workload_that_is_larger_than_the_lun(order):
     (problem,) = problems(order(parameters={"maximum_file_kb": 32 * 1024 * 1024}))
-    assert "make the largest file smaller, or choose a larger LUN" in problem
+    assert "make them smaller, or choose a larger LUN" in problem
 
 
 def test_it_refuses_a_parameter_outside_its_bounds(order):

@@ -212,9 +212,9 @@ def test_an_entry_of_which_nothing_can_be_is_a_problem() -> None:
         ({"workloads": [{"parameters": {}}]}, "workloads[0].name", "name is missing"),
         ({"workloads": [{"name": "iozone-small", "speed": 1}]}, "workloads[0]", '"speed" means'),
         (
-            {"workloads": ["iozone-small", {"name": "iozone-direct", "parameters": {"x": "big"}}]},
+            {"workloads": ["iozone-small", {"name": "iozone-direct", "parameters": {"x": 1.5}}]},
             "workloads[1].parameters.x",
-            "whole number, true or false",
+            "whole number, a list",
         ),
         ({"workloads": [{"name": "a", "parameters": [1]}]}, "workloads[0].parameters", "map"),
         ({"repeats": "two"}, "repeats", "whole number"),

@@ -8,7 +8,7 @@ from django.db.models import Count, Max, Q
 
 from fsbench_web.catalog import preparation
 from fsbench_web.catalog.models import Environment, HardwareProfile
-from fsbench_web.studies import forms, repeats
+from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
 
 MOST_SERIES = 150
@@ -80,7 +80,7 @@ def method_of(study: Study) -> Method:
                 one.title,
                 (
                     ("Tool", one.tool),
-                    *((str(k), str(v)) for k, v in _parameters(one.parameters)),
+                    *((str(k), str(v)) for k, v in named_parameters(one.tool, one.parameters)),
                 ),
             )
             for one in workloads.values()
@@ -139,7 +139,3 @@ def _environment(environment: Environment) -> tuple[tuple[str, str], ...]:
         for section, facts in environment.facts.items()
         for label, value in facts
     )
-
-
-def _parameters(parameters: dict[str, object]) -> list[tuple[str, str]]:
-    return [forms.named_parameter(key, value) for key, value in parameters.items()]

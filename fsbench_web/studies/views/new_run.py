@@ -24,6 +24,8 @@ from fsbench_web.studies.run_list import runs_before
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.submission import PlannedRun, SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
+from fsbench_web.studies.workload_form import by_paper
+from fsbench_web.workloads import workload_types
 
 
 @dataclass(frozen=True)
@@ -109,16 +111,29 @@ def _form_page(
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
         "journal_names": [journal.name for journal in journals],
-        "presets": form.presets(),
+        "papers": by_paper(form.presets()),
         "studies": studies,
         "maximum_repeats": submission.MAXIMUM_REPEATS,
         "most_repeats": MOST_REPEATS,
         "maximum_fill": MAXIMUM_FILL_PERCENT,
         "maximum_seed": MAXIMUM_SEED,
         "refused_plan": _plan_problems(refused),
-        "missing_tool": availability.missing_tool(chosen.worker, "iozone") if chosen else "",
+        "missing_tools": _missing_tools(form, chosen),
     }
     return render(request, "studies/run_form.html", context, status=422 if refused else 200)
+
+
+def _missing_tools(form: forms.RunForm, lun: Lun | None) -> list[str]:
+    """Why the chosen workloads cannot be run by the LUN's worker."""
+    if lun is None:
+        return []
+    found = [
+        availability.missing_tool(lun.worker, program)
+        for shown in form.presets()
+        if shown.is_chosen
+        for program in workload_types()[shown.preset.tool].programs
+    ]
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def _plan_problems(refused: SubmissionRefused | None) -> list[str]:

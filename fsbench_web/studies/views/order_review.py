@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from fsbench_web.catalog import availability
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import estimates, order_checks, repeats, submission
 from fsbench_web.studies.estimates import Estimate
@@ -45,6 +46,7 @@ def review_context(
         )[::-1],
         "configuration_count": len({(one.configuration, one.journal) for one in planned}),
         "workloads": list(dict.fromkeys(one.workload_title for one in planned)),
+        "memory_warnings": _memory_warnings(runs),
         "repeat_count": order.planned_repeats,
         "journals": [(one, sum(one in run.erased for run in runs)) for one in erased if one != lun],
         "erasures": erasures,
@@ -66,3 +68,11 @@ def review_context(
         "token": token,
         "refused": refused,
     }
+
+
+def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
+    """What the memory of the worker's host makes of the workloads, each sentence once."""
+    memory = availability.memory_bytes(runs[0].lun.worker)
+    workloads = dict.fromkeys(run.workload[1] for run in runs)
+    found = (workload.memory_warning(memory) for workload in workloads)
+    return list(dict.fromkeys(sentence for sentence in found if sentence))

@@ -1,4 +1,4 @@
-from runner.progress import IozoneProgress
+from fsbench_web.workloads.iozone import IozoneProgress
 
 
 def test_large_files_weigh_more() -> None:

@@ -1,0 +1,166 @@
+"""The parameters of a workload: names, bounds, and how text becomes a value."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+KB = 1024
+Value = int | bool | str | list[int]
+_WHOLE = re.compile(r"^[0-9]{1,12}$")
+MOST_IN_A_LIST = 32
+
+
+class ParameterError(ValueError):
+    """A parameter outside its bounds; the text tells the user what is allowed."""
+
+
+class Kind(StrEnum):
+    WHOLE = "whole"  # a whole number within minimum and maximum, in ``unit``
+    WHOLES = "wholes"  # several of them, each once, in rising order
+    FLAG = "flag"  # yes or no
+    CHOICE = "choice"  # one of ``choices``
+    SIZE = "size"  # a power of two in KB of 1024 bytes, within minimum and maximum
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter. ``default`` None: it has to be given. ``choices`` are (value, label).
+
+    ``paper`` says what the paper that the workload is named after used, where it says.
+    """
+
+    key: str
+    label: str
+    kind: Kind = Kind.WHOLE
+    default: Value | None = None
+    unit: str = ""
+    minimum: int = 0
+    maximum: int = 2**40
+    choices: tuple[tuple[str, str], ...] = ()
+    help: str = ""
+    paper: str = ""
+
+    @property
+    def is_flag(self) -> bool:
+        return self.kind == Kind.FLAG
+
+    @property
+    def sizes_kb(self) -> tuple[int, ...]:
+        """Every size that can be chosen; empty where it is no size."""
+        if self.kind != Kind.SIZE:
+            return ()
+        sizes = [self.minimum]
+        while sizes[-1] * 2 <= self.maximum:
+            sizes.append(sizes[-1] * 2)
+        return tuple(sizes)
+
+    @property
+    def _name(self) -> str:
+        """The label within a sentence: CPUs stays as it is."""
+        is_word = self.label[1:2].islower() or self.label[1:2] == ""
+        return f"{self.label[0].lower()}{self.label[1:]}" if is_word else self.label
+
+    def checked(self, value: object) -> Value:
+        """The value, if it may be. Raises ParameterError."""
+        name = self._name
+        if self.kind == Kind.FLAG:
+            if not isinstance(value, bool):
+                raise ParameterError(f"{self.label} must be true or false, not {_short(value)}.")
+            return value
+        if self.kind == Kind.CHOICE:
+            known = [choice for choice, _ in self.choices]
+            if not isinstance(value, str) or value not in known:
+                raise ParameterError(
+                    f"The {name} must be one of {', '.join(known)}, not {_short(value)}."
+                )
+            return value
+        if self.kind == Kind.WHOLES:
+            return self._checked_list(name, value)
+        return self._checked_whole(name, value)
+
+    def _checked_list(self, name: str, value: object) -> list[int]:
+        if not isinstance(value, list | tuple) or not 0 < len(value) <= MOST_IN_A_LIST:
+            raise ParameterError(
+                f"The {name} must be a list of 1 to {MOST_IN_A_LIST} whole numbers, "
+                f"not {_short(value)}."
+            )
+        found = [self._checked_whole(name, one) for one in value]
+        if len(set(found)) < len(found):
+            raise ParameterError(f"The {name} names a number twice: name each once.")
+        return sorted(found)
+
+    def _checked_whole(self, name: str, value: object) -> int:
+        # Stored and sent parameters are JSON: true is a number there, and 4.0 is no whole one.
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ParameterError(f"The {name} must be a whole number, not {_short(value)}.")
+        unit = "KB" if self.kind == Kind.SIZE else self.unit
+        if not self.minimum <= value <= self.maximum:
+            raise ParameterError(
+                f"The {name} must be {self.minimum} to {self.maximum}{unit and ' '}{unit}, "
+                f"not {value}."
+            )
+        if self.kind == Kind.SIZE and value & (value - 1):
+            raise ParameterError(f"The {name} must be a power of two in KB, not {value}.")
+        return value
+
+    def of_text(self, text: str) -> Value:
+        """The value that a form's text stands for. Raises ParameterError with a sentence."""
+        if self.kind == Kind.FLAG:
+            if text in ("yes", "no"):
+                return text == "yes"
+            raise ParameterError(f'{self.label}: "{_short(text)}" is neither yes nor no.')
+        if self.kind == Kind.CHOICE:
+            return self.checked(text)
+        if self.kind == Kind.WHOLES:
+            parts = [part for part in re.split(r"[\s,;]+", text) if part]
+            if not parts:
+                raise ParameterError(
+                    f"{self.label}: nothing is given. Write 1 to {MOST_IN_A_LIST} whole numbers, "
+                    "with commas between them."
+                )
+            return self._checked_list(self._name, [self._whole(part) for part in parts])
+        return self._whole(text)
+
+    def _whole(self, text: str) -> int:
+        if _WHOLE.match(text):
+            return int(text)
+        unit = "KB" if self.kind == Kind.SIZE else self.unit
+        what = f"a whole number of {unit}" if unit else "a whole number"
+        if not text:
+            raise ParameterError(f"{self.label}: nothing is given. Write {what}.")
+        raise ParameterError(f'{self.label}: "{_short(text)}" is not {what}.')
+
+    def to_text(self, value: Value | None) -> str:
+        """The inverse of ``of_text``; "" for None."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, list):
+            return ", ".join(map(str, value))
+        return "" if value is None else str(value)
+
+
+def checked_values(
+    parameters: Sequence[Parameter], given: dict[str, Any], name: str
+) -> dict[str, Value]:
+    """All values of a workload called ``name``, defaults where nothing is given.
+
+    Raises ParameterError for one that is not known, missing or out of its bounds.
+    """
+    unknown = sorted(set(given) - {parameter.key for parameter in parameters})
+    if unknown:
+        raise ParameterError(f"{name} has no parameter {', '.join(map(_short, unknown))}.")
+    found: dict[str, Value] = {}
+    for parameter in parameters:
+        if parameter.key not in given and parameter.default is None:
+            raise ParameterError(
+                f"{name}'s parameters are not complete: {parameter.key} is missing."
+            )
+        found[parameter.key] = parameter.checked(given.get(parameter.key, parameter.default))
+    return found
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -1,0 +1,65 @@
+"""All workloads: fsbench's own, and those that installed packages bring as entry points."""
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+
+from fsbench_web.workloads.base import ParameterError, Preset, Workload
+from fsbench_web.workloads.iozone import Iozone
+from fsbench_web.workloads.kernel_build import KernelBuild
+from fsbench_web.workloads.mongo import Mongo
+from fsbench_web.workloads.pgmeter import Pgmeter
+from fsbench_web.workloads.postmark import PostMark
+from fsbench_web.workloads.random_access import RandomAccess
+
+logger = logging.getLogger("fsbench.workloads")
+ENTRY_POINTS = "fsbench.workloads"
+OWN: tuple[type[Workload], ...] = (Iozone, PostMark, Pgmeter, RandomAccess, Mongo, KernelBuild)
+
+
+@cache
+def workload_types() -> Mapping[str, type[Workload]]:
+    """Workload classes by tool. A package that cannot be loaded is logged and left out."""
+    found = {kind.tool: kind for kind in OWN}
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            kind = entry.load()
+        except Exception:
+            logger.exception("the workload %s of another package cannot be loaded", entry.name)
+            continue
+        if not (isinstance(kind, type) and issubclass(kind, Workload)) or kind.tool in found:
+            logger.error("the entry point %s is no workload, or its name is taken", entry.name)
+            continue
+        found[kind.tool] = kind
+    return found
+
+
+@cache
+def presets() -> Mapping[str, Preset]:
+    """Presets by slug, in the order in which they are offered."""
+    return {
+        preset.slug: Preset(
+            preset.slug, preset.title, preset.description, preset.parameters, kind.tool
+        )
+        for kind in workload_types().values()
+        for preset in kind.presets
+    }
+
+
+def tools() -> dict[str, str]:
+    """Every program that a workload calls, with the Debian package it comes from."""
+    return {
+        program: package
+        for kind in workload_types().values()
+        for program, package in kind.programs.items()
+    }
+
+
+def workload_of(tool: str, parameters: Mapping[str, object]) -> Workload:
+    """The workload of stored parameters. Raises ParameterError for what it cannot be."""
+    kind = workload_types().get(tool)
+    if kind is None:
+        known = ", ".join(sorted(workload_types()))
+        raise ParameterError(f'fsbench cannot run "{tool}"; it runs {known}.')
+    return kind(**parameters)

@@ -1,0 +1,213 @@
+"""One phase of Mongo on a tree of small files: ``mongo.py PHASE FOLDER BASE_BYTES TOTAL_KB SEED``.
+
+Namesys's Mongo fills a tree with files around a base size, and times what is done to all of them.
+The phases, of which each goes on with what the one before has left: create, copy (the tree once
+more), append (half of its size to each file of the first tree), modify (the second tenth of each
+of these files is written anew), overwrite (all of it), read, stats, rename and delete (read to
+delete are of both trees).
+
+A phase ends with syncfs: what is timed is on the disk. Stdlib only. Prints the seconds, and the CPU
+seconds of this process with what it has the kernel do, one JSON object a line; what it was done to
+goes to standard error. File sizes and folders follow from the seed alone, so that the phases may be
+processes of their own, with the file system mounted anew between them.
+"""
+
+import ctypes
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+
+PHASES = ("create", "copy", "append", "modify", "overwrite", "read", "stats", "rename", "delete")
+FILES_IN_A_FOLDER = 100
+WRITE_BYTES = 4096
+# Four of five files are at most as large as the base size. Each further step is tenfold, and has
+# the same share of the rest; no file has more than a tenth of all bytes.
+SMALL_SHARE = 0.8
+STEP = 10
+LARGEST_SHARE = 10
+
+
+def sizes(base_bytes: int, total_bytes: int, seed: int) -> list[int]:
+    """The sizes of the files to create, until ``total_bytes`` are used up; 1 byte or more each."""
+    lots = random.Random(f"{seed}/{base_bytes}/{total_bytes}")  # noqa: S311 (no secret)
+    largest = max(total_bytes // LARGEST_SHARE, base_bytes)
+    found: list[int] = []
+    left = total_bytes
+    while left > 0:
+        low, high = 0, base_bytes
+        while high < largest and lots.random() >= SMALL_SHARE:
+            low, high = high, high * STEP
+        size = min(lots.randint(low + 1, max(high, low + 1)), largest, left)
+        found.append(size)
+        left -= size
+    return found
+
+
+def files(top: str) -> Iterator[str]:
+    """Every file below, folder by folder, in the order of names."""
+    for folder in sorted(os.listdir(top)):  # noqa: PTH208 (100,000s of files: plain os is quicker)
+        path = f"{top}/{folder}"
+        for name in sorted(os.listdir(path)):  # noqa: PTH208
+            yield f"{path}/{name}"
+
+
+def _write(descriptor: int, size: int, block: bytes) -> None:
+    while size > 0:
+        size -= os.write(descriptor, block[: min(size, len(block))])
+
+
+def create(top: str, wanted: list[int]) -> int:
+    block = os.urandom(WRITE_BYTES)
+    os.mkdir(top)  # noqa: PTH102
+    for number, size in enumerate(wanted):
+        folder = f"{top}/{number // FILES_IN_A_FOLDER:06d}"
+        if number % FILES_IN_A_FOLDER == 0:
+            os.mkdir(folder)  # noqa: PTH102
+        descriptor = os.open(f"{folder}/{number:08d}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _write(descriptor, size, block)
+        os.close(descriptor)
+    return len(wanted)
+
+
+def copy(top: str, other: str) -> int:
+    count = 0
+    os.mkdir(other)  # noqa: PTH102
+    for folder in sorted(os.listdir(top)):  # noqa: PTH208
+        os.mkdir(f"{other}/{folder}")  # noqa: PTH102
+    for path in files(top):
+        source = os.open(path, os.O_RDONLY)
+        new = os.open(f"{other}{path[len(top) :]}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        while data := os.read(source, 65536):
+            _write(new, len(data), data)
+        os.close(source)
+        os.close(new)
+        count += 1
+    return count
+
+
+def append(top: str) -> int:
+    count, block = 0, os.urandom(WRITE_BYTES)
+    for path in files(top):
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+        _write(descriptor, max(os.fstat(descriptor).st_size // 2, 1), block)
+        os.close(descriptor)
+        count += 1
+    return count
+
+
+def modify(top: str) -> int:
+    count, block = 0, os.urandom(WRITE_BYTES)
+    for path in files(top):
+        descriptor = os.open(path, os.O_WRONLY)
+        size = os.fstat(descriptor).st_size
+        os.lseek(descriptor, size // 10, os.SEEK_SET)
+        _write(descriptor, max(size // 10, 1), block)
+        os.close(descriptor)
+        count += 1
+    return count
+
+
+def overwrite(top: str) -> int:
+    count, block = 0, os.urandom(WRITE_BYTES)
+    for path in files(top):
+        descriptor = os.open(path, os.O_WRONLY)
+        _write(descriptor, os.fstat(descriptor).st_size, block)
+        os.close(descriptor)
+        count += 1
+    return count
+
+
+def read(tops: list[str]) -> int:
+    count = 0
+    for top in tops:
+        for path in files(top):
+            descriptor = os.open(path, os.O_RDONLY)
+            while os.read(descriptor, 65536):
+                pass
+            os.close(descriptor)
+            count += 1
+    return count
+
+
+def stats(tops: list[str]) -> int:
+    count = 0
+    for top in tops:
+        for path in files(top):
+            os.stat(path)  # noqa: PTH116
+            count += 1
+    return count
+
+
+def rename(tops: list[str]) -> int:
+    count = 0
+    for top in tops:
+        for path in files(top):
+            os.rename(path, f"{path}.r")  # noqa: PTH104
+            count += 1
+    return count
+
+
+def delete(tops: list[str]) -> int:
+    count = 0
+    for top in tops:
+        for path in files(top):
+            os.unlink(path)  # noqa: PTH108
+            count += 1
+        for folder in sorted(os.listdir(top)):  # noqa: PTH208
+            os.rmdir(f"{top}/{folder}")  # noqa: PTH106
+        os.rmdir(top)  # noqa: PTH106
+    return count
+
+
+def sync(folder: str) -> None:
+    """Have the file system of a folder write everything (syncfs(2)). Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        if libc.syncfs(descriptor) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+    finally:
+        os.close(descriptor)
+
+
+def run(phase: str, folder: str, base_bytes: int, total_bytes: int, seed: int) -> int:
+    """Carry out one phase; returns how many files it was. Raises OSError."""
+    tops = [f"{folder}/tree-{base_bytes}", f"{folder}/copy-{base_bytes}"]
+    if phase == "create":
+        return create(tops[0], sizes(base_bytes, total_bytes, seed))
+    if phase == "copy":
+        return copy(*tops)
+    if phase in ("append", "modify", "overwrite"):
+        return {"append": append, "modify": modify, "overwrite": overwrite}[phase](tops[0])
+    return {"read": read, "stats": stats, "rename": rename, "delete": delete}[phase](tops)
+
+
+def main(arguments: list[str]) -> int:
+    phase, folder = arguments[:2]
+    base_bytes, total_kb, seed = map(int, arguments[2:])
+    started, cpu_started = time.monotonic_ns(), time.process_time_ns()
+    try:
+        count = run(phase, folder, base_bytes, total_kb * 1024, seed)
+        sync(folder)
+    except OSError as error:
+        sys.stderr.write(f"The phase {phase} cannot be done: {error.strerror}\n")
+        return 1
+    real_ns, cpu_ns = time.monotonic_ns() - started, time.process_time_ns() - cpu_started
+    for kind, nanoseconds in (("real", real_ns), ("cpu", cpu_ns)):
+        value = {
+            "fsbench": f"mongo_{phase}_{kind}",
+            "value": f"{nanoseconds / 1e9:.6f}",
+            "unit": "s",
+            "load": {"bytes": base_bytes},
+        }
+        print(json.dumps(value))
+    sys.stderr.write(f"{phase}: {count} files\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,80 @@
+"""What memory and its limits do to an order."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fsbench_web.catalog import availability
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.models import Worker
+from fsbench_web.studies.orders import RunRequest, SubmissionRefused
+from fsbench_web.studies.submission import preview
+from fsbench_web.studies.views.order_review import review_context
+from tests.studies.conftest import worker_announcement
+
+FIO = {"fio": {"usable": True, "version": "3.33", "path": "/usr/bin/fio", "reason": ""}}
+
+
+@pytest.fixture
+def with_fio(worker: Worker) -> Callable[..., Worker]:
+    """``with_fio(executor, memory)`` announces the worker of ``order`` anew, with fio."""
+
+    def again(executor: str, memory: str) -> Worker:
+        said = worker_announcement()
+        return announce(
+            worker_announcement(
+                executor=executor,
+                capabilities={**said.capabilities, "tools": FIO},
+                hardware=[["Memory", memory]],
+            )
+        )
+
+    return again
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7.5 GiB", int(7.5 * 2**30)),
+        ("512 MB", 2**29),
+        ("16 GB (4 x 4 GB)", None),
+        ("much", None),
+        ("", None),
+    ],
+)
+def test_memory_is_what_the_hardware_profile_says(
+    worker: Worker, text: str, expected: int | None
+) -> None:
+    again = announce(worker_announcement(hardware=[["CPU", "x"], ["Memory", text]]))
+    assert availability.memory_bytes(again) == expected
+
+
+def _pgmeter(order: Callable[..., RunRequest], **parameters: Any) -> RunRequest:
+    one = order().configurations[:1]
+    return order(workload="pgmeter-small", parameters=parameters, configurations=one)
+
+
+def test_the_review_warns_of_files_that_fit_into_memory(
+    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+) -> None:
+    with_fio("docker", "4.0 GiB")
+    request = _pgmeter(order)
+    found = review_context(request, preview(request), "t")["memory_warnings"]
+    assert found == [
+        "pgmeter's files have 32 MB together, and 4,096 MB of memory can hold all of them: this "
+        "measures the cache. The paper's files were at least 2 times the memory. Make the files "
+        "larger, or set the memory limit to 64 MB."
+    ]
+    request = _pgmeter(order, file_mb=200, memory_mb=100)
+    assert review_context(request, preview(request), "t")["memory_warnings"] == []
+
+
+def test_memory_cannot_be_limited_without_a_container(
+    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+) -> None:
+    with_fio("local", "4.0 GiB")
+    with pytest.raises(SubmissionRefused) as refused:
+        preview(_pgmeter(order, memory_mb=100))
+    assert "cannot limit their memory: set the memory limit to 0" in str(refused.value.problems)
+    assert preview(_pgmeter(order))

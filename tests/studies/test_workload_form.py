@@ -1,0 +1,105 @@
+"""The workloads in the run form: groups, lists of numbers, what they need, remounts."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.workload_form import OTHERS, by_paper, shown_presets
+from fsbench_web.workloads import ParameterError, presets, workload_of, workload_types
+from fsbench_web.workloads.parameters import Kind, Parameter
+
+LOADS = Parameter("loads", "Outstanding I/O", Kind.WHOLES, default=[1], minimum=1, maximum=256)
+
+
+@pytest.mark.parametrize("text", ["1, 4, 16, 64", "1 4 16 64", "64;16;4;1", " 1,,4,16,64, "])
+def test_a_list_may_be_written_as_people_write_it(text: str) -> None:
+    assert LOADS.of_text(text) == [1, 4, 16, 64]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Outstanding I/O: nothing is given. Write 1 to 32 whole numbers, with commas"),
+        (" , ;", "nothing is given"),
+        ("1, 4, four", 'Outstanding I/O: "four" is not a whole number.'),
+        ("1.5", '"1.5" is not a whole number'),
+        ("-1", '"-1" is not a whole number'),
+        ("1-64", '"1-64" is not a whole number'),
+        ("٣", "is not a whole number"),
+        ("$(reboot)", "is not a whole number"),
+        ("4, 4", "names a number twice"),
+        ("0", "must be 1 to 256, not 0"),
+        ("1, 300", "must be 1 to 256, not 300"),
+        (",".join(map(str, range(1, 34))), "a list of 1 to 32 whole numbers"),
+        ("9" * 5000, "is not a whole number"),
+    ],
+)
+def test_a_list_that_cannot_be_is_refused_in_words(text: str, words: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        LOADS.of_text(text)
+    assert words in str(refused.value)
+    assert len(str(refused.value)) < 200
+
+
+def test_an_emptied_number_is_refused_and_a_name_in_capitals_stays_so() -> None:
+    with pytest.raises(ParameterError, match="Files: nothing is given"):
+        Parameter("files", "Files").of_text("")
+    with pytest.raises(ParameterError, match="The CPUs must be 1 to 4"):
+        Parameter("cpus", "CPUs", minimum=1, maximum=4).checked(5)
+
+
+def test_every_preset_is_in_the_group_of_its_paper_once() -> None:
+    groups = by_paper(shown_presets({"postmark-small"}, {}))
+    slugs = [
+        one.preset.slug for group in groups for kind in group.workloads for one in kind.presets
+    ]
+    assert sorted(slugs) == sorted(presets())
+    for group in groups:
+        for workload in group.workloads:
+            assert group.paper == (workload_types()[workload.tool].paper or OTHERS)
+    assert [group.paper for group in groups if group.chosen] == ["Sun 2004"]
+    assert OTHERS not in [group.paper for group in groups[:-1]]
+
+
+def test_it_says_what_a_preset_itself_needs() -> None:
+    for shown in shown_presets((), {"postmark-small": {"files": "70000"}}):
+        workload = shown.preset.workload()
+        assert shown.space_bytes == workload.space_needed_bytes()
+        assert shown.asked_s == workload.estimated_s()
+
+
+@pytest.mark.django_db
+def test_only_the_group_with_a_choice_is_open(client: Client, ann, disk: Lun) -> None:
+    client.force_login(ann)
+    page = client.get(f"/runs/new/?lun={disk.pk}&workload=postmark-small").content.decode()
+    opened = re.findall(r'<details class="card" id="paper-\d+"( open)?>\s*<summary>([^<]+)', page)
+    assert len(opened) == len(by_paper(shown_presets((), {})))
+    assert [name.strip() for is_open, name in opened if is_open] == ["Sun 2004"]
+    assert "25,000 to 500,000 in nine steps" in page
+    assert page.count(workload_types()["postmark"].about.replace("'", "&#x27;")) == 1
+
+
+@pytest.mark.django_db
+def test_the_preview_shows_each_remount(client: Client, ann, disk: Lun) -> None:
+    disk.worker.capabilities["tools"]["postmark"] = {"usable": True}
+    disk.worker.save()
+    client.force_login(ann)
+    order = (
+        f"lun={disk.pk}&fs=ext4.1&scheduler=none&repeats=1&new_study=S&workload=postmark-small"
+        "&postmark-small.transactions=10,+20"
+    )
+    page = client.get(f"/runs/new/review/?{order}").content.decode()
+    phases = re.findall(r"# (\w+)</span>", page)
+    before_each = ["unmount", "mount", "benchmark"]
+    assert phases == ["mkfs", "mount", "benchmark", *before_each, *before_each, "unmount"]
+
+    refused = client.get(f"/runs/new/review/?{order}&postmark-small.files=")
+    assert refused.status_code == 422
+    assert "Files: nothing is given." in refused.content.decode()
+
+
+def test_an_unknown_tool_is_named() -> None:
+    with pytest.raises(ParameterError, match='cannot run "nosuch"'):
+        workload_of("nosuch", {})

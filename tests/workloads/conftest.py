@@ -1,0 +1,45 @@
+"""Real runs of workloads on loop LUNs, by the local executor as root."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import pytest
+
+from fsbench_web.studies.models import Run
+from fsbench_web.workloads import presets
+from runner.executors.local import LocalExecutor
+from runner.host import Host
+from tests.runner.conftest import (  # noqa: F401 (fixtures)
+    _quick,
+    carry_out,
+    lun_file,
+    make_host,
+    order,
+)
+
+
+class Measure(Protocol):
+    def __call__(self, filesystem: str, preset: str, **parameters: Any) -> Run: ...
+
+
+@pytest.fixture
+def measure(
+    make_host: Callable[..., Host],  # noqa: F811
+    order: Callable[..., Run],  # noqa: F811
+    carry_out: Callable[[Run, Host], Run],  # noqa: F811
+) -> Measure:
+    """``measure("ext4", "postmark-small", files=100)`` runs it for real and gives the ended run."""
+    host = make_host(LocalExecutor())
+
+    def run(filesystem: str, preset: str, **parameters: Any) -> Run:
+        chosen = presets()[preset]
+        wanted = order(
+            host,
+            filesystem,
+            tool=chosen.tool,
+            parameters={**chosen.parameters, **parameters},
+            scheduler="none",
+        )
+        return carry_out(wanted, host)
+
+    return run
