@@ -234,14 +234,15 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         return [Check("directory", False, f"{path} cannot be read and written by this user.")]
     # A benchmark follows a link, and it may run as root.
-    for name in sorted(os.listdir(path)):
+    for entry_path in sorted(path.iterdir()):
+        name = entry_path.name
         is_own_name = name == WORK_NAME or name.startswith(f"{WORK_NAME}.")
-        if is_own_name and not _is_own_rest(path / name):
+        if is_own_name and not _is_own_rest(entry_path):
             return [
                 Check(
                     "directory",
                     False,
-                    f"{path / name} is there already, and would be overwritten: remove it.",
+                    f"{entry_path} is there already, and would be overwritten: remove it.",
                 )
             ]
     filesystem = directory_filesystem(path)

@@ -10,6 +10,7 @@ from fsbench_web.catalog import preparation
 from fsbench_web.catalog.models import Environment, HardwareProfile
 from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
+from fsbench_web.studies.workload_form import named_parameters
 
 MOST_SERIES = 150
 """Configurations listed one by one; a report with more is no report."""
