@@ -6,16 +6,27 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from fsbench_web.workloads.base import ParameterError, Preset, Workload
+from fsbench_web.workloads.file_creation import FileCreation
 from fsbench_web.workloads.iozone import Iozone
 from fsbench_web.workloads.kernel_build import KernelBuild
 from fsbench_web.workloads.mongo import Mongo
 from fsbench_web.workloads.pgmeter import Pgmeter
 from fsbench_web.workloads.postmark import PostMark
 from fsbench_web.workloads.random_access import RandomAccess
+from fsbench_web.workloads.source_copy import SourceCopy
 
 logger = logging.getLogger("fsbench.workloads")
 ENTRY_POINTS = "fsbench.workloads"
-OWN: tuple[type[Workload], ...] = (Iozone, PostMark, Pgmeter, RandomAccess, Mongo, KernelBuild)
+OWN: tuple[type[Workload], ...] = (
+    Iozone,
+    PostMark,
+    Pgmeter,
+    RandomAccess,
+    Mongo,
+    KernelBuild,
+    SourceCopy,
+    FileCreation,
+)
 
 
 @cache
