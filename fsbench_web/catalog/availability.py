@@ -155,7 +155,7 @@ def scheduler_problem(lun: Lun, scheduler: str) -> str:
 
 
 def memory_bytes(worker: Worker) -> int | None:
-    """The memory of the worker's host, as its hardware profile has it; None where it is not said."""
+    """The memory of the worker's host, as its hardware profile has it; None: not said."""
     for label, text in worker.hardware.facts if worker.hardware else []:
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
         if label == "Memory" and found:
@@ -164,8 +164,22 @@ def memory_bytes(worker: Worker) -> int | None:
     return None
 
 
+def processors(worker: Worker) -> int | None:
+    """How many the worker's host has, as its hardware profile says; None: not said."""
+    for label, text in worker.hardware.facts if worker.hardware else []:
+        if label == "Processors online" and re.fullmatch("[0-9]{1,6}", str(text)):
+            return int(text)
+    return None
+
+
 def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
     """Why this worker cannot hold a benchmark to these limits."""
+    found = processors(worker)
+    if limits.cpus and found is not None and found < limits.cpus:
+        yield (
+            f"The workload asks for {limits.cpus} CPUs, and the worker {worker.name} has {found}: "
+            "choose fewer, or a LUN of a larger worker."
+        )
     if limits.memory_bytes and worker.executor == "local":
         yield (
             f"The worker {worker.name} runs benchmarks without a container and cannot limit their "

@@ -7,9 +7,11 @@ from importlib.metadata import entry_points
 
 from fsbench_web.workloads.base import ParameterError, Preset, Workload
 from fsbench_web.workloads.file_creation import FileCreation
+from fsbench_web.workloads.filemark import Filemark
 from fsbench_web.workloads.iozone import Iozone
 from fsbench_web.workloads.kernel_build import KernelBuild
 from fsbench_web.workloads.mongo import Mongo
+from fsbench_web.workloads.multiuser import Multiuser
 from fsbench_web.workloads.pgmeter import Pgmeter
 from fsbench_web.workloads.postmark import PostMark
 from fsbench_web.workloads.random_access import RandomAccess
@@ -21,6 +23,8 @@ OWN: tuple[type[Workload], ...] = (
     Iozone,
     PostMark,
     Pgmeter,
+    Filemark,
+    Multiuser,
     RandomAccess,
     Mongo,
     KernelBuild,
