@@ -18,7 +18,7 @@ from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.workloads import ParameterError, workload_of
 from fsbench_web.workloads.base import TimedProgress
-from runner import blockdev, conditions, places
+from runner import blockdev, conditions, lock_statistics, places
 from runner.environment import environment_facts
 from runner.executors.base import Message, Outcome, Target
 from runner.finish import Results, end, has_succeeded, persist, verdict, why_not
@@ -226,7 +226,17 @@ def _run_plan(
 
 @contextlib.contextmanager
 def _watched_device(number: int | None, recorder: Recorder) -> Iterator[None]:
-    """Note the device's statistics before and after."""
+    """Note the device's statistics before and after, and what waited for locks meanwhile."""
+    locks = lock_statistics.read()
+    try:
+        with _noted_statistics(number, recorder):
+            yield
+    finally:
+        recorder.conditions["locks"] = lock_statistics.between(locks, lock_statistics.read())
+
+
+@contextlib.contextmanager
+def _noted_statistics(number: int | None, recorder: Recorder) -> Iterator[None]:
     if number is None:
         yield
         return

@@ -117,6 +117,7 @@ def test_a_report_that_is_not_sure_says_so() -> None:
 def test_it_measures_each_number_of_threads(measure: Measure, filesystem: str) -> None:
     run = measure(filesystem, "filemark-small")
     assert run.state == RunState.DONE, run.reason
+    assert run.conditions["locks"]  # what was waited for, or why that is not known
     phases = [command["phase"] for command in run.commands]
     assert phases.count("mount") == 1 + 2 * 3  # before each phase
     rates = run.measurements.filter(test="filemark_transactions").select_related("artefact")
