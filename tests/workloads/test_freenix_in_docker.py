@@ -61,4 +61,4 @@ def test_it_measures_within_its_limits(
     assert run.measurements.exclude(load="").exists()
     wanted = chosen.workload().limits()
     assert limits[0]["Memory"] == SHORT[preset].get("memory_mb", 0) * 2**20
-    assert limits[0]["CpusetCpus"] == ("0" if wanted.cpus == 1 else "")
+    assert limits[0]["CpusetCpus"] == ("0-0" if wanted.cpus == 1 else "")
