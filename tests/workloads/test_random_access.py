@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fsbench_web.imports import reread
 from fsbench_web.studies.ingest import artefact_bytes
 from fsbench_web.studies.models import Measurement, RunState
 from fsbench_web.studies.published.data import published_studies
@@ -110,6 +111,9 @@ def test_it_measures_each_size(measure: Measure, filesystem: str) -> None:
         line = artefact_bytes(time.artefact).decode().splitlines()[time.line - 1]
         assert f'"job_runtime" : {Decimal(str(time.value)) * 1000:.0f},' in line
     assert run.measurements.filter(test="random_io_write_iops", unit="ops/s").count() == 2
+    # Its output alone, read by the format, has other names and no loads.
+    (output,) = run.artefacts.filter(name=OUTPUT)
+    assert reread.difference(output).is_empty
 
 
 @pytest.mark.django_db
