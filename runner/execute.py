@@ -136,7 +136,7 @@ def _erase_and_measure(
     problem = host.capabilities.refusal(
         configuration.filesystem,
         not entries[0].is_directory,
-        workload_of(series.workload.tool, series.workload.parameters).programs,
+        workload_of(series.workload.tool, series.workload.parameters).needs,
     )
     if problem:
         raise RunRefused(problem)

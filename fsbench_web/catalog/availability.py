@@ -15,6 +15,7 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError, external_j
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.figures.numbers import size
 from fsbench_web.workloads.base import Limits
+from fsbench_web.workloads.own import ALLOWED_PREFIX
 
 GUIDE = "docs/operating.md"
 
@@ -190,6 +191,12 @@ def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
 def missing_tool(worker: Worker, tool: str) -> str:
     """Why this worker cannot run this benchmark tool, or ""."""
     ability = worker.capabilities.get("tools", {}).get(tool)
+    if ability is None and tool.startswith(ALLOWED_PREFIX):
+        return (
+            f"The worker {worker.name} does not let uploaded commands call "
+            f"{tool.removeprefix(ALLOWED_PREFIX)}: whoever runs that host may add it to "
+            "FSBENCH_OWN_PROGRAMS there and restart the worker."
+        )
     if ability is None:
         return (
             f"The worker {worker.name} does not say that it has {tool}: restart it so that it "
