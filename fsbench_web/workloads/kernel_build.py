@@ -86,7 +86,7 @@ class KernelBuild(Workload):
 
     def title(self) -> str:
         synced = ", written through" if self.include_sync else ""
-        return f"Compilation, {self.tree.title}, {self.jobs} jobs of make{synced}"
+        return f"Compilation, {self.tree.title}, make -j {self.jobs}{synced}"
 
     def space_needed_bytes(self) -> int:
         return self.tree.space_bytes(is_built=True)
