@@ -76,6 +76,10 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
+    def measurements(self) -> list[Measurement]:
+        return [*self.measured.values(), *self.others]
+
+    @property
     def rows(self) -> list[tuple[int, list[Measurement | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
