@@ -35,6 +35,7 @@ class FileCreation(Workload):
         "Files are created one after the other in one folder: files a second, and the CPU load "
         "that this is."
     )
+    paper = "Hilzinger 2006"
     programs = {"fs_mark": "fsmark"}
     parameters = (
         Parameter("files", "Files", default=50000, minimum=1, maximum=10_000_000, paper="50,000"),

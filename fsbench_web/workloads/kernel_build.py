@@ -27,6 +27,7 @@ class KernelBuild(Workload):
         "A source tree is copied to the file system, built, cleaned and removed: CPU and real "
         "seconds of each step. Order three repeats for the mean of three as in the article."
     )
+    paper = "Galli 2001"
     programs = {"make": "make", "gcc": "gcc"}
     parameters = (
         SOURCE,

@@ -36,6 +36,7 @@ class SourceCopy(Workload):
         "The kernel source is copied to the file system: seconds, CPU load, and the space that "
         "the same files take on it."
     )
+    paper = "Hilzinger 2006"
     parameters = (
         SOURCE,
         CONFIG,
