@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from fsbench_web import env
+from runner import own_programs
 from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
 from runner.executors.local import LocalExecutor
@@ -39,6 +40,7 @@ def read_config() -> WorkerConfig:
         raise ImproperlyConfigured(
             f'FSBENCH_EXECUTOR is "{executor}"; it must be one of {", ".join(EXECUTORS)}.'
         )
+    own_programs.allowed()  # refused now, and not at the first look for tools
     listed = env.text("FSBENCH_LUNS", "")
     if listed and not Path(listed).is_absolute():
         raise ImproperlyConfigured(f'FSBENCH_LUNS is "{listed}"; it must be an absolute path.')

@@ -18,7 +18,7 @@ from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.workloads import ParameterError, workload_of
 from fsbench_web.workloads.base import TimedProgress
-from runner import blockdev, conditions, places
+from runner import blockdev, conditions, lock_statistics, places
 from runner.environment import environment_facts
 from runner.executors.base import Message, Outcome, Target
 from runner.finish import NOT_MEASURED, Results, end, has_succeeded, persist, verdict, why_not
@@ -139,7 +139,7 @@ def _erase_and_measure(
     problem = host.capabilities.refusal(
         configuration.filesystem,
         not entries[0].is_directory,
-        workload_of(series.workload.tool, series.workload.parameters).programs,
+        workload_of(series.workload.tool, series.workload.parameters).needs,
     )
     if problem:
         raise RunRefused(problem)
@@ -247,7 +247,17 @@ def _run_plan(
 
 @contextlib.contextmanager
 def _watched_device(number: int | None, recorder: Recorder) -> Iterator[None]:
-    """Note the device's statistics before and after."""
+    """Note the device's statistics before and after, and what waited for locks meanwhile."""
+    locks = lock_statistics.read()
+    try:
+        with _noted_statistics(number, recorder):
+            yield
+    finally:
+        recorder.conditions["locks"] = lock_statistics.between(locks, lock_statistics.read())
+
+
+@contextlib.contextmanager
+def _noted_statistics(number: int | None, recorder: Recorder) -> Iterator[None]:
     if number is None:
         yield
         return

@@ -15,6 +15,7 @@ from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.preparation import PLAIN, PRECONDITION_FROM_BYTES, Preparation
 from fsbench_web.workloads import MOUNT_POINT, Workload, workload_of
 from fsbench_web.workloads.base import WORK_NAME
+from fsbench_web.workloads.own import ALLOWED_PREFIX
 
 # mkfs writes all inode tables (nothing is left to do in the background), which takes hours on a
 # large slow disk; umount may have gigabytes to write back. Writing a whole LUN takes days at most.
@@ -144,7 +145,10 @@ def plan_run(
         unmount=[] if is_directory else ["umount", mount_point],
         leave_nothing=WORK_NAME,
         space_needed_bytes=workload.space_needed_bytes(),
-        tools=[*workload.programs, *([] if is_directory else [spec.mkfs[0], "mount"])],
+        tools=[
+            *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
+            *([] if is_directory else [spec.mkfs[0], "mount"]),
+        ],
         tool=tool,
         parameters=dict(workload.values),
         outputs=[command.output for command in commands if command.output],

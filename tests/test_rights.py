@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from fsbench_web.accounts import tokens
 from fsbench_web.catalog.announce import announce
-from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.models import Lun, OwnWorkload, Worker
 from fsbench_web.compare import permalinks
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.imports.commit import import_files
@@ -50,6 +50,8 @@ READ_BY_ALL = {
     "workers/": ("workers/", 200),
     "workers/<slug:name>/": ("workers/{worker}/", 200),
     "luns/": ("luns/", 200),
+    "workloads/": ("workloads/", 200),
+    "workloads/<int:workload_id>/": ("workloads/{own_workload}/", 200),
     "hardware/": ("hardware/", 200),
     "hardware/<slug:slug>/": ("hardware/unisys-2005-es7000/", 200),
     "compare/": ("compare/?study=lab", 200),
@@ -131,6 +133,8 @@ API_WRITES = {
     "api/v1/workers/<name>/resume": "api/v1/workers/{worker}/resume",
 }
 OTHER = {
+    "workloads/new/",  # administrators only: tests/catalog/test_own_workloads.py
+    "workloads/<int:workload_id>/withdraw/",  # the same
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
     "imports/<int:import_id>/progress/",  # the same
     "runs/<int:run_id>/events/",  # open; it reads on other threads (tests/studies)
@@ -187,6 +191,9 @@ def there(ada: User) -> dict[str, object]:
         "run": run.pk,
         "artefact": run.artefacts.get().pk,
         "queued": queued.pk,
+        "own_workload": OwnWorkload.objects.create(
+            slug="own", version=1, title="Own", kind="fio", text="[a]\nrw=read\n", space_mb=1
+        ).pk,
         "key": permalinks.pin(ComparisonSpec(studies=("lab",)), ada).key,
         "upload": upload.pk,
         "file": upload.files.get().pk,

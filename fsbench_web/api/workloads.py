@@ -15,8 +15,9 @@ router = Router()
 class ParameterOut(Schema):
     """``kind``: whole, wholes (a list of whole numbers), flag, choice or size (a power of two).
 
-    ``minimum`` and ``maximum`` are ``null`` where there is no number; ``default`` is ``null`` where
-    a preset has to say it. ``paper`` is what the paper used, as text.
+    What is ``fixed`` belongs to the workload: no order may change it. ``minimum`` and ``maximum``
+    are ``null`` where there is no number; ``default`` is ``null`` where a preset has to say it.
+    ``paper`` is what the paper used, as text.
     """
 
     key: str
@@ -29,6 +30,7 @@ class ParameterOut(Schema):
     choices: list[str]
     help: str
     paper: str
+    fixed: bool
 
 
 class PresetOut(Schema):
@@ -109,4 +111,5 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "choices": [value for value, _ in parameter.choices],
         "help": parameter.help,
         "paper": parameter.paper,
+        "fixed": parameter.fixed,
     }

@@ -15,6 +15,7 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError, external_j
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.figures.numbers import size
 from fsbench_web.workloads.base import Limits
+from fsbench_web.workloads.own import ALLOWED_PREFIX
 
 GUIDE = "docs/operating.md"
 
@@ -155,7 +156,7 @@ def scheduler_problem(lun: Lun, scheduler: str) -> str:
 
 
 def memory_bytes(worker: Worker) -> int | None:
-    """The memory of the worker's host as its hardware profile has it; None: it does not say."""
+    """The memory of the worker's host, as its hardware profile has it; None: not said."""
     for label, text in worker.hardware.facts if worker.hardware else []:
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
         if label == "Memory" and found:
@@ -164,8 +165,22 @@ def memory_bytes(worker: Worker) -> int | None:
     return None
 
 
+def processors(worker: Worker) -> int | None:
+    """How many the worker's host has, as its hardware profile says; None: not said."""
+    for label, text in worker.hardware.facts if worker.hardware else []:
+        if label == "Processors online" and re.fullmatch("[0-9]{1,6}", str(text)):
+            return int(text)
+    return None
+
+
 def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
     """Why this worker cannot hold a benchmark to these limits."""
+    found = processors(worker)
+    if limits.cpus and found is not None and found < limits.cpus:
+        yield (
+            f"The workload asks for {limits.cpus} CPUs, and the worker {worker.name} has {found}: "
+            "choose fewer, or a LUN of a larger worker."
+        )
     if limits.memory_bytes and worker.executor == "local":
         yield (
             f"The worker {worker.name} runs benchmarks without a container and cannot limit their "
@@ -176,6 +191,12 @@ def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
 def missing_tool(worker: Worker, tool: str) -> str:
     """Why this worker cannot run this benchmark tool, or ""."""
     ability = worker.capabilities.get("tools", {}).get(tool)
+    if ability is None and tool.startswith(ALLOWED_PREFIX):
+        return (
+            f"The worker {worker.name} does not let uploaded commands call "
+            f"{tool.removeprefix(ALLOWED_PREFIX)}: whoever runs that host may add it to "
+            "FSBENCH_OWN_PROGRAMS there and restart the worker."
+        )
     if ability is None:
         return (
             f"The worker {worker.name} does not say that it has {tool}: restart it so that it "

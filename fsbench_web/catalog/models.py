@@ -1,6 +1,8 @@
 """What a benchmark is run on, and with which settings."""
 
+from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 
 class HardwareProfile(models.Model):
@@ -75,6 +77,38 @@ class Workload(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class OwnWorkload(models.Model):
+    """One version of a workload that was uploaded. ``catalog.own_workloads`` adds versions; nothing
+    but ``is_withdrawn`` is ever changed. Runs keep the text themselves, in their ``Workload``.
+    """
+
+    class Kind(models.TextChoices):
+        FIO = "fio", "Job file of fio"
+        COMMAND = "command", "Command"
+
+    slug = models.SlugField(max_length=60)
+    version = models.PositiveIntegerField()
+    title = models.CharField(max_length=150)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    text = models.TextField()
+    parser = models.CharField(max_length=40)
+    space_mb = models.PositiveBigIntegerField(
+        help_text="room on the file system, MB of 1024² bytes"
+    )
+    is_withdrawn = models.BooleanField(default=False, help_text="not offered any more")
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+
+    class Meta:
+        ordering = ["slug", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["slug", "version"], name="own_workload_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title}, version {self.version}"
 
 
 class Worker(models.Model):

@@ -4,7 +4,8 @@ import hashlib
 import json
 
 from fsbench_web.catalog.models import Workload as WorkloadRow
-from fsbench_web.workloads import Workload, presets
+from fsbench_web.catalog.own_workloads import preset_of
+from fsbench_web.workloads import Preset, Workload
 
 
 def stored_workload(preset_slug: str, workload: Workload) -> WorkloadRow:
@@ -13,7 +14,7 @@ def stored_workload(preset_slug: str, workload: Workload) -> WorkloadRow:
     Unchanged parameters of a preset carry its name. Others get a name made of a digest, so that
     runs with different parameters never become repeats of each other.
     """
-    preset = presets()[preset_slug]
+    preset = _preset(preset_slug)
     if _is_unchanged(preset_slug, workload):
         row, _ = WorkloadRow.objects.get_or_create(
             slug=preset.slug,
@@ -50,12 +51,19 @@ def known_workload(preset_slug: str, workload: Workload) -> WorkloadRow | None:
 def workload_title(preset_slug: str, workload: Workload) -> str:
     """What the workload with these parameters is called."""
     if _is_unchanged(preset_slug, workload):
-        return presets()[preset_slug].title
+        return _preset(preset_slug).title
     return workload.title()
 
 
 def _is_unchanged(preset_slug: str, workload: Workload) -> bool:
-    return workload == presets()[preset_slug].workload()
+    return workload == _preset(preset_slug).workload()
+
+
+def _preset(slug: str) -> Preset:
+    preset = preset_of(slug)
+    if preset is None:
+        raise LookupError(f"there is no preset {slug}")
+    return preset
 
 
 def _digest_slug(workload: Workload) -> str:

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from fsbench_web.catalog import own_workload_views as own_workloads
 from fsbench_web.catalog import views
 
 app_name = "catalog"
@@ -17,6 +18,14 @@ urlpatterns = [
         views.set_drained,
         {"is_drained": False},
         name="resume_worker",
+    ),
+    path("workloads/", own_workloads.own_workloads, name="own_workloads"),
+    path("workloads/new/", own_workloads.new_own_workload, name="new_own_workload"),
+    path("workloads/<int:workload_id>/", own_workloads.own_workload, name="own_workload"),
+    path(
+        "workloads/<int:workload_id>/withdraw/",
+        own_workloads.withdraw,
+        name="withdraw_own_workload",
     ),
     path("hardware/", views.hardware_list, name="hardware_list"),
     path("hardware/<slug:slug>/", views.hardware, name="hardware"),

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.formats.mapping import Mapping
 from fsbench_web.formats.spreadsheet import parse_mapped
 from fsbench_web.imports import contents
@@ -21,6 +21,8 @@ from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies import ingest
 from fsbench_web.studies.models import Artefact, Measurement, Run, Series, StateChange
 from fsbench_web.studies.series import lock, next_repeat, series_for
+from fsbench_web.workloads import MOUNT_POINT, ParameterError, Place
+from fsbench_web.workloads import workload_of as measured_workload
 
 MAX_VALUES = 50_000
 Cell = tuple[str, str, int | None, int | None]
@@ -99,6 +101,8 @@ def difference(artefact: Artefact) -> Difference:
     try:
         if imported is not None and imported.mapping is not None:
             parsed = parse_mapped(data, Mapping.from_json(imported.mapping))
+        elif artefact.run.origin == Run.Origin.MEASURED:
+            parsed = _as_its_workload_reads(artefact, data)
         else:
             parsed = parse(artefact.name, data)
     except UnreadableFile as error:
@@ -114,6 +118,30 @@ def difference(artefact: Artefact) -> Difference:
         _compare(run_id, stored.get(run_id, {}), read.get(run_id, {}), found)
     found.changes_workload = _changes_workload(artefact.run, parsed)
     return found
+
+
+def _as_its_workload_reads(artefact: Artefact, data: bytes) -> ParsedResult:
+    """What a run's own workload makes of an output. Raises UnreadableFile.
+
+    It alone knows at which load a tool was run, and may need several outputs for one number.
+    """
+    row = artefact.run.series.workload
+    if row is None:
+        return parse(artefact.name, data)
+    try:
+        workload = measured_workload(row.tool, row.parameters)
+        names = {command.output for command in workload.commands(Place(MOUNT_POINT))}
+        if artefact.name not in names:
+            return parse(artefact.name, data)
+        kept = artefact.run.artefacts.filter(name__in=names)
+        read = workload.parse({one.name: ingest.artefact_bytes(one) for one in kept})
+    except (ParameterError, KeyError) as error:
+        message = f"The run's workload cannot read its outputs any more: {error}"
+        raise UnreadableFile([Problem(None, None, message)]) from None
+    if artefact.name not in read:
+        message = "No number is of this output alone."
+        raise UnreadableFile([Problem(None, None, message)])
+    return read[artefact.name]
 
 
 def _by_run(

@@ -13,10 +13,15 @@ IOZONE_TESTS = (
 CREATION_TESTS = ("mkfs", "mount")
 """How long making and mounting a file system takes, in seconds."""
 
-_LABELS = {"mkfs": "File system creation", "mount": "Mounting"}
+_LABELS = {
+    "mkfs": "File system creation",
+    "mount": "Mounting",
+    "kernel_source_space_df": "Space of the source tree (df)",
+    "kernel_source_space_du": "Space of the source tree (du)",
+}
 # How published studies name what they timed: make_bzimage_cpu is "Make bzImage, CPU time".
 _WORDS = {"io": "I/O", "bzimage": "bzImage"}
-_ENDINGS = {" cpu": ", CPU time", " real": ", real time"}
+_ENDINGS = {" cpu": ", CPU time", " cpu load": ", CPU load", " real": ", real time"}
 _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}

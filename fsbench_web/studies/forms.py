@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from django.http import QueryDict
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
+from fsbench_web.catalog.own_workloads import is_uploaded
 from fsbench_web.studies.method_form import MethodForm, method_of, read_method
 from fsbench_web.studies.plan_form import PlanForm, plan_of, read_plan
 from fsbench_web.studies.submission import (
@@ -276,7 +277,7 @@ def read(query: QueryDict) -> RunForm:
         if match and match[1] in FILESYSTEMS:
             form.options.setdefault(head, {})[last] = value.strip()
             form.variants.append((match[1], int(match[2])))
-        elif head in presets():
+        elif head in presets() or is_uploaded(head):
             form.parameters.setdefault(head, {})[last] = value.strip()
     if "add" in query:
         form.add_variant(str(query["add"]))

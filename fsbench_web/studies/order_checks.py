@@ -15,6 +15,7 @@ from fsbench_web.catalog.labels import configuration_label
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.option_conflicts import option_conflicts
+from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
 from fsbench_web.figures.numbers import duration, size
@@ -35,6 +36,7 @@ from fsbench_web.workloads import (
     presets,
     workload_of,
 )
+from fsbench_web.workloads.registry import check_changes
 
 MAXIMUM_REPEATS = 20
 MAXIMUM_RUNS = 2000
@@ -267,7 +269,7 @@ def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
 def _checked_workload(
     wanted: WorkloadRequest, lun: Lun | None, problems: Problems
 ) -> Workload | None:
-    preset = presets().get(wanted.name)
+    preset = preset_of(wanted.name)
     if not wanted.name:
         if not problems.is_told("workloads"):
             problems.add(wanted.place, "Choose at least one workload.")
@@ -279,13 +281,14 @@ def _checked_workload(
         )
         return None
     try:
+        check_changes(preset.tool, wanted.parameters)
         workload = workload_of(preset.tool, {**preset.parameters, **wanted.parameters})
     except ParameterError as error:
         problems.add(wanted.place, str(error))
         return None
     if lun is None:
         return workload
-    for program in workload.programs:
+    for program in workload.needs:
         missing = availability.missing_tool(lun.worker, program)
         if missing:
             problems.add(wanted.place, missing)

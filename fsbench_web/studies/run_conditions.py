@@ -20,13 +20,28 @@ class Other:
 
 
 @dataclass(frozen=True)
+class WaitedFor:
+    """A lock of the kernel: how long it was waited for, and that of all processors' time."""
+
+    name: str
+    contentions: int
+    waited_s: float
+    share_percent: float
+
+
+@dataclass(frozen=True)
 class Conditions:
-    """``before`` and ``device`` are (label, value) in order; ``raw`` are the kernel's counts."""
+    """``before`` and ``device`` are (label, value) in order; ``raw`` are the kernel's counts.
+
+    ``locks`` are those that were waited for longest; ``no_locks`` is why they are not known.
+    """
 
     before: list[tuple[str, str]]
     device: list[tuple[str, str]]
     raw: list[tuple[str, int, int]]
     others: list[Other]
+    locks: list[WaitedFor]
+    no_locks: str
 
 
 def conditions(run: Run) -> Conditions:
@@ -40,6 +55,8 @@ def conditions(run: Run) -> Conditions:
         others=[
             Other(other["run"], other["lun"], other["same"]) for other in noted.get("others") or []
         ],
+        locks=_locks(noted.get("locks") or {}),
+        no_locks=(noted.get("locks") or {}).get("reason", ""),
     )
 
 
@@ -91,3 +108,14 @@ def _device(before: Mapping[str, int], after: Mapping[str, int]) -> list[tuple[s
 
 def _raw(before: Mapping[str, int], after: Mapping[str, int]) -> list[tuple[str, int, int]]:
     return [(name, before[name], after[name]) for name in before if name in after]
+
+
+def _locks(noted: Mapping[str, Any]) -> list[WaitedFor]:
+    """Waiting as a share of the time of all processors, as table 1 of the FREENIX paper has it."""
+    processor_s = (noted.get("elapsed_s") or 0) * (noted.get("cpus") or 0)
+    if not processor_s:
+        return []
+    return [
+        WaitedFor(name, contentions, waited_us / 1e6, waited_us / 1e4 / processor_s)
+        for name, contentions, waited_us in noted.get("locks") or []
+    ]

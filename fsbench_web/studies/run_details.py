@@ -13,6 +13,7 @@ from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
 from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
@@ -73,6 +74,10 @@ class TestMatrix:
     def records(self) -> list[int]:
         """Record sizes in KB, smallest first."""
         return sorted({record for record, _ in self.cells})
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        return [*self.measured.values(), *self.others]
 
     @property
     def rows(self) -> list[tuple[int, list[Measurement | None]]]:
@@ -235,13 +240,11 @@ def order_again(run: Run) -> str:
     if run.origin != Run.Origin.MEASURED or workload is None:
         return ""
     # The preset itself, or any of its tool: the parameters are all given.
-    preset = next(
-        (
-            slug
-            for slug, one in presets().items()
-            if one.tool == workload.tool and workload.slug == slug
-        ),
-        next((slug for slug, one in presets().items() if one.tool == workload.tool), ""),
+    own = preset_of(workload.slug)
+    preset = (
+        own.slug
+        if own is not None and own.tool == workload.tool
+        else next((slug for slug, one in presets().items() if one.tool == workload.tool), "")
     )
     if not preset:
         return ""

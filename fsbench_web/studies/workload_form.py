@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from fsbench_web.catalog.own_workloads import offered, preset_of
 from fsbench_web.figures import numbers
 from fsbench_web.studies.submission import WorkloadRequest
 from fsbench_web.workloads import (
@@ -12,7 +13,6 @@ from fsbench_web.workloads import (
     ParameterError,
     Preset,
     Workload,
-    presets,
     workload_types,
 )
 from fsbench_web.workloads.parameters import MOST_IN_A_LIST, Kind, Value
@@ -67,6 +67,7 @@ class PresetFields:
     preset: Preset
     is_chosen: bool
     fields: tuple[ParameterField, ...]
+    programs: tuple[str, ...]
     space_bytes: int
     asked_s: float | None
 
@@ -103,7 +104,7 @@ def shown_presets(
 ) -> list[PresetFields]:
     """All presets; ``given`` are the texts that the form changes, by preset and parameter."""
     shown = []
-    for preset in presets().values():
+    for preset in offered(chosen):
         texts = given.get(preset.slug, {})
         fields = tuple(
             ParameterField(
@@ -112,6 +113,7 @@ def shown_presets(
                 texts.get(parameter.key, _preset_text(preset, parameter)),
             )
             for parameter in _type(preset).parameters
+            if not parameter.fixed
         )
         workload = preset.workload()
         shown.append(
@@ -119,6 +121,7 @@ def shown_presets(
                 preset,
                 preset.slug in chosen,
                 fields,
+                tuple(workload.needs),
                 workload.space_needed_bytes(),
                 workload.estimated_s(),
             )
@@ -150,7 +153,7 @@ def _preset_text(preset: Preset, parameter: Parameter) -> str:
 
 def usual_texts(slug: str) -> dict[str, str]:
     """The parameters of a preset as the form shows them unchanged; empty for none."""
-    preset = presets().get(slug)
+    preset = preset_of(slug)
     if preset is None:
         return {}
     return {one.key: _preset_text(preset, one) for one in _type(preset).parameters}
@@ -158,20 +161,21 @@ def usual_texts(slug: str) -> dict[str, str]:
 
 def texts_of(wanted: WorkloadRequest) -> dict[str, str]:
     """The changed parameters of an order as a form has them."""
-    preset = presets().get(wanted.name)
+    preset = preset_of(wanted.name)
     known = {one.key: one for one in _type(preset).parameters} if preset else {}
     return {
         key: known[key].to_text(value) if key in known else str(value)
         for key, value in wanted.parameters.items()
+        if key not in known or not known[key].fixed
     }
 
 
 def parameter_of(slug: str, key: str) -> Parameter:
     """A parameter of a preset's workload. Raises ParameterError with a sentence."""
-    preset = presets().get(slug)
+    preset = preset_of(slug)
     if preset is not None:
         for parameter in _type(preset).parameters:
-            if parameter.key == key:
+            if parameter.key == key and not parameter.fixed:
                 return parameter
     name = _type(preset).name if preset else slug
     raise ParameterError(f'{name} has no parameter "{key}": leave it out.')

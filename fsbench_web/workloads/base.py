@@ -193,6 +193,11 @@ class Workload(ABC):
         """Seconds that the parameters themselves ask for; None where the disk decides."""
         return None
 
+    @property
+    def needs(self) -> Mapping[str, str]:
+        """The programs that these parameters need, each with its Debian package."""
+        return self.programs
+
     def limits(self) -> Limits:
         return Limits()
 

@@ -27,6 +27,7 @@ class KernelBuild(Workload):
         "A source tree is copied to the file system, built, cleaned and removed: CPU and real "
         "seconds of each step. Order three repeats for the mean of three as in the article."
     )
+    paper = "Galli 2001"
     programs = {"make": "make", "gcc": "gcc"}
     parameters = (
         SOURCE,
@@ -86,7 +87,7 @@ class KernelBuild(Workload):
 
     def title(self) -> str:
         synced = ", written through" if self.include_sync else ""
-        return f"Compilation, {self.tree.title}, {self.jobs} jobs of make{synced}"
+        return f"Compilation, {self.tree.title}, make -j {self.jobs}{synced}"
 
     def space_needed_bytes(self) -> int:
         return self.tree.space_bytes(is_built=True)

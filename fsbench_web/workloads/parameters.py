@@ -21,6 +21,7 @@ class Kind(StrEnum):
     WHOLES = "wholes"  # several of them, each once, in rising order
     FLAG = "flag"  # yes or no
     CHOICE = "choice"  # one of ``choices``
+    TEXT = "text"  # of at most ``maximum`` characters; only where it is fixed
     SIZE = "size"  # a power of two in KB of 1024 bytes, within minimum and maximum
 
 
@@ -28,7 +29,8 @@ class Kind(StrEnum):
 class Parameter:
     """One parameter. ``default`` None: it has to be given. ``choices`` are (value, label).
 
-    ``paper`` says what the paper that the workload is named after used, where it says.
+    ``paper`` says what the paper that the workload is named after used, where it says. What is
+    ``fixed`` belongs to a preset: no form shows it, and no order may change it.
     """
 
     key: str
@@ -41,6 +43,7 @@ class Parameter:
     choices: tuple[tuple[str, str], ...] = ()
     help: str = ""
     paper: str = ""
+    fixed: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -74,6 +77,12 @@ class Parameter:
             if not isinstance(value, str) or value not in known:
                 raise ParameterError(
                     f"The {name} must be one of {', '.join(known)}, not {_short(value)}."
+                )
+            return value
+        if self.kind == Kind.TEXT:
+            if not isinstance(value, str) or "\x00" in value or len(value) > self.maximum:
+                raise ParameterError(
+                    f"The {name} must be a text of at most {self.maximum:,} characters."
                 )
             return value
         if self.kind == Kind.WHOLES:
@@ -111,7 +120,7 @@ class Parameter:
             if text in ("yes", "no"):
                 return text == "yes"
             raise ParameterError(f'{self.label}: "{_short(text)}" is neither yes nor no.')
-        if self.kind == Kind.CHOICE:
+        if self.kind in (Kind.CHOICE, Kind.TEXT):
             return self.checked(text)
         if self.kind == Kind.WHOLES:
             parts = [part for part in re.split(r"[\s,;]+", text) if part]

@@ -79,6 +79,7 @@ class Pgmeter(Workload):
         "8K OLTP) at rising numbers of outstanding requests, as the FREENIX paper of 2002 "
         "measured them. It is fio that works, with pgmeter's request sizes and shares."
     )
+    paper = "FREENIX 2002"
     programs = {"fio": "fio"}
     parameters = (
         *(

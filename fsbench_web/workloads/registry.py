@@ -6,33 +6,71 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from fsbench_web.workloads.base import ParameterError, Preset, Workload
+from fsbench_web.workloads.file_creation import FileCreation
+from fsbench_web.workloads.filemark import Filemark
 from fsbench_web.workloads.iozone import Iozone
 from fsbench_web.workloads.kernel_build import KernelBuild
 from fsbench_web.workloads.mongo import Mongo
+from fsbench_web.workloads.multiuser import Multiuser
+from fsbench_web.workloads.own import OwnCommand, OwnFio
 from fsbench_web.workloads.pgmeter import Pgmeter
 from fsbench_web.workloads.postmark import PostMark
 from fsbench_web.workloads.random_access import RandomAccess
+from fsbench_web.workloads.source_copy import SourceCopy
 
 logger = logging.getLogger("fsbench.workloads")
 ENTRY_POINTS = "fsbench.workloads"
-OWN: tuple[type[Workload], ...] = (Iozone, PostMark, Pgmeter, RandomAccess, Mongo, KernelBuild)
+OWN: tuple[type[Workload], ...] = (
+    Iozone,
+    PostMark,
+    Pgmeter,
+    Filemark,
+    Multiuser,
+    RandomAccess,
+    Mongo,
+    KernelBuild,
+    SourceCopy,
+    FileCreation,
+)
+
+
+# Made by users: their presets are in the database.
+UPLOADED: tuple[type[Workload], ...] = (OwnFio, OwnCommand)
 
 
 @cache
 def workload_types() -> Mapping[str, type[Workload]]:
     """Workload classes by tool. A package that cannot be loaded is logged and left out."""
-    found = {kind.tool: kind for kind in OWN}
+    found = {kind.tool: kind for kind in (*OWN, *UPLOADED)}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             kind = entry.load()
         except Exception:
             logger.exception("the workload %s of another package cannot be loaded", entry.name)
             continue
-        if not (isinstance(kind, type) and issubclass(kind, Workload)) or kind.tool in found:
-            logger.error("the entry point %s is no workload, or its name is taken", entry.name)
+        problem = _why_not(kind, found)
+        if problem:
+            logger.error("the entry point %s is left out: %s", entry.name, problem)
             continue
         found[kind.tool] = kind
     return found
+
+
+def _why_not(kind: object, found: Mapping[str, type[Workload]]) -> str:
+    """Why an entry point's object cannot be offered beside those found before it, or ""."""
+    if not (isinstance(kind, type) and issubclass(kind, Workload)):
+        return "it is no subclass of Workload"
+    if kind.tool in found:
+        return f"the name {kind.tool} is taken"
+    taken = {preset.slug for other in found.values() for preset in other.presets}
+    for preset in kind.presets:
+        if preset.slug in taken:
+            return f"the preset {preset.slug} is taken"
+        try:
+            kind(**preset.parameters)
+        except (ParameterError, TypeError) as error:
+            return f"its preset {preset.slug} cannot be: {error}"
+    return ""
 
 
 @cache
@@ -54,6 +92,15 @@ def tools() -> dict[str, str]:
         for kind in workload_types().values()
         for program, package in kind.programs.items()
     }
+
+
+def check_changes(tool: str, changes: Mapping[str, object]) -> None:
+    """Raise ParameterError where an order changes what belongs to its preset alone."""
+    for parameter in workload_types()[tool].parameters:
+        if parameter.fixed and parameter.key in changes:
+            raise ParameterError(
+                f"{parameter.label} belongs to the workload itself: an order cannot change it."
+            )
 
 
 def workload_of(tool: str, parameters: Mapping[str, object]) -> Workload:

@@ -36,6 +36,8 @@ LOG_LINES_PER_STEP = 20_000
 GRACE_S = 1.0
 # The words of ENOSPC in the C locale. IOzone prints them and exits with 74; other tools exit 0.
 NO_SPACE = "No space left on device"
+# What tools print that look for room themselves: fs_mark.
+TOO_LITTLE_ROOM = (NO_SPACE, "Insufficient free space")
 # Of what a command printed, its message keeps this much; of the benchmark all goes to an output.
 PRINTED_CHARACTERS = 64 * 1024
 # A plan's name for a program in this file's folder: fsbench-agent is this file itself.
@@ -352,9 +354,11 @@ def why_it_failed(step: Step) -> str:
         return f"{tool} did not end within its time limit of {step.timeout_s:g} s and was stopped."
     if step.stopped_by == "output":
         return f"{tool} printed more than {OUTPUT_LIMIT_BYTES // 2**20} MiB and was stopped."
-    if NO_SPACE in step.text("stderr") or NO_SPACE in step.text("stdout"):
+    printed = step.text("stderr") + step.text("stdout")
+    said_full = next((words for words in TOO_LITTLE_ROOM if words in printed), "")
+    if said_full:
         return (
-            f"The LUN is full: {tool} said “{NO_SPACE}”. "
+            f"The LUN is full: {tool} said “{said_full}”. "
             "Choose a larger LUN or a workload with smaller files."
         )
     if step.full_since:

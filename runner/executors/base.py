@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from fsbench_web import workloads
 from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.workloads.own import ALLOWED_PREFIX
+from runner import own_programs
 from runner.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
 
@@ -71,6 +73,9 @@ class Capabilities:
             return str(ability.get("reason") or f"{filesystem} cannot be made here.")
         for program in programs:
             found = self.tools.get(program, {})
+            if not found and program.startswith(ALLOWED_PREFIX):
+                name = program.removeprefix(ALLOWED_PREFIX)
+                return f"This host's {own_programs.VARIABLE} does not name {name}."
             if not found.get("usable"):
                 return str(found.get("reason") or f"{program} is not installed here.")
         return ""
@@ -116,6 +121,7 @@ def probed_tools() -> list[str]:
     """Every program that a run may call."""
     return [
         *workloads.tools(),
+        *own_programs.allowed(),
         *("mount", "umount"),
         *filesystem_tools(),
     ]
@@ -175,6 +181,15 @@ def capabilities_from(
             "path": entry.get("path", ""),
             "package": package,
             "reason": "" if usable else _missing(tool, package, where),
+        }
+    for program in own_programs.allowed():
+        entry = dict(found.get(program, {}))
+        tools[f"{ALLOWED_PREFIX}{program}"] = {
+            "usable": bool(entry.get("path")),
+            "version": entry.get("version", ""),
+            "path": entry.get("path", ""),
+            "package": "",
+            "reason": "" if entry.get("path") else f"{program} is not installed {where}.",
         }
     return Capabilities(environment["kernel"], environment["distribution"], filesystems, tools)
 

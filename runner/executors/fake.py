@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 
 from fsbench_web import workloads
 from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.workloads.own import ALLOWED_PREFIX
+from runner import own_programs
 from runner.executors.base import (
     Capabilities,
     Message,
@@ -69,7 +71,10 @@ def everything() -> Capabilities:
         KERNEL,
         DISTRIBUTION,
         {slug: {"usable": True, "reason": ""} for slug in FILESYSTEMS},
-        dict.fromkeys(workloads.tools(), tool),
+        dict.fromkeys(
+            [*workloads.tools(), *(f"{ALLOWED_PREFIX}{name}" for name in own_programs.allowed())],
+            tool,
+        ),
     )
 
 

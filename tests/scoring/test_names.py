@@ -8,6 +8,9 @@ from fsbench_web.scoring import categories, testnames
 @pytest.mark.parametrize(
     ("test", "label"),
     [
+        ("file_creation_cpu_load", "File creation, CPU load"),
+        ("kernel_source_space_df", "Space of the source tree (df)"),
+        ("random_io_real@mb=10", "Random I/O, real time at mb=10"),
         ("random_write", "Random write"),
         ("copy_real", "Copy, real time"),
         ("make_bzimage_cpu", "Make bzImage, CPU time"),

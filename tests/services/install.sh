@@ -28,6 +28,11 @@ need f2fs-tools have mkfs.f2fs
 need nilfs-tools have mkfs.nilfs2
 need util-linux have setpriv
 need fio have fio
+need fsmark have fs_mark
+need gcc have gcc
+need make have make
+need xz-utils have xz
+need libc6-dev matches '/usr/include/stdio.h'
 need stress-ng have stress-ng
 need mount have losetup
 need git have git

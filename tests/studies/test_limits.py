@@ -13,7 +13,8 @@ from fsbench_web.studies.submission import preview
 from fsbench_web.studies.views.order_review import review_context
 from tests.studies.conftest import worker_announcement
 
-FIO = {"fio": {"usable": True, "version": "3.33", "path": "/usr/bin/fio", "reason": ""}}
+USABLE = {"usable": True, "version": "1.0", "path": "/usr/bin/it", "reason": ""}
+TOOLS = {"fio": USABLE, "stress-ng": USABLE}
 
 
 @pytest.fixture
@@ -25,8 +26,8 @@ def with_fio(worker: Worker) -> Callable[..., Worker]:
         return announce(
             worker_announcement(
                 executor=executor,
-                capabilities={**said.capabilities, "tools": FIO},
-                hardware=[["Memory", memory]],
+                capabilities={**said.capabilities, "tools": TOOLS},
+                hardware=[["Memory", memory], ["Processors online", "4"]],
             )
         )
 
@@ -78,3 +79,15 @@ def test_memory_cannot_be_limited_without_a_container(
         preview(_pgmeter(order, memory_mb=100))
     assert "cannot limit their memory: set the memory limit to 0" in str(refused.value.problems)
     assert preview(_pgmeter(order))
+
+
+def test_no_more_cpus_can_be_asked_for_than_there_are(
+    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+) -> None:
+    with_fio("docker", "4.0 GiB")
+    with pytest.raises(SubmissionRefused) as refused:
+        preview(order(workload="multiuser-freenix"))
+    assert "asks for 28 CPUs, and the worker lab1 has 4: choose fewer" in str(
+        refused.value.problems
+    )
+    assert preview(order(workload="multiuser-scaled"))

@@ -50,6 +50,7 @@ def test_an_emptied_number_is_refused_and_a_name_in_capitals_stays_so() -> None:
         Parameter("cpus", "CPUs", minimum=1, maximum=4).checked(5)
 
 
+@pytest.mark.django_db
 def test_every_preset_is_in_the_group_of_its_paper_once() -> None:
     groups = by_paper(shown_presets({"postmark-small"}, {}))
     slugs = [
@@ -63,6 +64,7 @@ def test_every_preset_is_in_the_group_of_its_paper_once() -> None:
     assert OTHERS not in [group.paper for group in groups[:-1]]
 
 
+@pytest.mark.django_db
 def test_it_says_what_a_preset_itself_needs() -> None:
     for shown in shown_presets((), {"postmark-small": {"files": "70000"}}):
         workload = shown.preset.workload()

@@ -43,3 +43,19 @@ def measure(
         return carry_out(wanted, host)
 
     return run
+
+
+@pytest.fixture
+def measure_own(
+    make_host: Callable[..., Host],  # noqa: F811
+    order: Callable[..., Run],  # noqa: F811
+    carry_out: Callable[[Run, Host], Run],  # noqa: F811
+) -> Callable[[str, str, dict[str, Any]], Run]:
+    """``measure_own("ext4", "own-fio", parameters)``: the same for a workload without a preset."""
+
+    def run(filesystem: str, tool: str, parameters: dict[str, Any]) -> Run:
+        host = make_host(LocalExecutor())
+        wanted = order(host, filesystem, tool=tool, parameters=parameters, scheduler="none")
+        return carry_out(wanted, host)
+
+    return run

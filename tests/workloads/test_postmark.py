@@ -2,6 +2,7 @@
 
 import pytest
 
+from fsbench_web.imports import reread
 from fsbench_web.studies.ingest import artefact_bytes
 from fsbench_web.studies.models import Measurement, RunState
 from fsbench_web.workloads import ParameterError, Place, presets, workload_of
@@ -52,6 +53,7 @@ def test_it_measures_each_load(measure: Measure, filesystem: str) -> None:
         assert rate.line is not None
         line = artefact_bytes(rate.artefact).decode().splitlines()[rate.line - 1]
         assert f"({rate.value:.0f} per second)" in line
+        assert reread.difference(rate.artefact).is_empty
 
 
 @pytest.mark.django_db

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
+from fsbench_web.imports import reread
 from fsbench_web.studies.ingest import artefact_bytes
 from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.published.data import published_studies
 from fsbench_web.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.workloads.random_access import OUTPUT
 from tests.workloads.conftest import Measure
 
 
-def printed(workload: Any, **changes: Any) -> bytes:
+def printed_by_fio(workload: Any, **changes: Any) -> bytes:
     """What fio would print, with half a second for each file."""
     side = {"total_ios": 10, "io_bytes": 1, "bw": 7, "iops": 3.5}
     jobs = [
@@ -61,7 +63,7 @@ def test_reads_alone_sync_nothing() -> None:
 
 def test_seconds_are_fios_and_their_sum_is_the_papers_number() -> None:
     workload = presets()["random-access-galli"].workload()
-    data = printed(workload)
+    data = printed_by_fio(workload)
     values = workload.parse({OUTPUT: data})[OUTPUT].values
     found = {(value.test, value.load): value for value in values}
     assert found["random_io_real", "mb=10"].value == 0.5
@@ -73,16 +75,24 @@ def test_seconds_are_fios_and_their_sum_is_the_papers_number() -> None:
     assert set(workload.expected()) <= {(v.test, v.load, None, None) for v in values}
 
 
+def test_the_sums_have_the_names_and_units_of_the_published_study() -> None:
+    published = next(study for study in published_studies() if study.slug == "galli-2001")
+    printed = {(one.test, one.unit) for one in published.scores if one.test.startswith("random")}
+    workload = presets()["random-access-galli"].workload()
+    values = workload.parse({OUTPUT: printed_by_fio(workload)})[OUTPUT].values
+    assert printed == {(value.test, value.unit) for value in values if not value.load}
+
+
 def test_other_sizes_have_no_number_that_could_be_taken_for_the_papers() -> None:
     workload = workload_of("random-access", {"files_mb": [1, 10]})
-    values = workload.parse({OUTPUT: printed(workload)})[OUTPUT].values
+    values = workload.parse({OUTPUT: printed_by_fio(workload)})[OUTPUT].values
     assert "" not in {value.load for value in values}
 
 
 @pytest.mark.parametrize("changes", [{"read": {"total_ios": 5, "io_bytes": 1, "bw": 7}}])
 def test_operations_that_were_not_done_make_it_incomplete(changes: dict[str, Any]) -> None:
     workload = presets()["random-access-small"].workload()
-    parsed = workload.parse({OUTPUT: printed(workload, **changes)})[OUTPUT]
+    parsed = workload.parse({OUTPUT: printed_by_fio(workload, **changes)})[OUTPUT]
     assert not parsed.complete
     assert "15 of 250 operations" in str(parsed.warnings[-1])
 
@@ -101,6 +111,9 @@ def test_it_measures_each_size(measure: Measure, filesystem: str) -> None:
         line = artefact_bytes(time.artefact).decode().splitlines()[time.line - 1]
         assert f'"job_runtime" : {Decimal(str(time.value)) * 1000:.0f},' in line
     assert run.measurements.filter(test="random_io_write_iops", unit="ops/s").count() == 2
+    # Its output alone, read by the format, has other names and no loads.
+    (output,) = run.artefacts.filter(name=OUTPUT)
+    assert reread.difference(output).is_empty
 
 
 @pytest.mark.django_db

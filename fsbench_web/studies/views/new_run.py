@@ -25,7 +25,6 @@ from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.submission import PlannedRun, SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
 from fsbench_web.studies.workload_form import by_paper
-from fsbench_web.workloads import workload_types
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _missing_tools(form: forms.RunForm, lun: Lun | None) -> list[str]:
         availability.missing_tool(lun.worker, program)
         for shown in form.presets()
         if shown.is_chosen
-        for program in workload_types()[shown.preset.tool].programs
+        for program in shown.programs
     ]
     return list(dict.fromkeys(filter(None, found)))
 

@@ -23,7 +23,8 @@ from fsbench_web.studies import (
     run_list,
     run_quality,
 )
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import Run, RunState, Study
+from fsbench_web.studies.steadiness import steadiness
 
 PAGE_SIZE = 50
 LOG_LINES_SHOWN = 2000
@@ -66,6 +67,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     is_done = shown.state == RunState.DONE
     measured = shown.measurements.count()
     too_many = measured if measured > run_details.MAX_MEASUREMENTS_SHOWN else 0
+    matrices = run_details.test_matrices(shown) if not too_many else []
     context = {
         "run": shown,
         "series": series,
@@ -77,7 +79,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "log_days": settings.LOG_DAYS if logs.may_be_pruned(shown) else 0,
         "commands": run_details.commands(shown),
         "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
-        "matrices": run_details.test_matrices(shown) if not too_many else [],
+        "matrices": matrices,
+        "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
         "too_many": too_many,
         "scores": run_details.score_table(shown) if is_done else None,
         "quality": run_quality.run_quality(shown, measured) if is_done else None,

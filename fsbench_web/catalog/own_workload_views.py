@@ -1,0 +1,118 @@
+"""Uploaded workloads: everybody may read them, administrators add and withdraw versions."""
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from fsbench_web import formats
+from fsbench_web.catalog.models import OwnWorkload
+from fsbench_web.catalog.own_workloads import add_version
+from fsbench_web.workloads import ParameterError
+from fsbench_web.workloads.fio_jobs import FLAGS, MOST_BYTES, OPTIONS
+
+_ADMINISTRATORS = "Only administrators may upload or withdraw workloads: ask one of them."
+
+
+class UploadForm(forms.Form):
+    """What is not for a worker to judge: the text itself is checked where it becomes a workload."""
+
+    title = forms.CharField(max_length=100)
+    kind = forms.ChoiceField(choices=OwnWorkload.Kind.choices, initial=OwnWorkload.Kind.FIO)
+    file = forms.FileField(required=False, allow_empty_file=False)
+    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
+    parser = forms.ChoiceField(choices=[(name, name) for name in formats.FORMATS], required=False)
+    space_mb = forms.IntegerField(min_value=1, max_value=2**30, initial=1024)
+
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or {}
+        upload = data.get("file")
+        if upload is not None:
+            if data.get("text", "").strip():
+                raise forms.ValidationError("Give a file or a text, not both.")
+            if upload.size > MOST_BYTES:
+                raise forms.ValidationError(f"The file has more than {MOST_BYTES // 1024} KB.")
+            try:
+                data["text"] = upload.read().decode()
+            except UnicodeDecodeError:
+                raise forms.ValidationError("The file is no text (UTF-8).") from None
+        if not str(data.get("text", "")).strip() and not self.errors:
+            raise forms.ValidationError("Give a file, or write the text.")
+        if "\x00" in str(data.get("text", "")):
+            raise forms.ValidationError("The text has NUL characters.")
+        return data
+
+
+@never_cache
+@require_safe
+def own_workloads(request: HttpRequest) -> HttpResponse:
+    """Every version that was uploaded."""
+    rows = OwnWorkload.objects.select_related("created_by")
+    return render(request, "catalog/own_workloads.html", {"workloads": rows})
+
+
+@never_cache
+@require_safe
+def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
+    """One version with its text."""
+    return render(request, "catalog/own_workload.html", {"workload": _found(workload_id)})
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_own_workload(request: HttpRequest) -> HttpResponse:
+    """Upload a workload, or a new version of one."""
+    user = _administrator(request)
+    form = UploadForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            row = add_version(
+                data["title"],
+                data["kind"],
+                data["text"],
+                parser=data["parser"],
+                space_mb=data["space_mb"],
+                by=user,
+            )
+        except ParameterError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"{row} is kept, and offered in the form for new runs.")
+            return redirect("catalog:own_workload", workload_id=row.pk)
+    context = {"form": form, "formats": formats.FORMATS, "options": sorted(OPTIONS), "flags": FLAGS}
+    status = 422 if request.method == "POST" else 200
+    return render(request, "catalog/own_workload_form.html", context, status=status)
+
+
+@login_required
+@require_POST
+def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
+    """Offer it no more. Its text stays, and so do the runs made of it."""
+    _administrator(request)
+    row = _found(workload_id)
+    OwnWorkload.objects.filter(slug=row.slug).update(is_withdrawn=True)
+    messages.success(request, f"{row.title} is not offered any more. A new version brings it back.")
+    return redirect("catalog:own_workloads")
+
+
+def _administrator(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    if not request.user.is_staff:
+        raise PermissionDenied(_ADMINISTRATORS)
+    return request.user
+
+
+def _found(workload_id: int) -> OwnWorkload:
+    row = None
+    if workload_id < 2**63:
+        row = OwnWorkload.objects.select_related("created_by").filter(pk=workload_id).first()
+    if row is None:
+        raise Http404("There is no such uploaded workload; the list shows all of them.")
+    return row

@@ -1,0 +1,89 @@
+"""From which interval on a run was steady, by SNIA's window rule. Pure.
+
+SNIA's Solid State Storage Performance Test Specification (PTS 2.0, "Steady State") calls a series
+of rounds steady in a window of five when
+
+- the largest value less the smallest is at most 20% of the window's average, and
+- the straight line fitted to it by least squares rises or falls by at most 10% of that average,
+  from one end of the window to the other.
+
+SNIA measures round after round and stops at the first such window. A run here has an end of its
+own, and may leave a steady state again: so every window from the interval named to the last one has
+to fulfil the rule.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum, isfinite
+
+WINDOW = 5
+MOST_RANGE_PERCENT = 20.0
+MOST_SLOPE_PERCENT = 10.0
+
+
+@dataclass(frozen=True)
+class Window:
+    """How far the values of a window are apart, in percent of the size of their average.
+
+    ``range_percent`` is of the values, ``slope_percent`` of the line fitted to them, without its
+    sign. Both are None where the average is zero and the values are not.
+    """
+
+    range_percent: float | None
+    slope_percent: float | None
+
+    @property
+    def is_steady(self) -> bool:
+        return (
+            self.range_percent is not None
+            and self.slope_percent is not None
+            and self.range_percent <= MOST_RANGE_PERCENT
+            and self.slope_percent <= MOST_SLOPE_PERCENT
+        )
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """``start`` is the first interval of the steady part, from 0; None where there is none.
+
+    ``last`` is the last window; None where there are fewer intervals than a window has.
+    """
+
+    count: int
+    start: int | None
+    last: Window | None
+
+
+def window(values: Sequence[float]) -> Window:
+    """What the rule asks of the values, which are at least two and in their order."""
+    count = len(values)
+    mean = fsum(value / count for value in values)
+    spread = max(values) - min(values)
+    if spread == 0:
+        return Window(0.0, 0.0)
+    if mean == 0:
+        return Window(None, None)
+    middle = (count - 1) / 2
+    steps = fsum((place - middle) ** 2 for place in range(count))
+    slope = fsum((place - middle) * ((value - mean) / steps) for place, value in enumerate(values))
+    rise = abs(slope) * (count - 1)
+    return Window(100.0 * (spread / abs(mean)), 100.0 * (rise / abs(mean)))
+
+
+def steady_state(samples: Sequence[float]) -> SteadyState:
+    """Where the interval samples of one run, in their order, are steady to the end.
+
+    Raises ValueError for a value that is not a finite number.
+    """
+    if not all(map(isfinite, samples)):
+        raise ValueError("a sample is not a finite number")
+    count = len(samples)
+    if count < WINDOW:
+        return SteadyState(count, None, None)
+    start: int | None = None
+    last = window(samples[-WINDOW:])
+    for first in range(count - WINDOW, -1, -1):
+        if not window(samples[first : first + WINDOW]).is_steady:
+            break
+        start = first
+    return SteadyState(count, start, last)

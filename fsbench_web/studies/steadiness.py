@@ -1,0 +1,58 @@
+"""Whether the interval samples of a run were steady, for its page. It changes no number."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+
+from fsbench_web.scoring.steady_state import (
+    MOST_RANGE_PERCENT,
+    MOST_SLOPE_PERCENT,
+    WINDOW,
+    steady_state,
+)
+from fsbench_web.studies.models import Measurement
+
+MOST_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """One measurement with samples. ``start`` counts intervals from 1; None where not steady."""
+
+    measurement: Measurement
+    count: int
+    start: int | None
+    words: str
+
+
+def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
+    """What the rule says of each measurement that has samples, ``MOST_SHOWN`` at most."""
+    found: list[Steadiness] = []
+    for measurement in measurements:
+        if measurement.samples and len(found) < MOST_SHOWN:
+            found.append(_of(measurement, measurement.samples))
+    return found
+
+
+def _of(measurement: Measurement, samples: list[float]) -> Steadiness:
+    if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
+        return Steadiness(measurement, len(samples), None, "an interval has no number")
+    found = steady_state(samples)
+    if found.start is not None:
+        words = f"steady from interval {found.start + 1} on"
+        return Steadiness(measurement, found.count, found.start + 1, words)
+    if found.last is None:
+        words = f"not known: the rule needs {WINDOW} intervals or more"
+    elif found.last.range_percent is None or found.last.slope_percent is None:
+        words = f"no steady state: the last {WINDOW} intervals have an average of zero"
+    else:
+        problems = [
+            f"{what} by {percent:.3g}%, and {most:g}% is the most"
+            for what, percent, most in (
+                ("differ", found.last.range_percent, MOST_RANGE_PERCENT),
+                ("rise or fall", found.last.slope_percent, MOST_SLOPE_PERCENT),
+            )
+            if percent > most
+        ]
+        words = f"no steady state: the last {WINDOW} intervals {'; they '.join(problems)}"
+    return Steadiness(measurement, found.count, None, words)

@@ -1,0 +1,40 @@
+"""Small presets in containers: their programs are in the image, and find all they need there."""
+
+from collections.abc import Callable
+
+import pytest
+
+from fsbench_web.studies.models import Run, RunState
+from fsbench_web.workloads import presets
+from runner.executors.docker import DockerExecutor
+from runner.host import Host
+
+pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
+
+
+@pytest.mark.parametrize(
+    "slug",
+    [
+        *("random-access-small", "mongo-small", "kernel-build-small", "source-copy-small"),
+        "file-creation-small",
+    ],
+)
+def test_it_measures_in_a_container(
+    slug: str,
+    docker_host: str,
+    runner_image: str,
+    monkeypatch: pytest.MonkeyPatch,
+    make_host: Callable[..., Host],
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    host = make_host(DockerExecutor(runner_image, "test"))
+    preset = presets()[slug]
+    wanted = order(
+        host, "ext4", tool=preset.tool, parameters=dict(preset.parameters), scheduler="none"
+    )
+    run = carry_out(wanted, host)
+    assert run.state == RunState.DONE, run.reason
+    values = set(run.measurements.values_list("test", "load", "record_size_kb", "file_size_kb"))
+    assert set(preset.workload().expected()) <= values
