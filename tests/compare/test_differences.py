@@ -164,7 +164,10 @@ def test_names_in_the_differences_are_escaped(client):
 
 
 def test_tuning_that_is_the_same_where_it_is_known_is_not_laid_side_by_side():
-    rows = table(old={"filesystem": "xfs"}, new={"filesystem": "xfs", "hardware": "n", "lun": ""})
+    rows = table(
+        a={"filesystem": "xfs"},
+        b={"filesystem": "xfs", "hardware": "n", "hardware_name": "N", "lun": ""},
+    )
     found = differences([rows], "hardware")
     assert [d.one for d in found.listed] == ["hardware"]
     assert [d.one for d in found.half_known] == ["LUN"]
