@@ -168,6 +168,12 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
         {float(place): point.name for place, point in enumerate(shown.points)},
         shown.lower_is_better,
     )
+    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
+    # sideways.
+    figure.update_layout(showlegend=False)
+    figure.update_traces(marker_size=6)
+    if any(point.interval for point in shown.points):
+        figure.update_traces(error_y={"width": 9, "thickness": 2})
     for entry in shown.changes:
         figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": "#8a96a5"})
     return figure

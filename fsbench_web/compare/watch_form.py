@@ -63,7 +63,7 @@ class WatchForm(forms.Form):
         url = str(self.cleaned_data["webhook_url"]).strip()
         if url:
             try:
-                webhook.checked(url)
+                webhook.refuse_plainly_private(url)
             except webhook.WebhookProblem as problem:
                 raise forms.ValidationError(str(problem)) from None
         return url

@@ -28,6 +28,10 @@ DELIVERY_HEADER = "X-Fsbench-Delivery"
 _PORTS = {"http": 80, "https": 443}
 # Addresses that lead to an IPv4 address inside them: the translation of RFC 6052.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_PRIVATE = (
+    "{} is an address of a private network, to which this site sends nothing "
+    "(FSBENCH_WEBHOOK_PRIVATE)."
+)
 
 
 class WebhookProblem(Exception):
@@ -57,6 +61,17 @@ def checked(url: str) -> SplitResult:
     if parts.fragment:
         raise WebhookProblem("The address has a #fragment, which is never sent.")
     return parts
+
+
+def refuse_plainly_private(url: str) -> None:
+    """For forms: refuse at once what needs no name server to be known. Raises WebhookProblem."""
+    host = str(checked(url).hostname)
+    try:
+        is_private = not is_public(host)
+    except ValueError:
+        is_private = host == "localhost" or host.endswith(".localhost")
+    if is_private and not settings.WEBHOOK_PRIVATE:
+        raise WebhookProblem(_PRIVATE.format(host))
 
 
 def is_public(address: str) -> bool:
@@ -131,10 +146,7 @@ def _addresses(host: str, port: int, deadline: float) -> list[str]:
         resolver.shutdown(wait=False)
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not settings.WEBHOOK_PRIVATE and not all(map(is_public, addresses)):
-        raise WebhookProblem(
-            f"{host} is an address of a private network, to which this site sends nothing "
-            "(FSBENCH_WEBHOOK_PRIVATE)."
-        )
+        raise WebhookProblem(_PRIVATE.format(host))
     return addresses
 
 

@@ -444,6 +444,13 @@ class TestPages:
         assert hers.post("/watches/new/", form_of(line, **said)).status_code == 404
         assert hers.get("/watches/new/", form_of(line, **said)).status_code == 404
 
+    @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "169.254.169.254"])
+    def test_what_is_plainly_private_is_refused_at_once(self, hers, line, settings, host):
+        settings.WEBHOOK_PRIVATE = False
+        answer = hers.post("/watches/new/", form_of(line, webhook_url=f"http://{host}:8000/x"))
+        assert answer.status_code == 422
+        assert "private network" in answer.content.decode()
+
     def test_without_mail_settings_the_form_says_so_and_takes_no_address(
         self, hers, line, settings
     ):
