@@ -112,6 +112,7 @@ POSTS = {
     "sweeps/<int:order_id>/retry/": "sweeps/{order}/retry/",
     "workers/<slug:name>/drain/": "workers/{worker}/drain/",
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
+    "hardware/<slug:slug>/device-rate/": "hardware/unisys-2005-es7000/device-rate/",
     "imports/<int:import_id>/check/": "imports/{upload}/check/",
     "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
     "imports/<int:import_id>/discard/": "imports/{upload}/discard/",
