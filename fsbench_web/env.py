@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import dj_database_url
@@ -80,6 +81,42 @@ def database(name: str, default: str) -> dict[str, Any]:
             "or unset for SQLite in the data folder."
         ) from None
     return dict(parsed)
+
+
+def email(name: str, timeout_s: int) -> dict[str, Any]:
+    """How e-mail is sent, as Django's settings; without the variable none is (dummy backend).
+
+    ``smtp://`` goes over to TLS with STARTTLS, ``smtps://`` begins with TLS, ``smtp+plain://`` has
+    none, and ``console://`` prints.
+    """
+    backends = "django.core.mail.backends."
+    value = os.environ.get(name)
+    if not value:
+        return {"EMAIL_BACKEND": f"{backends}dummy.EmailBackend"}
+    if value == "console://":
+        return {"EMAIL_BACKEND": f"{backends}console.EmailBackend"}
+    ports = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
+    # The address holds a password: no error may repeat it.
+    try:
+        parts = urlsplit(value)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), None, None
+    if parts.scheme not in ports or not host or parts.path.strip("/") or parse_qs(parts.query):
+        raise ImproperlyConfigured(
+            f"{name} must be like smtp://user:password@mail.example:587 (also smtps://, "
+            "smtp+plain://) or console://; write / @ # ? : of a password as %2F %40 %23 %3F %3A."
+        )
+    return {
+        "EMAIL_BACKEND": f"{backends}smtp.EmailBackend",
+        "EMAIL_HOST": host,
+        "EMAIL_PORT": port or ports[parts.scheme],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_TLS": parts.scheme == "smtp",
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_TIMEOUT": timeout_s,
+    }
 
 
 def url(name: str, default: str, schemes: list[str]) -> str:

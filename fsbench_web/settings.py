@@ -153,6 +153,14 @@ X_FRAME_OPTIONS = "DENY"
 EMBED_ORIGINS = env.origins("FSBENCH_EMBED_ORIGINS")
 SECURE_REFERRER_POLICY = "same-origin"
 
+# How watches reach people (fsbench_web.compare.deliveries).
+_EMAIL = env.email("FSBENCH_EMAIL_URL", timeout_s=10)
+globals().update(_EMAIL)
+SENDS_EMAIL = not _EMAIL["EMAIL_BACKEND"].endswith("dummy.EmailBackend")
+DEFAULT_FROM_EMAIL = env.text("FSBENCH_EMAIL_FROM", "fsbench@localhost")
+# Whether webhooks may go to addresses that only this machine or its network reaches.
+WEBHOOK_PRIVATE = env.flag("FSBENCH_WEBHOOK_PRIVATE", False)
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = env.time_zone("FSBENCH_TIME_ZONE", "UTC")
 USE_TZ = True

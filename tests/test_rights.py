@@ -12,7 +12,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from fsbench_web.accounts import tokens
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, OwnWorkload, Worker
-from fsbench_web.compare import permalinks
+from fsbench_web.compare import permalinks, watching
+from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import Import
@@ -95,6 +96,10 @@ SIGNED_IN = {
     ),
     "imports/reread/<int:artefact_id>/": "imports/reread/{artefact}/",
     "account/": "account/",
+    "watches/": "watches/",
+    "watches/new/": "watches/new/?{line}",
+    "watches/<int:watch_id>/": "watches/{watch}/",
+    "watches/<int:watch_id>/delete/": "watches/{watch}/delete/",
     "p/": "p/",
     "p/<slug:key>/edit/": "p/{key}/edit/",
     "p/<slug:key>/delete/": "p/{key}/delete/",
@@ -110,10 +115,14 @@ POSTS = {
     "sweeps/<int:order_id>/retry/": "sweeps/{order}/retry/",
     "workers/<slug:name>/drain/": "workers/{worker}/drain/",
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
+    "hardware/<slug:slug>/device-rate/": "hardware/unisys-2005-es7000/device-rate/",
     "imports/<int:import_id>/check/": "imports/{upload}/check/",
     "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
     "imports/<int:import_id>/discard/": "imports/{upload}/discard/",
     "compare/pin/": "compare/pin/",
+    "watches/<int:watch_id>/test/": "watches/{watch}/test/",
+    "watches/<int:watch_id>/pause/": "watches/{watch}/pause/",
+    "watches/<int:watch_id>/resume/": "watches/{watch}/resume/",
     "account/password/": "account/password/",
     "account/tokens/": "account/tokens/",
     "account/tokens/<int:token_id>/revoke/": "account/tokens/{token}/revoke/",
@@ -185,7 +194,20 @@ def there(ada: User) -> dict[str, object]:
         ada,
     )
     upload = stash(unpack([("b.csv", io.BytesIO(TABLE % 2))]), TARGET, ada)
+    watch = watching.watch(
+        ada,
+        run.series,
+        test="write",
+        category="maximum",
+        along="kernel",
+        margin_percent=10,
+        email="ada@example.org",
+        webhook_url="",
+        site="https://fsbench.example",
+    )
     return {
+        "watch": watch.pk,
+        "line": f"series={run.series_id}&test=write&category=maximum&along=date&margin=10",
         "order": ordered[0].submission_id,
         "worker": lun.worker.name,
         "run": run.pk,
@@ -210,6 +232,8 @@ def counts() -> list[object]:
         list(Import.objects.order_by("pk").values_list("state", flat=True)),
         tokens.ApiToken.objects.count(),
         permalinks.Permalink.objects.count(),
+        list(Watch.objects.values_list("is_active", flat=True)),
+        WatchMessage.objects.count(),
         list(Submission.objects.order_by("pk").values_list("priority", "paused_at")),
         list(Worker.objects.values_list("drained_at", flat=True)),
     ]
@@ -274,6 +298,17 @@ def test_uploads_and_tokens_of_others_are_not_there(there: dict[str, object]) ->
     # What is imported is everybody's to read.
     for address in ("/imports/{result}/", "/imports/{result}/progress/"):
         assert Client().get(address.format(**there)).status_code == 200, address
+
+
+def test_watches_of_others_are_not_there(there: dict[str, object]) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("eve"))
+    before = counts()
+    for part in ("", "delete/"):
+        assert client.get("/watches/{watch}/".format(**there) + part).status_code == 404, part
+    for part in ("test/", "pause/", "resume/", "delete/"):
+        assert client.post("/watches/{watch}/".format(**there) + part).status_code == 404, part
+    assert counts() == before
 
 
 def test_raw_output_is_found_under_its_own_run_only(

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from fsbench_web import env
+
 ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
 # Read by Django, Python or the operating system, not by fsbench.
@@ -95,6 +97,11 @@ def _start(folder: Path, *command: str, **variables: str) -> subprocess.Complete
         ("FSBENCH_TIME_ZONE", "Mars/Olympus"),
         ("DATABASE_URL", "nosql://somewhere"),
         ("CELERY_BROKER_URL", "pigeon://coop"),
+        ("FSBENCH_EMAIL_URL", "pigeon://coop"),
+        ("FSBENCH_EMAIL_URL", "smtp://"),
+        ("FSBENCH_EMAIL_URL", "smtp://user:pass/word@mail.example"),
+        ("FSBENCH_EMAIL_URL", "smtp://mail.example:99999"),
+        ("FSBENCH_WEBHOOK_PRIVATE", "yes"),
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(tmp_path: Path, name: str, value: str) -> None:
@@ -103,6 +110,29 @@ def test_nonsense_is_refused_in_one_sentence(tmp_path: Path, name: str, value: s
     assert name in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_no_password_of_the_mail_server_is_in_an_error(tmp_path: Path) -> None:
+    done = _start(tmp_path, "check", FSBENCH_EMAIL_URL="smtp://ada:hush/hush@mail.example")
+    assert done.returncode == 1
+    assert "hush" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("smtp://ada:a%40b@mail.example", ("mail.example", 587, "ada", "a@b", True, False)),
+        ("smtps://mail.example", ("mail.example", 465, "", "", False, True)),
+        ("smtp+plain://localhost:2525", ("localhost", 2525, "", "", False, False)),
+    ],
+)
+def test_a_mail_server_is_said_in_one_address(
+    monkeypatch: pytest.MonkeyPatch, url: str, expected: tuple[object, ...]
+) -> None:
+    monkeypatch.setenv("FSBENCH_EMAIL_URL", url)
+    said = env.email("FSBENCH_EMAIL_URL", 10)
+    names = ("HOST", "PORT", "HOST_USER", "HOST_PASSWORD", "USE_TLS", "USE_SSL")
+    assert tuple(said[f"EMAIL_{name}"] for name in names) == expected
 
 
 def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:

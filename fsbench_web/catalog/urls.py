@@ -29,4 +29,5 @@ urlpatterns = [
     ),
     path("hardware/", views.hardware_list, name="hardware_list"),
     path("hardware/<slug:slug>/", views.hardware, name="hardware"),
+    path("hardware/<slug:slug>/device-rate/", views.set_device_rate, name="device_rate"),
 ]

@@ -2,13 +2,14 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from fsbench_web.catalog import availability, hardware_use, maintenance
+from fsbench_web.catalog import availability, device_rate, hardware_use, maintenance
 from fsbench_web.catalog.models import HardwareProfile, Worker
 from fsbench_web.catalog.worker_states import luns_with_use, worker_state, worker_states
 
@@ -92,11 +93,7 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def hardware(request: HttpRequest, slug: str) -> HttpResponse:
     """One profile: its facts, the studies on it, the workers that are it."""
-    profile = HardwareProfile.objects.filter(slug=slug).first()
-    if profile is None:
-        raise Http404(
-            f'There is no hardware profile "{slug}". The hardware page lists all there are.'
-        )
+    profile = _profile(slug)
     context = {
         "profile": profile,
         "studies": hardware_use.studies_on(profile),
@@ -106,3 +103,31 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
         ],
     }
     return render(request, "catalog/hardware.html", context)
+
+
+@login_required
+@require_POST
+def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
+    """State what its storage can deliver: staff alone, as it decides what is flagged."""
+    if not request.user.is_staff:
+        raise PermissionDenied("Only staff state what a device can deliver.")
+    profile = _profile(slug)
+    try:
+        rate = device_rate.parsed(request.POST.get("rate", "").strip() or device_rate.NOT_KNOWN)
+    except ValueError as error:
+        messages.error(request, str(error))
+    else:
+        HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
+        messages.success(
+            request, "Kept for results from now on. On the server: manage.py reflag --all"
+        )
+    return redirect("catalog:hardware", slug=slug)
+
+
+def _profile(slug: str) -> HardwareProfile:
+    profile = HardwareProfile.objects.filter(slug=slug).first()
+    if profile is None:
+        raise Http404(
+            f'There is no hardware profile "{slug}". The hardware page lists all there are.'
+        )
+    return profile

@@ -1,11 +1,11 @@
 """Who competes, and what a contender is called: short, lower-case, never the same for two."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from fsbench_web.compare.properties import PROPERTIES, slug_of
-from fsbench_web.studies.queries import ScoreRow
+from fsbench_web.compare.properties import Value, slug_of
+from fsbench_web.studies.queries import Candidate, ScoreRow, SeriesFacts
 
 
 @dataclass(frozen=True)
@@ -18,43 +18,55 @@ class Contender:
     configurations: int
 
 
-def contenders(
-    rows: Sequence[ScoreRow], by: str, names: Mapping[int, str], lower_is_better: bool
-) -> list[Contender]:
-    """The contenders of one table, each with its best score, in no order that means anything.
-
-    ``names`` are those of ``configuration_names``, for configurations that compete by themselves.
-    """
-    if by == "configuration":
-        return [
-            Contender(names[row.series_id], row.configuration, row, configurations=1)
-            for row in rows
-        ]
-    value_of = PROPERTIES[by].of
-    found: dict[str, Contender] = {}
-    members: dict[str, set[int]] = defaultdict(set)
-    for row in best_first(rows, lower_is_better):
-        value = value_of(row)
-        members[value.slug].add(row.configuration_id)
-        if value.slug not in found:
-            found[value.slug] = Contender(value.slug, value.label, row, 1)
+def each_configuration(rows: Iterable[ScoreRow], names: Mapping[int, str]) -> list[Contender]:
+    """Configurations that compete by themselves; ``names`` are those of ``configuration_names``."""
     return [
-        Contender(name, kept.label, kept.row, len(members[name])) for name, kept in found.items()
+        Contender(names[row.series_id], row.configuration, row, configurations=1) for row in rows
     ]
 
 
-def best_first(rows: Iterable[ScoreRow], lower_is_better: bool) -> list[ScoreRow]:
-    """Best first. Of equal scores the one that a paper printed, then the best known one."""
-    return sorted(
-        rows,
-        key=lambda row: (
-            row.value if lower_is_better else -row.value,
-            row.published is None,
-            not row.configuration_is_known,
-            row.configuration,
-            row.series_id,
-        ),
-    )
+@dataclass(frozen=True)
+class Best:
+    """The best ``score`` of one ``value`` of the property compared, as of a ``Contender``."""
+
+    value: Value
+    score: Candidate
+    configurations: int
+
+
+def best_of_each(
+    scores: Iterable[Candidate],
+    values: Mapping[int, Value],
+    series: Mapping[int, SeriesFacts],
+    lower_is_better: bool,
+) -> list[Best]:
+    """The best score of each value in one table, best first.
+
+    ``values`` are those of the series. Of equal scores the one that a paper printed, then the best
+    known one.
+    """
+    sign = 1 if lower_is_better else -1
+    members: dict[str, list[Candidate]] = defaultdict(list)
+    for score in scores:
+        members[values[score.series_id].slug].append(score)
+
+    def standing(score: Candidate) -> tuple[object, ...]:
+        facts = series[score.series_id]
+        return (
+            sign * score.value,
+            not score.is_printed,
+            not facts.configuration_is_known,
+            facts.configuration,
+            score.series_id,
+        )
+
+    best = []
+    for group in members.values():
+        least = min(sign * score.value for score in group)
+        kept = min((score for score in group if sign * score.value == least), key=standing)
+        configurations = {series[score.series_id].configuration_id for score in group}
+        best.append(Best(values[kept.series_id], kept, len(configurations)))
+    return sorted(best, key=lambda each: standing(each.score))
 
 
 # What can tell two series with one label apart, in the order in which it is asked.

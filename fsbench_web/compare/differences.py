@@ -81,6 +81,16 @@ class Differences:
         """What may differ, for all that is known."""
         return tuple(d for d in self.properties if not d.is_compared and d.is_unsure)
 
+    @cached_property
+    def listed(self) -> tuple[Difference, ...]:
+        """What is laid side by side: all but tuning that nobody is known to have differently."""
+        return tuple(d for d in self.properties if not (d.is_compared and d.is_unsure))
+
+    @cached_property
+    def half_known(self) -> tuple[Difference, ...]:
+        """What belongs to the property compared, is known of some only, and the same there."""
+        return tuple(d for d in self.properties if d.is_compared and d.is_unsure)
+
     @property
     def anything(self) -> bool:
         return bool(self.properties or self.facts)

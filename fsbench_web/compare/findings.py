@@ -82,7 +82,7 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
     order = sorted(counts, key=lambda name: (-counts[name].total(), name))
     found = [_leader(name, counts[name], len(ranked)) for name in order]
     spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
-    if len(spreads) > 1:
+    if len(spreads) > 1 and any(spread > 0 for spread, _ in spreads):
         widest = max(spreads, key=lambda pair: pair[0])
         narrowest = min(spreads, key=lambda pair: pair[0])
         parts = (

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from django.db.models import Count, F, Max, Min, Q
 from django.db.models.functions import TruncDate
 
+from fsbench_web.compare.models import Watch
 from fsbench_web.figures import lines, numbers
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.changes import Change, changes
@@ -25,7 +26,8 @@ from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
-_SAME = ("configuration", "workload", "hardware", "lun", "journal_lun", "preparation")
+LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "preparation")
+"""The columns that series of one line share; a watch has them too."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,13 @@ class History:
         return any(len(point.values) > 1 for point in self.points)
 
 
-def same_line(series: Series) -> Q:
+def same_line(line: Series | Watch) -> Q:
     """The series that measure the same as this one: all but the study and the system's software."""
-    return Q(
-        **{name: getattr(series, name) for name in _SAME if getattr(series, name) is not None}
-    ) & Q(**{f"{name}__isnull": True for name in _SAME if getattr(series, name) is None})
+    # By key: a watch is looked at every minute, and its rows need not be fetched for that.
+    values = {name: getattr(line, name if name == "preparation" else f"{name}_id") for name in LINE}
+    return Q(**{name: value for name, value in values.items() if value is not None}) & Q(
+        **{f"{name}__isnull": True for name, value in values.items() if value is None}
+    )
 
 
 def choices(series: Series) -> list[tuple[str, list[str]]]:
@@ -92,11 +96,11 @@ def choices(series: Series) -> list[tuple[str, list[str]]]:
     return [(test, found[test]) for test in sorted(found, key=testnames.place)]
 
 
-def history(series: Series, test: str, category: str, along: str, margin: float) -> History:
-    """The line that ``series`` belongs to. Three queries."""
+def history(line: Series | Watch, test: str, category: str, along: str, margin: float) -> History:
+    """The line that a series belongs to, or that is watched. Three queries."""
     runs = (
         Run.objects.filter(
-            series__in=Series.objects.filter(same_line(series)).values("pk"), state=RunState.DONE
+            series__in=Series.objects.filter(same_line(line)).values("pk"), state=RunState.DONE
         )
         .annotate(kernel=F("series__kernel"), day=TruncDate("ended_at"))
         .order_by("-pk")
@@ -164,6 +168,12 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
         {float(place): point.name for place, point in enumerate(shown.points)},
         shown.lower_is_better,
     )
+    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
+    # sideways.
+    figure.update_layout(showlegend=False)
+    figure.update_traces(marker_size=6)
+    if any(point.interval for point in shown.points):
+        figure.update_traces(error_y={"width": 9, "thickness": 2})
     for entry in shown.changes:
         figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": "#8a96a5"})
     return figure
@@ -183,7 +193,7 @@ def line_choices(study_id: int, most: int) -> list[LineChoice]:
     rows = list(
         Series.objects.filter(study=study_id)
         .order_by()
-        .values(*_SAME)
+        .values(*LINE)
         .annotate(
             first=Min("pk"),
             kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),

@@ -6,12 +6,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import history
+from fsbench_web.compare.watch_form import MARGINS, WatchForm
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.models import Run, Series, Study
 
 MOST_LINES = 100
 DEFAULT_CATEGORY = "total_average"
-MARGINS = (5, 10, 20)
 
 
 @require_safe
@@ -23,7 +23,7 @@ def page(request: HttpRequest) -> HttpResponse:
     asked = request.GET.get("series", "")
     if not asked:
         return _choose(request)
-    series = _series(asked)
+    series = series_of(asked)
     offered = dict(history.choices(series))
     test = request.GET.get("test", "")
     test = test if test in offered else next(iter(offered), "")
@@ -52,8 +52,28 @@ def page(request: HttpRequest) -> HttpResponse:
         "alongs": history.ALONG.items(),
         "margin": margin,
         "margins": sorted({*MARGINS, margin}),
+        "watch_form": _watch_form(request, series, test, category, along, margin),
     }
     return render(request, "compare/history.html", context)
+
+
+def _watch_form(
+    request: HttpRequest, series: Series, test: str, category: str, along: str, margin: int
+) -> WatchForm | None:
+    """For who is signed in and looks at a line."""
+    if not test or not request.user.is_authenticated:
+        return None
+    return WatchForm(
+        initial={
+            "series": series.pk,
+            "test": test,
+            "category": category,
+            "along": along,
+            "margin": margin or 1,
+            "email": getattr(request.user, "email", ""),
+        },
+        auto_id="id-watch-%s",
+    )
 
 
 def _choose(request: HttpRequest) -> HttpResponse:
@@ -79,7 +99,8 @@ def _choose(request: HttpRequest) -> HttpResponse:
     return render(request, "compare/history_choice.html", context)
 
 
-def _series(text: str) -> Series:
+def series_of(text: str) -> Series:
+    """The series of a number in an address. Raises Http404."""
     if text.isascii() and text.isdigit() and len(text) < 19:
         found = (
             Series.objects.select_related(

@@ -1,10 +1,13 @@
-"""Permalinks: a comparison as it was when somebody shared it."""
+"""Permalinks: a comparison as it was when somebody shared it. Watches: lines, and what was told."""
 
 import secrets
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
+from fsbench_web.studies.models import Series
 
 
 def new_key() -> str:
@@ -56,3 +59,133 @@ class Permalink(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class Watch(models.Model):
+    """A line over time that somebody wants to be told of when it gets significantly slower.
+
+    The line is what compare.history calls the same: whichever studies, kernels and days its runs
+    are of. ``key`` is a digest of line, test, category and along, because a unique constraint
+    ignores rows with nulls. Without an address to write to, messages are shown on the page alone.
+    """
+
+    class Along(models.TextChoices):
+        KERNEL = "kernel", "kernels"
+        DATE = "date", "days"
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="watches"
+    )
+    key = models.CharField(max_length=64)
+    series = models.ForeignKey(
+        Series,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Any of the line, to link to it; null: none is left",
+    )
+    configuration = models.ForeignKey(
+        FilesystemConfiguration, on_delete=models.CASCADE, related_name="+"
+    )
+    workload = models.ForeignKey(Workload, null=True, on_delete=models.CASCADE, related_name="+")
+    hardware = models.ForeignKey(
+        HardwareProfile, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
+    journal_lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
+    preparation = models.JSONField(default=dict)
+    test = models.CharField(max_length=190)
+    category = models.CharField(max_length=20)
+    along = models.CharField(max_length=10, choices=Along)
+    margin_percent = models.PositiveSmallIntegerField()
+    email = models.EmailField(blank=True)
+    webhook_url = models.CharField(max_length=500, blank=True)
+    secret_salt = models.CharField(
+        max_length=40, help_text="The secret of its signatures is made of it and the site's key"
+    )
+    site = models.CharField(max_length=200, help_text="Begins the links of its messages")
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    checked_at = models.DateTimeField(null=True)
+    seen = models.CharField(
+        max_length=100, blank=True, help_text="The finished runs of the line when it was checked"
+    )
+    problem = models.TextField(blank=True, help_text="Why the last check could not judge")
+
+    class Meta:
+        verbose_name_plural = "watches"
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "key"], name="watch_once_for_user"),
+            models.CheckConstraint(
+                condition=Q(along__in=["kernel", "date"]), name="watch_along_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.configuration}: {self.test}"
+
+
+class WatchMessage(models.Model):
+    """A change that a watch found, or a test. ``key`` lets each be told once.
+
+    ``payload`` is what a webhook receives: the change in numbers, with units.
+    """
+
+    class Kind(models.TextChoices):
+        SLOWER = "slower"
+        TEST = "test"
+        KNOWN = "known", "was there before"
+
+    watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="messages")
+    key = models.CharField(max_length=255)
+    kind = models.CharField(max_length=10, choices=Kind)
+    point = models.CharField(
+        max_length=200, blank=True, help_text="The kernel or day at which the new level begins"
+    )
+    sentence = models.TextField()
+    payload = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["watch", "key"], name="watch_message_told_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class WatchDelivery(models.Model):
+    """A message on its way to one address. compare.deliveries is the only writer of its state."""
+
+    class Channel(models.TextChoices):
+        EMAIL = "email", "e-mail"
+        WEBHOOK = "webhook", "webhook"
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        DELIVERED = "delivered"
+        FAILED = "failed", "given up"
+
+    message = models.ForeignKey(WatchMessage, on_delete=models.CASCADE, related_name="deliveries")
+    channel = models.CharField(max_length=10, choices=Channel)
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    tries = models.PositiveSmallIntegerField(default=0)
+    next_try_at = models.DateTimeField(help_text="While it is tried: when another may try it")
+    last_error = models.TextField(blank=True)
+    delivered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "watch deliveries"
+        ordering = ["id"]
+        indexes = [models.Index(fields=["state", "next_try_at"])]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["message", "channel"], name="watch_delivery_once_a_channel"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel}: {self.state}"

@@ -1,7 +1,8 @@
 """What contenders can be told apart by, and what a comparison can be filtered by. Pure.
 
-A property gives every score a ``Value``: a slug for addresses and contenders, and words for
-people. What is not known has the slug ``unknown``, so that it can be chosen like any other.
+A property gives every series, and so every score, a ``Value``: a slug for addresses and
+contenders, and words for people. What is not known has the slug ``unknown``, so that it can be
+chosen like any other.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
-from fsbench_web.studies.queries import ScoreChoices, ScoreRow
+from fsbench_web.studies.queries import ScoreChoices, SeriesFacts
 
 
 class Value(NamedTuple):
@@ -27,12 +28,12 @@ PLAIN = Value("plain", "a new file system, nothing more")
 
 @dataclass(frozen=True)
 class Property:
-    """``one`` and ``many`` name it in sentences; ``of`` reads it from a score."""
+    """``one`` and ``many`` name it in sentences; ``of`` reads it from a series or its score."""
 
     slug: str
     one: str
     many: str
-    of: Callable[[ScoreRow], Value]
+    of: Callable[[SeriesFacts], Value]
 
     @property
     def title(self) -> str:
@@ -75,14 +76,14 @@ def preparation(words: str) -> Value:
     return Value(slug_of(words.replace(",", "")), words) if words else PLAIN
 
 
-def option(row: ScoreRow, key: str) -> Value:
+def option(row: SeriesFacts, key: str) -> Value:
     """One option of mkfs or mount. Not given means the tool's default, where all are known."""
     if key in row.options:
         return named(str(row.options[key]))
     return Value("default", "default") if row.configuration_is_known else UNKNOWN
 
 
-def options(row: ScoreRow, stage: str) -> Value:
+def options(row: SeriesFacts, stage: str) -> Value:
     """All options of one stage (mkfs or mount) together, by name."""
     if not row.configuration_is_known:
         return UNKNOWN
@@ -100,7 +101,7 @@ STAGES = {key: option.stage for key, option in _OPTIONS.items()}
 """mkfs or mount, by the option's key."""
 
 
-def _of_option(key: str) -> Callable[[ScoreRow], Value]:
+def _of_option(key: str) -> Callable[[SeriesFacts], Value]:
     return lambda row: option(row, key)
 
 

@@ -4,13 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-import plotly.graph_objects as go
-
 from fsbench_web.compare.pictures_scores import link_of
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sorting import in_order
 from fsbench_web.figures import bars
-from fsbench_web.figures.frame import bar_chart_px
+from fsbench_web.figures.frame import Plain, bar_chart_px
 from fsbench_web.scoring import categories, testnames
 
 CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
@@ -61,7 +59,7 @@ def sections(tables: Iterable[DeltaTable], sort: str = "") -> list[Section]:
     ]
 
 
-def charts(tables: Iterable[DeltaTable], test: str) -> dict[str, go.Figure]:
+def charts(tables: Iterable[DeltaTable], test: str) -> dict[str, Plain]:
     """A bar chart for each table of ``test``, best first, by what to call it."""
     chosen = [table for table in tables if table.test == test]
     units = {table.unit for table in chosen if table.category == chosen[0].category}
@@ -73,9 +71,9 @@ def charts(tables: Iterable[DeltaTable], test: str) -> dict[str, go.Figure]:
     }
 
 
-def _chart(table: DeltaTable) -> go.Figure:
+def _chart(table: DeltaTable) -> Plain:
     rows = table.rows[::-1]
-    return bars.best_case(
+    return bars.best_case_plain(
         [row.contender for row in rows],
         [row.score for row in rows],
         table.unit,

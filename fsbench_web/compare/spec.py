@@ -146,6 +146,15 @@ class ComparisonSpec:
         nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
 
+    @property
+    def names_only_studies(self) -> bool:
+        """Whether nothing else that may be unknown is filtered by (categories are known)."""
+        return not any(
+            getattr(self, name)
+            for name in FILTERS.values()
+            if name not in ("studies", "categories")
+        )
+
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
         """Sentences about values of filters that exist nowhere; empty when all do.
 

@@ -18,6 +18,7 @@ from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
 from fsbench_web.figures import bars, palette, stacked
+from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
@@ -73,7 +74,7 @@ class TestGroup:
     slug: str
     label: str
     tables: list[ShownTable] = field(default_factory=list)
-    charts: dict[str, go.Figure] = field(default_factory=dict)
+    charts: dict[str, Plain] = field(default_factory=dict)
     winners: dict[str, Winner] = field(default_factory=dict)
 
     @property
@@ -154,22 +155,20 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
             anchor, category = f"{anchor}-{len(group.tables)}", f"{category}, {table.unit}"
         group.tables.append(ShownTable(anchor, category, table, table.common_flags))
         group.winners[table.category] = _winner(anchor, table)
-        group.charts[category] = _chart(
-            tuple(reversed([_shown_name(row) for row in table.rows])),
-            tuple(reversed([row.score for row in table.rows])),
-            tuple(reversed([row.best for row in table.rows])),
-            tuple(
-                (row.interval.low, row.interval.high) if row.interval else None
-                for row in reversed(table.rows)
-            ),
+        rows = table.rows[::-1]
+        group.charts[category] = bars.best_case_plain(
+            [_shown_name(row) for row in rows],
+            [row.score for row in rows],
             table.unit,
             label
             if table.category == categories.MEAN
             else f"{label}: {categories.in_sentence(category)}",
             table.lower_is_better,
+            [row.best for row in rows],
+            [(row.interval.low, row.interval.high) if row.interval else None for row in rows],
             # With several categories the chart stands beside two tables, and is as high as both.
-            bars.ROW_PX if table.category == categories.MEAN else 42,
-            tuple(address_of(row.run_ids) for row in reversed(table.rows)),
+            row_px=bars.ROW_PX if table.category == categories.MEAN else 42,
+            links=[address_of(row.run_ids) for row in rows],
         )
     return sorted(groups.values(), key=lambda group: places.get(group.test, len(places)))
 
@@ -223,25 +222,6 @@ def _shown_name(row: DeltaRow) -> str:
     if row.configuration is None or row.configuration == row.contender:
         return row.contender
     return row.configuration if row.configuration.startswith(row.contender) else row.contender
-
-
-# Scores of a published study never change, and those of a measured one rarely: the same chart is
-# drawn again and again. The key is everything the chart is made of.
-@lru_cache(maxsize=1024)
-def _chart(
-    names: tuple[str, ...],
-    values: tuple[float, ...],
-    best: tuple[bool, ...],
-    intervals: tuple[tuple[float, float] | None, ...],
-    unit: str,
-    title: str,
-    lower_is_better: bool,
-    row_px: int,
-    links: tuple[str, ...],
-) -> go.Figure:
-    return bars.best_case(
-        names, values, unit, title, lower_is_better, best, intervals, row_px=row_px, links=links
-    )
 
 
 @dataclass(frozen=True)

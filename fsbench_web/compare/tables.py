@@ -1,26 +1,19 @@
 """Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fsbench_web.compare import prints, properties
-from fsbench_web.compare.contenders import (
-    Contender,
-    configuration_names,
-    contenders,
-    shown_label,
-)
+from fsbench_web.compare import prints
+from fsbench_web.compare.chosen import Chosen, TableKey, choose, direction, tables_of
+from fsbench_web.compare.contenders import Contender, shown_label
 from fsbench_web.compare.matched import matched
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import judged
 from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError
-from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first
-from fsbench_web.scoring.units import lower_is_better
 from fsbench_web.studies.cells import TooManyValues, cells_of_runs
-from fsbench_web.studies.models import Selection
+from fsbench_web.studies.models import Study
 from fsbench_web.studies.queries import (
     MOST_LISTED,
     ScoreChoices,
@@ -28,7 +21,6 @@ from fsbench_web.studies.queries import (
     finished_run_counts,
     finished_runs,
     score_choices,
-    scores_for,
 )
 
 NOT_COMPARABLE = "not_comparable"
@@ -42,9 +34,6 @@ TOO_MANY_TO_MATCH = (
     "These are too many numbers to be scored anew over the cells that all have: choose fewer "
     "tests, studies or configurations, or leave matched out."
 )
-
-TableKey = tuple[str, str, str]
-"""(test, category, unit): values of different units are never ranked together."""
 
 
 @dataclass(frozen=True)
@@ -81,49 +70,46 @@ class Comparison:
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
-    """The delta tables of ``spec``, tests and categories in the paper's order. Six queries.
+    """The delta tables of ``spec``, tests and categories in the paper's order.
 
-    Raises SpecError for a study, test, file system, workload or hardware that does not exist.
+    Seven queries, or less: by configuration no score is chosen from others first, and where only
+    studies are named nothing else that there is must be known. Raises SpecError for a study, test,
+    file system, workload or hardware that does not exist.
     """
+    if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
+        return _tables(spec, choose(spec))[0]
     return comparison(spec).tables
 
 
+def _exist(studies: Collection[str]) -> bool:
+    return not studies or Study.objects.filter(slug__in=studies).count() == len(studies)
+
+
 def comparison(spec: ComparisonSpec) -> Comparison:
-    """The same with what the page needs around the tables. Six queries; raises SpecError."""
+    """The same with what the page needs around the tables. Seven queries, or six.
+
+    Raises SpecError.
+    """
     choices = score_choices()
     problems = spec.unknown_values(choices)
     if spec.matched and spec.cells:
         problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
-    # The filters of contenders come after the query: whether a printed delta is right is asked
-    # of the paper's whole table, also when the comparison shows a part of it.
-    everything = scores_for(
-        spec.studies,
-        spec.tests,
-        spec.categories,
-        selection=spec.cells or Selection.ALL,
-        with_runs=False,
-    )
-    checked = prints.check(everything)
-    passing = [row for row in everything if _passes(row, spec)]
-    names = configuration_names(passing) if spec.by == "configuration" else {}
-    groups = [
-        (key, contenders(rows, spec.by, names, bool(_lower_is_better(key[2]))))
-        for key, rows in sorted(_by_table(passing), key=_place)
-    ]
-    if spec.matched:
-        groups = _matched(groups)
+    chosen = choose(spec)
+    tables, shown = _tables(spec, chosen)
+    return Comparison(spec, tables, choices, shown, chosen.considered)
+
+
+def _tables(
+    spec: ComparisonSpec, chosen: Chosen
+) -> tuple[list[DeltaTable], list[Sequence[Contender]]]:
+    groups = _matched(chosen.groups) if spec.matched else chosen.groups
     runs = finished_runs(
         spec.studies, {contender.row.series_id for _, group in groups for contender in group}
     )
-    return Comparison(
-        spec,
-        judged([_table(key, group, spec, checked, runs) for key, group in groups], spec.margin),
-        choices,
-        [group for _, group in groups],
-        frozenset(row.series_id for row in passing),
-    )
+    tables = [_table(key, group, spec, chosen.checked, runs) for key, group in groups]
+    return judged(tables, spec.margin), [group for _, group in groups]
 
 
 def _matched(
@@ -155,46 +141,10 @@ def ways_out(spec: ComparisonSpec) -> list[Way]:
     for name in ("min_runs", "cells", *reversed(FILTERS.values())):
         if getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.without(name)
-            shown = {
-                (row.test, row.category, row.unit)
-                for row in scores_for(
-                    looser.studies,
-                    looser.tests,
-                    looser.categories,
-                    selection=looser.cells or Selection.ALL,
-                    with_runs=False,
-                )
-                if _passes(row, looser)
-            }
-            if shown:
-                ways.append(Way(name, looser, len(shown)))
+            tables = tables_of(looser)
+            if tables:
+                ways.append(Way(name, looser, tables))
     return ways
-
-
-def _passes(row: ScoreRow, spec: ComparisonSpec) -> bool:
-    return (
-        (not spec.filesystems or row.filesystem in spec.filesystems)
-        and (not spec.workloads or row.workload in spec.workloads)
-        and (not spec.hardware or row.hardware in spec.hardware)
-        and (spec.min_runs <= 1 or (row.repeats or 0) >= spec.min_runs)
-        and all(
-            properties.PROPERTIES[parameter].of(row).slug in getattr(spec, name)
-            for parameter, name in FILTERS.items()
-            if parameter in properties.OFFERED and getattr(spec, name)
-        )
-    )
-
-
-def _by_table(rows: Iterable[ScoreRow]) -> Iterable[tuple[TableKey, list[ScoreRow]]]:
-    found: dict[TableKey, list[ScoreRow]] = defaultdict(list)
-    for row in rows:
-        found[row.test, row.category, row.unit].append(row)
-    return found.items()
-
-
-def _place(item: tuple[TableKey, list[ScoreRow]]) -> tuple[object, ...]:
-    test, category, unit = item[0]
-    return (testnames.place(test), categories.place(category), unit)
 
 
 def _table(
@@ -205,7 +155,7 @@ def _table(
     runs: Mapping[int, tuple[int, ...]],
 ) -> DeltaTable:
     test, category, unit = key
-    lower = _lower_is_better(unit)
+    lower = direction(unit)
     table_flags = _mixed((contender.row for contender in shown), spec.by)
     values = [contender.row.value for contender in shown]
     base = next((each.row.value for each in shown if each.name == spec.baseline), None)
@@ -236,13 +186,6 @@ def _table(
             for place in order
         ),
     )
-
-
-def _lower_is_better(unit: str) -> bool | None:
-    try:
-        return lower_is_better(unit)
-    except ValueError:
-        return None
 
 
 def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:

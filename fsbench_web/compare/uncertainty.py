@@ -61,6 +61,14 @@ def has_standing(table: DeltaTable) -> bool:
     return any(row.verdict and row.verdict.status != significance.UNKNOWN for row in table.rows)
 
 
+def has_change_standing(table: DeltaTable) -> bool:
+    """The same of any change against the baseline."""
+    return any(
+        row.change_verdict and row.change_verdict.status != significance.UNKNOWN
+        for row in table.rows
+    )
+
+
 def why(verdict: Verdict) -> str:
     """The reasons of a verdict as sentences."""
     said = [_SENTENCES[reason](verdict) for reason in verdict.reasons if reason in _SENTENCES]

@@ -9,6 +9,7 @@ from fsbench_web.compare import (
     permalink_views,
     pictures_views,
     views,
+    watch_views,
 )
 
 app_name = "compare"
@@ -23,6 +24,13 @@ urlpatterns = [
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("history/", history_views.page, name="history"),
+    path("watches/", watch_views.mine, name="watches"),
+    path("watches/new/", watch_views.new, name="watch_new"),
+    path("watches/<int:watch_id>/", watch_views.page, name="watch"),
+    path("watches/<int:watch_id>/test/", watch_views.test, name="watch_test"),
+    path("watches/<int:watch_id>/pause/", watch_views.pause, name="watch_pause"),
+    path("watches/<int:watch_id>/resume/", watch_views.resume, name="watch_resume"),
+    path("watches/<int:watch_id>/delete/", watch_views.delete, name="watch_delete"),
     path("p/", permalink_views.mine, name="permalinks"),
     path("p/<slug:key>/", permalink_views.show, name="permalink"),
     path("p/<slug:key>/deltas.<str:suffix>", export_views.permalink_file, name="permalink_file"),

@@ -1,11 +1,12 @@
 """Horizontal bars: one value for each contender."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
 from fsbench_web.figures import numbers, palette
-from fsbench_web.figures.frame import ROW_PX, frame, plain_text
+from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, frame, plain_text
 
 NOT_STATED = "not stated"
 INTERVALS = "; lines: 95% intervals of the means"
@@ -23,6 +24,25 @@ def best_case(
     row_px: int = ROW_PX,
     links: Sequence[str] | None = None,
 ) -> go.Figure:
+    """The figure of ``best_case_plain``."""
+    made = best_case_plain(
+        labels, values, unit, title, lower_is_better, best, errors, names, row_px, links
+    )
+    return figure(made["data"], made["layout"])
+
+
+def best_case_plain(
+    labels: Sequence[str],
+    values: Sequence[float | None],
+    unit: str,
+    title: str,
+    lower_is_better: bool = False,
+    best: Sequence[bool] | None = None,
+    errors: Sequence[tuple[float, float] | None] | None = None,
+    names: Sequence[str] | None = None,
+    row_px: int = ROW_PX,
+    links: Sequence[str] | None = None,
+) -> Plain:
     """One bar for each contender, the first on top, the best marked in words.
 
     ``values`` are in ``unit``; None draws no bar and says so. ``best`` says which are best; without
@@ -46,36 +66,37 @@ def best_case(
         for value, is_best in zip(values, best, strict=True)
     ]
     series = palette.series_of(names or labels)
-    bar = go.Bar(
-        x=list(values),
-        y=[plain_text(label) for label in labels],
-        orientation="h",
-        text=[
+    bar: dict[str, Any] = {
+        "type": "bar",
+        "x": list(values),
+        "y": [plain_text(label) for label in labels],
+        "orientation": "h",
+        "text": [
             f"<b>{text}</b>" if is_best else text for text, is_best in zip(texts, best, strict=True)
         ],
-        textposition="auto",
-        cliponaxis=False,
-        marker={"color": [palette.colour(number) for number in series]},
-        meta={"series": series} | ({"links": list(links)} if links else {}),
-        hovertemplate=[
+        "textposition": "auto",
+        "cliponaxis": False,
+        "marker": {"color": [palette.colour(number) for number in series]},
+        "meta": {"series": series} | ({"links": list(links)} if links else {}),
+        "hovertemplate": [
             plain_text(label)
             + "<br>"
             + (NOT_STATED if value is None else plain_text(numbers.with_unit(value, unit)))
             + "<extra></extra>"
             for label, value in zip(labels, values, strict=True)
         ],
-    )
-    traces: list[go.Bar | go.Scatter] = [bar]
+    }
+    traces = [bar]
     drawn = [
         (label, ends) for label, ends in zip(labels, errors or (), strict=False) if ends is not None
     ]
     if drawn:
         # Words begin where the bar does: whiskers are at the other end.
-        bar.insidetextanchor = "start"
+        bar["insidetextanchor"] = "start"
         traces.append(_intervals(drawn, unit))
         if links:
             leads = [link for link, ends in zip(links, errors or (), strict=True) if ends]
-            traces[-1].meta = {"role": "interval", "links": leads}
+            traces[-1]["meta"] = {"role": "interval", "links": leads}
     direction = "less is better" if lower_is_better else "more is better"
     parts = [
         f"{label} {NOT_STATED if value is None else numbers.with_unit(value, unit)}"
@@ -85,8 +106,7 @@ def best_case(
             labels, values, best, errors or [None] * len(labels), strict=True
         )
     ]
-    return frame(
-        traces,
+    layout = bar_layout(
         title=title,
         x_title=f"{_unit_in_words(unit)}, {direction}" + (INTERVALS if drawn else ""),
         rows=len(labels),
@@ -95,31 +115,33 @@ def best_case(
         row_px=row_height_px(labels, row_px),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
+    return {"data": traces, "layout": layout}
 
 
-def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> go.Scatter:
+def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> dict[str, Any]:
     """Whiskers around a dot in the middle of each interval, which need not be the end of its bar.
 
     A score is not always the mean of its repeats: a maximum is of all of them.
     """
-    return go.Scatter(
-        x=[(low + high) / 2 for _, (low, high) in drawn],
-        y=[plain_text(label) for label, _ in drawn],
-        mode="markers",
-        marker={"size": 4},
-        meta={"role": "interval"},
-        error_x={
+    return {
+        "type": "scatter",
+        "x": [(low + high) / 2 for _, (low, high) in drawn],
+        "y": [plain_text(label) for label, _ in drawn],
+        "mode": "markers",
+        "marker": {"size": 4},
+        "meta": {"role": "interval"},
+        "error_x": {
             "type": "data",
             "array": [(high - low) / 2 for _, (low, high) in drawn],
             "thickness": 1.5,
             "width": 4,
         },
-        hovertemplate=[
+        "hovertemplate": [
             f"{plain_text(label)}<br>95% interval {plain_text(_ends_in_words(ends, unit))}"
             "<extra></extra>"
             for label, ends in drawn
         ],
-    )
+    }
 
 
 def _ends_in_words(ends: tuple[float, float], unit: str) -> str:
@@ -184,7 +206,7 @@ def stated(
         ],
     )
     parts = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
-    figure = frame(
+    made = frame(
         [bar],
         title=title,
         x_title=f"{_unit_in_words(unit)}, less is better"
@@ -196,8 +218,8 @@ def stated(
     longest = max((value for value in values if value is not None), default=None)
     if longest is not None:
         # Room for the words beside the longest bar.
-        figure.layout.xaxis.range = [0, longest * 1.5]
-    return figure
+        made.layout.xaxis.range = [0, longest * 1.5]
+    return made
 
 
 def _gaps(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:

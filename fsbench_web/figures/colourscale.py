@@ -43,6 +43,11 @@ def colour_at(stops: Stops, share: float) -> tuple[float, float, float]:
     raise ValueError("a colour scale ends at 1")
 
 
+def css_at(stops: Stops, share: float) -> str:
+    """The same as CSS writes it, ``rgb(1,2,3)``."""
+    return f"rgb({','.join(str(round(part)) for part in colour_at(stops, share))})"
+
+
 def text_on(stops: Stops, share: float) -> str:
     """Black or white, whichever reads better there: never below a contrast of 4.5 to 1."""
     back = luminance(colour_at(stops, share))

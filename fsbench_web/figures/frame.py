@@ -7,6 +7,13 @@ import plotly.graph_objects as go
 
 ROW_PX = 34
 
+Plain = dict[str, Any]
+"""A figure as the page gets it, {"data": [...], "layout": {...}}, without plotly.py's checks.
+
+Making a ``go.Figure`` checks every property, which takes milliseconds: a page of dozens of charts
+takes them plain. Tests hold the two together.
+"""
+
 
 def frame(
     traces: Sequence[Any],
@@ -20,7 +27,34 @@ def frame(
     row_px: int = ROW_PX,
     ticks: Mapping[str, str] | None = None,
 ) -> go.Figure:
-    """A figure of horizontal bars, the first row on top, as high as its rows need.
+    """A figure of horizontal bars, the first row on top, as high as its rows need."""
+    return figure(
+        traces,
+        bar_layout(
+            title=title,
+            x_title=x_title,
+            rows=rows,
+            summary=summary,
+            gaps=gaps,
+            layout=layout,
+            row_px=row_px,
+            ticks=ticks,
+        ),
+    )
+
+
+def bar_layout(
+    *,
+    title: str,
+    x_title: str,
+    rows: int,
+    summary: str,
+    gaps: Sequence[tuple[str, str]] = (),
+    layout: Mapping[str, Any] | None = None,
+    row_px: int = ROW_PX,
+    ticks: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The layout of such a figure.
 
     ``summary`` is the text alternative: what the figure shows, with its numbers. ``gaps`` are
     (label, words) of rows without a bar. ``layout`` adds to the layout. ``ticks`` are the rows'
@@ -37,38 +71,35 @@ def frame(
         # Blanks as the suffix sets them, which plotly.js does not put behind texts of one's own.
         shown = [text.replace("\n", "  <br>") + "  " for text in ticks.values()]
         yaxis |= {"tickmode": "array", "tickvals": list(ticks), "ticktext": shown}
-    return figure(
-        traces,
-        {
-            "title": heading(title),
-            "height": bar_chart_px(rows, row_px),
-            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
-            "bargap": 0.3,
-            "showlegend": False,
-            "xaxis": {
-                "title": {"text": plain_text(x_title), "font": {"size": 12}},
-                "rangemode": "tozero",
-                "fixedrange": True,
-                "automargin": True,
-                "separatethousands": True,
-                "nticks": 6,
-            },
-            "yaxis": yaxis,
-            "annotations": [
-                {
-                    "x": 0,
-                    "y": plain_text(label),
-                    "text": plain_text(words),
-                    "showarrow": False,
-                    "xanchor": "left",
-                    "xshift": 4,
-                }
-                for label, words in gaps
-            ],
-            "meta": {"summary": summary},
-            **(layout or {}),
+    return {
+        "title": heading(title),
+        "height": bar_chart_px(rows, row_px),
+        "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
+        "bargap": 0.3,
+        "showlegend": False,
+        "xaxis": {
+            "title": {"text": plain_text(x_title), "font": {"size": 12}},
+            "rangemode": "tozero",
+            "fixedrange": True,
+            "automargin": True,
+            "separatethousands": True,
+            "nticks": 6,
         },
-    )
+        "yaxis": yaxis,
+        "annotations": [
+            {
+                "x": 0,
+                "y": plain_text(label),
+                "text": plain_text(words),
+                "showarrow": False,
+                "xanchor": "left",
+                "xshift": 4,
+            }
+            for label, words in gaps
+        ],
+        "meta": {"summary": summary},
+        **(layout or {}),
+    }
 
 
 def bar_chart_px(rows: int, row_px: int = ROW_PX) -> int:

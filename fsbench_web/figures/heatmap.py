@@ -22,6 +22,7 @@ TEXT_CELLS_AT_MOST = 130
 # victory.
 LEAST_RATIO = 1.25
 LABELS = "cell labels"
+_PLATE_A_LETTER = 4.5  # plotly draws such a marker 1.4 times as long as its size
 
 
 def matrix(
@@ -155,7 +156,8 @@ def _map(
         trace.meta = {"links": _grid(records, files, links, links.__getitem__)}
     traces: list[Any] = [trace, *marks.hatching(flagged, records, files)]
     if 0 < len(known) <= TEXT_CELLS_AT_MOST:
-        traces.append(_labels(known, shade, ends, stops, reverse, label))
+        hatched = {cell for cells_of_flag in flagged.values() for cell in cells_of_flag}
+        traces.append(_labels(known, shade, ends, stops, reverse, label, hatched))
     traces += marks.boundary(edges, records, files)
     is_marked = any(trace.name for trace in traces)
     return figure(
@@ -195,25 +197,42 @@ def _labels(
     stops: colourscale.Stops,
     reverse: bool,
     label: Callable[[float], str],
+    hatched: Collection[Cell],
 ) -> go.Scatter:
-    """The numbers in the cells, each in the colour that reads on its own."""
+    """The numbers in the cells, each in the colour that reads on its own.
+
+    Where a cell is hatched a plate of its own colour lies under its number, which the lines would
+    cross. The plate is a thick stroke: markers have no other that is wider than high.
+    """
     low, high = ends[0] or 0.0, ends[1] or 0.0
 
     def share(value: float) -> float:
         part = (shade(value) - low) / (high - low) if high > low else 0.5
         return 1 - part if reverse else part
 
+    shares = [share(value) for value in known.values()]
+    texts = [label(value) for value in known.values()]
     return go.Scatter(
         x=[file for _, file in known],
         y=[record for record, _ in known],
-        text=[label(value) for value in known.values()],
-        mode="text",
+        text=texts,
+        mode="markers+text" if hatched else "text",
+        marker={
+            "symbol": "line-ew",
+            "size": [
+                _PLATE_A_LETTER * (len(text) + 1) if cell in hatched else 0
+                for cell, text in zip(known, texts, strict=True)
+            ],
+            "line": {
+                "width": [14 if cell in hatched else 0 for cell in known],
+                "color": [colourscale.css_at(stops, part) for part in shares],
+            },
+        }
+        if hatched
+        else None,
         hoverinfo="skip",
         showlegend=False,
-        textfont={
-            "size": 10,
-            "color": [colourscale.text_on(stops, share(value)) for value in known.values()],
-        },
+        textfont={"size": 10, "color": [colourscale.text_on(stops, part) for part in shares]},
         meta={"role": LABELS},
     )
 

@@ -11,12 +11,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connections
 
-from fsbench_web.compare import sharing
+from fsbench_web.compare import sharing, watching
 from fsbench_web.serve.children import Child
 from fsbench_web.studies import lifecycle, logs
 
@@ -26,6 +27,7 @@ WEB_END_S = 8.0
 # A worker that ends in mid-run stops its container, unmounts and frees the LUN first.
 WORKER_END_S = 45.0
 KEEP_HOUSE_EVERY_S = 600.0
+CHECK_WATCHES_EVERY_S = 60.0
 
 
 class AddressInUse(Exception):
@@ -71,6 +73,7 @@ class Supervisor:
         self._port = listening.getsockname()[1]
         self._say = say
         self._stopping = False
+        self._watcher: Thread | None = None
         self._parent = Path(f"/proc/{os.getppid()}/status")
         self._parent_was_make = _is_make_that_catches_interrupts(self._parent)
 
@@ -144,8 +147,12 @@ class Supervisor:
     def _keep_running(self) -> None:
         """Watch the children; end runs whose worker went silent; keep house."""
         keep_house_at = time.monotonic() + KEEP_HOUSE_EVERY_S
+        check_watches_at = time.monotonic()
         while not self._told_to_stop():
             self._watch_children()
+            if time.monotonic() >= check_watches_at:
+                check_watches_at = time.monotonic() + CHECK_WATCHES_EVERY_S
+                self._check_watches()
             try:
                 close_old_connections()
                 lifecycle.reap_lost()
@@ -157,6 +164,15 @@ class Supervisor:
                 logger.warning("the database does not answer: %s", error)
             self._pause(min(settings.WORKER_HEARTBEAT_S, 5))
 
+    def _check_watches(self) -> None:
+        """On a thread: a receiver that is slow to answer must not keep a crashed child waiting.
+
+        It may die with this process at any moment: what it did not finish is taken up again.
+        """
+        if self._watcher is None or not self._watcher.is_alive():
+            self._watcher = Thread(target=_keep_watches, name="watches", daemon=True)
+            self._watcher.start()
+
     def _end_children(self) -> None:
         started = [child for child in self.children if child.is_running]
         if started:
@@ -167,6 +183,17 @@ class Supervisor:
             within_s = WEB_END_S if child is self.web else WORKER_END_S
             if not child.end(within_s):
                 self._say(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
+
+
+def _keep_watches() -> None:
+    try:
+        watching.keep_house()
+    except DatabaseError as error:
+        logger.warning("watches wait, the database does not answer: %s", error)
+    except Exception:
+        logger.exception("watches could not be checked; it is tried again in a minute")
+    finally:
+        connections.close_all()
 
 
 def _is_make_that_catches_interrupts(status: Path) -> bool:

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from fsbench_web.catalog import preparation
 from fsbench_web.catalog.models import Environment
@@ -17,19 +17,13 @@ PARTIAL = "partial"
 """The score is made of fewer cells than its region has in the workload's full matrix."""
 
 
-@dataclass(frozen=True)
-class ScoreRow:
-    """One score with all that says what it is a score of.
+@dataclass(frozen=True, kw_only=True)
+class SeriesFacts:
+    """What a score says of its series: the same for dozens of scores, and read once.
 
-    ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
-    is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
-    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with
-    what it is of, or that of the samples of a single run. ``preparation`` says in words what was
-    done to the LUN before each run beyond a new file system. ``options`` are mkfs and
-    mount options by key (catalog.filesystems), empty where the configuration is not known.
-    ``run_ids`` are the finished runs of the series, oldest first; a published score has none.
-    ``left_out`` is how many cells a selection is without, and why (see Score); None where nothing
-    was left out.
+    ``preparation`` says in words what was done to the LUN before each run beyond a new file system.
+    ``options`` are mkfs and mount options by key (catalog.filesystems), empty where the
+    configuration is not known.
     """
 
     study: str
@@ -46,6 +40,25 @@ class ScoreRow:
     lun: str | None
     kernel: str
     distribution: str
+    preparation: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scheduler: str = ""
+    external_journal: bool = False
+    journal_lun: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRow(SeriesFacts):
+    """One score with all that says what it is a score of.
+
+    ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
+    is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
+    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with
+    what it is of, or that of the samples of a single run. ``run_ids`` are the finished runs of the
+    series, oldest first; a published score has none. ``left_out`` is how many cells a selection is
+    without, and why (see Score); None where nothing was left out.
+    """
+
     test: str
     category: str
     value: float
@@ -58,11 +71,6 @@ class ScoreRow:
     half_width: float | None = None
     half_width_percent: float | None = None
     interval: Interval | None = None
-    preparation: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    scheduler: str = ""
-    external_journal: bool = False
-    journal_lun: str | None = None
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
     left_out: Mapping[str, Any] | None = None
@@ -90,6 +98,8 @@ _OF_SCORE = (
     *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
     *("published", "half_width", "half_width_percent", "left_out"),
 )
+_ROW = ("series_id", "flags", "selection", "interval", *_OF_SCORE)
+_BRIEF = ("pk", "series_id", "test", "category", "unit", "value", "repeats")
 _LUN = ("lun__name", "lun__worker__name")
 _JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
@@ -123,15 +133,72 @@ def scores_for(
         **{name: list(values) for name, values in filters.items() if values},
     )
     runs = finished_runs(study_slugs) if with_runs else {}
-    # Series apart from their scores: one has dozens, and what is said of it is read once.
-    found = list(
-        wanted.order_by("id").values_list("series_id", "flags", "selection", "interval", *_OF_SCORE)
-    )
+    found = list(wanted.order_by("id").values_list(*_ROW))
     series = _series({row[0] for row in found}, study_slugs)
-    return [
-        _row(series[series_id], flags, selection, interval, values, runs.get(series_id, ()))
-        for series_id, flags, selection, interval, *values in found
-    ]
+    return [_row(series[row[0]], row, runs.get(row[0], ())) for row in found]
+
+
+class Candidate(NamedTuple):
+    """As much of a score as it takes to choose which are shown. ``is_printed``: of a paper."""
+
+    score_id: int
+    series_id: int
+    test: str
+    category: str
+    unit: str
+    value: float
+    repeats: int | None
+    is_printed: bool
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The scores of a comparison, and what is known of their series."""
+
+    scores: Sequence[Candidate]
+    series: Mapping[int, SeriesFacts]
+
+
+def candidates_for(
+    study_slugs: Collection[str] = (),
+    tests: Collection[str] = (),
+    categories: Collection[str] = (),
+    selection: str = Selection.ALL,
+) -> Candidates:
+    """The scores that ``scores_for`` gives, in brief and in its order. Two queries.
+
+    A comparison shows a few of them: the others are never decoded (``rows_of``).
+    """
+    filters = {
+        "series__study__slug__in": study_slugs,
+        "test__in": tests,
+        "category__in": categories,
+    }
+    found = (
+        Score.selections.filter(
+            selection=selection,
+            **{name: list(values) for name, values in filters.items() if values},
+        )
+        .order_by("id")
+        .annotate(is_printed=Q(published__isnull=False))
+        .values_list(*_BRIEF, "is_printed")
+    )
+    scores = list(map(Candidate._make, found))
+    return Candidates(scores, _series({score.series_id for score in scores}, study_slugs))
+
+
+def rows_of(found: Candidates, score_ids: Collection[int]) -> dict[int, ScoreRow]:
+    """The whole rows of some of the candidates, by score, without their runs.
+
+    One query; one for each MOST_LISTED scores where they are more.
+    """
+    wanted = sorted(score_ids)
+    rows = {}
+    for start in range(0, len(wanted), MOST_LISTED):
+        part = Score.selections.filter(pk__in=wanted[start : start + MOST_LISTED])
+        for score_id, *row in part.values_list("pk", *_ROW):
+            rows[score_id] = _row(found.series[row[0]], row, ())
+    return rows
 
 
 MOST_LISTED = 900
@@ -202,45 +269,47 @@ def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
     return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
 
 
-def _series(ids: Collection[int], study_slugs: Collection[str]) -> dict[int, dict[str, Any]]:
+def _series(ids: Collection[int], study_slugs: Collection[str]) -> dict[int, SeriesFacts]:
     """What a ScoreRow says of its series, by series. One query."""
     wanted = Series.objects.order_by()
     if len(ids) <= MOST_LISTED:
         wanted = wanted.filter(pk__in=ids)
     elif study_slugs:
         wanted = wanted.filter(study__slug__in=list(study_slugs))
+    columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation")
     found = {}
-    for values in wanted.values(*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation"):
-        found[values["pk"]] = {
-            **{name: values[column] for name, column in _OF_SERIES.items()},
-            "lun": _on_worker(*(values[column] for column in _LUN)),
-            "journal_lun": _on_worker(*(values[column] for column in _JOURNAL_LUN)),
-            "preparation": preparation.in_words(values["preparation"]),
-        }
+    for values in wanted.values_list(*columns):
+        *said, lun, worker, journal_lun, journal_worker, prepared = values
+        known: dict[str, Any] = dict(zip(_OF_SERIES, said, strict=True))
+        found[known["series_id"]] = SeriesFacts(
+            **known,
+            lun=_on_worker(lun, worker),
+            journal_lun=_on_worker(journal_lun, journal_worker),
+            preparation=preparation.in_words(prepared) if prepared else "",
+        )
     return found
 
 
-def _row(
-    series: Mapping[str, Any],
-    flags: Sequence[str],
-    selection: str,
-    interval: Mapping[str, Any] | None,
-    values: Sequence[Any],
-    runs: tuple[int, ...],
-) -> ScoreRow:
-    score = dict(zip(_OF_SCORE, values, strict=True))
+def _row(series: SeriesFacts, values: Sequence[Any], runs: tuple[int, ...]) -> ScoreRow:
+    """``values`` are the columns of ``_ROW``."""
+    _, flags, selection, interval, *rest = values
+    score = dict(zip(_OF_SCORE, rest, strict=True))
     cells, expected = score["cells"], score["cells_expected"]
     # Of a selection fewer cells are what was asked for; left_out counts them.
     is_whole = selection == Selection.ALL
     if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
         flags = [*flags, PARTIAL]
-    return ScoreRow(
-        **series,
-        **score,
+    # Comparisons make thousands, and setting 35 fields of a frozen class one by one takes ten
+    # times as long. A key that is no field would be as much of a mistake here as there.
+    row = object.__new__(ScoreRow)
+    row.__dict__.update(
+        series.__dict__,
         interval=Interval.from_dict(interval) if interval else None,
         flags=tuple(flags),
         run_ids=runs,
+        **score,
     )
+    return row
 
 
 def _on_worker(lun: str | None, worker: str | None) -> str | None:

@@ -82,3 +82,37 @@ def test_no_hardware_and_unknown_hardware_are_answered_helpfully(client):
     response = client.get("/hardware/none-such/")
     assert response.status_code == 404
     assert "The hardware page lists all there are" in response.content.decode()
+
+
+@pytest.fixture
+def box():
+    return HardwareProfile.objects.create(slug="box", name="Box", facts=[])
+
+
+def test_staff_state_what_a_device_can_deliver(client, box, django_user_model):
+    client.force_login(django_user_model.objects.create_user("ada", is_staff=True))
+    answer = client.post("/hardware/box/device-rate/", {"rate": "200MB/s"}, follow=True)
+    assert "At most <strong>204,800 KB/s</strong>" in answer.content.decode()
+    box.refresh_from_db()
+    assert box.deliverable_kb_s == 204800
+    client.post("/hardware/box/device-rate/", {"rate": ""})
+    box.refresh_from_db()
+    assert box.deliverable_kb_s is None
+
+
+@pytest.mark.parametrize("rate", ["fast", "0MB/s", "-1MB/s", "1e9GB/s", "<b>1</b>MB/s"])
+def test_what_is_no_rate_is_refused_in_words(client, box, django_user_model, rate):
+    client.force_login(django_user_model.objects.create_user("ada", is_staff=True))
+    page = client.post("/hardware/box/device-rate/", {"rate": rate}, follow=True).content.decode()
+    assert "give it as 200MB/s" in page or "give what it can deliver" in page
+    assert "<b>1</b>" not in page
+    box.refresh_from_db()
+    assert box.deliverable_kb_s is None
+
+
+def test_others_read_the_rate_and_cannot_state_it(client, box, django_user_model):
+    client.force_login(django_user_model.objects.create_user("bob"))
+    assert 'name="rate"' not in client.get("/hardware/box/").content.decode()
+    assert client.post("/hardware/box/device-rate/", {"rate": "1MB/s"}).status_code == 403
+    box.refresh_from_db()
+    assert box.deliverable_kb_s is None

@@ -161,3 +161,13 @@ def test_names_in_the_differences_are_escaped(client):
     make_score("ext4", 90, kernel="<b>6.1")
     make_score("xfs", 120, kernel="6.12")
     assert "<b>6.1" not in client.get("/compare/").content.decode()
+
+
+def test_tuning_that_is_the_same_where_it_is_known_is_not_laid_side_by_side():
+    rows = table(
+        a={"filesystem": "xfs"},
+        b={"filesystem": "xfs", "hardware": "n", "hardware_name": "N", "lun": ""},
+    )
+    found = differences([rows], "hardware")
+    assert [d.one for d in found.listed] == ["hardware"]
+    assert [d.one for d in found.half_known] == ["LUN"]

@@ -126,6 +126,11 @@ def test_the_summary_counts_tables_by_what_is_known() -> None:
     assert "closest in Read, overall: 1.00%" in said[2]
 
 
+def test_nothing_is_furthest_apart_where_all_are_level() -> None:
+    level = [table(row("a", 5), row("b", 5), test=test) for test in ("write", "read")]
+    assert not any("furthest" in finding.text for finding in summary(judged(level)))
+
+
 def test_a_single_table_needs_no_summary() -> None:
     assert summary([table(row("a", 1), row("b", 2))]) == []
 

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.compare.history import history, version_key
+from fsbench_web.compare.history import chart, history, version_key
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.studies import ingest
 from fsbench_web.studies.models import Run, RunState, Series, Study
@@ -63,6 +63,14 @@ def test_a_change_is_said_in_words(line):
     )
     assert change.is_slower
     assert history(line, "write", "total_average", "kernel", 30).changes == []
+
+
+def test_intervals_are_drawn_so_that_they_are_seen(line):
+    """Their ends reach beyond the marker sideways, however short they are."""
+    (trace,) = chart(history(line, "write", "maximum", "kernel", 10), "x", "kernel").data
+    assert trace.error_y.array == pytest.approx([2.484] * 4, abs=0.001)
+    assert trace.error_y.arrayminus == pytest.approx([2.484] * 4, abs=0.001)
+    assert 2 * trace.error_y.width > trace.marker.size
 
 
 def test_more_seconds_are_slower(db):

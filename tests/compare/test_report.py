@@ -9,6 +9,7 @@ from pypdf import PdfReader
 
 from fsbench_web.compare.drawings.bars import Bar, bars
 from fsbench_web.compare.drawings.svg import svg
+from fsbench_web.compare.report import content
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
 from fsbench_web.figures import numbers
@@ -210,3 +211,18 @@ def test_a_drawing_is_escaped():
     assert "<script>" not in text
     assert "<b>" not in text
     assert "&lt;b&gt;" in text
+
+
+def test_a_report_of_very_many_rows_prints_whole_tables_and_says_how_many(client, monkeypatch):
+    study = measured()
+    tables = delta_tables(ComparisonSpec(studies=(study.slug,)))
+    assert sum(len(table.rows) for table in tables) == 2
+    for label in ("ext4_noatime", "xfs"):
+        for test in ("read", "reread"):
+            make_score(label, 50, study=study.slug, test=test)
+    monkeypatch.setattr(content, "MOST_ROWS", 4)
+    html = words(client.get(f"/studies/{study.slug}/report/").content.decode())
+    assert "These are the first 2 of 3 tables" in html
+    monkeypatch.setattr(content, "MOST_ROWS", 1)  # one table at least
+    html = words(client.get(f"/studies/{study.slug}/report/").content.decode())
+    assert "These are the first 1 of 3 tables" in html

@@ -136,3 +136,17 @@ def test_what_no_line_can_hold_is_cut() -> None:
 def test_seconds_on_bars_align() -> None:
     figure = bars.best_case(["xfs", "ext2"], [29.4, 5.99], "s", "Copy", lower_is_better=True)
     assert list(figure.data[0].text) == ["29.40", "<b>5.99 best</b>"]
+
+
+@pytest.mark.parametrize("errors", [None, [(1.5, 2.5), None, None]])
+def test_a_plain_figure_is_what_plotly_makes_of_it(errors) -> None:
+    """Plotly refuses what it does not know, and so a plain figure holds nothing of the kind."""
+    labels = ["xfs", "ext4_" + "noatime_" * 6, "jfs"]
+    given = (labels, [2.0, 1.0, None], "KB/s", "Write", False, None, errors)
+    links = ["/runs/1/", "/runs/2/", ""]
+    plain = bars.best_case_plain(*given, links=links)
+    made = bars.best_case(*given, links=links).to_plotly_json()
+    assert made["data"] == plain["data"]
+    assert {key: value for key, value in made["layout"].items() if value is not None} == plain[
+        "layout"
+    ]

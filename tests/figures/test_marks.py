@@ -64,3 +64,19 @@ def test_without_marks_there_is_no_legend() -> None:
 def test_names_of_flags_are_text() -> None:
     [trace] = marks.hatching({"<b>x</b>": [(4, 64)]}, size_axis([4]), size_axis([64]))
     assert "<b>" not in trace.name
+
+
+def test_numbers_of_hatched_cells_lie_on_a_plate_of_their_own_colour() -> None:
+    figure = heatmap.matrix(CELLS, "KB/s", "Write", flagged={"limited by the clock": [(4, 64)]})
+    [labels] = [t for t in figure.data if (t.meta or {}).get("role") == heatmap.LABELS]
+    widths = dict(zip(zip(labels.y, labels.x, strict=True), labels.marker.line.width, strict=True))
+    assert widths.pop((4, 64)) > 10
+    assert set(widths.values()) == {0}
+    assert labels.marker.line.color[0] == "rgb(68,1,84)"  # of the slowest, in viridis
+    assert labels.textfont.color[0] == "#ffffff"
+    [plain] = [
+        t
+        for t in heatmap.matrix(CELLS, "KB/s", "Write").data
+        if (t.meta or {}).get("role") == heatmap.LABELS
+    ]
+    assert plain.mode == "text"

@@ -44,6 +44,8 @@ from fsbench_web.studies.models import Study
 
 MOST_TABLES = 300
 """Tables that are printed; those beyond are named and had as a file."""
+MOST_ROWS = 3000
+"""Rows of all tables that are printed: a PDF of 12,600 rows takes a processor over a minute."""
 _CHARTS_WIDTH = 330.0
 
 
@@ -258,7 +260,7 @@ def _analysis(
     if not tables:
         yield prose("There is nothing to compare yet.")
     said = findings.findings(tables, place)
-    for test in dict.fromkeys(table.test for table in tables[:MOST_TABLES]):
+    for test in dict.fromkeys(table.test for table in _printed(tables)):
         of_test = [table for table in tables if table.test == test]
         yield Heading(testnames.label(test), 2)
         yield Charts(tuple(charts.chart(table, width=_CHARTS_WIDTH, most=12) for table in of_test))
@@ -354,7 +356,8 @@ def _appendix_tables(
             Part("."),
         )
     )
-    for table in tables[:MOST_TABLES]:
+    printed = _printed(tables)
+    for table in printed:
         shown, notes, least = columns(table), footnotes(table), least_decimals(table)
         yield Grid(
             columns=tuple((column.heading, column.kind == "number") for column in shown),
@@ -375,10 +378,20 @@ def _appendix_tables(
                 *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),
             ),
         )
-    if len(tables) > MOST_TABLES:
+    if len(tables) > len(printed):
         yield prose(
-            f"These are the first {MOST_TABLES} of {len(tables)} tables; the file has all of them."
+            f"These are the first {len(printed)} of {len(tables)} tables; the file has all of them."
         )
+
+
+def _printed(tables: Sequence[DeltaTable]) -> Sequence[DeltaTable]:
+    """The first of the tables, whole: as many as have ``MOST_ROWS`` rows; one at least."""
+    rows = 0
+    for place, table in enumerate(tables[:MOST_TABLES]):
+        rows += len(table.rows)
+        if rows > MOST_ROWS and place:
+            return tables[:place]
+    return tables[:MOST_TABLES]
 
 
 def _appendix_commands(study: Study, method: Method, site: str, query: str) -> Iterable[Block]:

@@ -5,13 +5,12 @@ from typing import Any
 
 from django import template
 
-from fsbench_web.compare import statements, uncertainty
+from fsbench_web.compare import statements
 from fsbench_web.compare.findings import collected
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import Section
 
 register = template.Library()
-register.filter("has_standing", uncertainty.has_standing)
 
 
 @register.inclusion_tag("compare/findings.html")
@@ -35,36 +34,4 @@ def study_findings(
     return {
         "findings": collected(tables, place),
         "checked": statements.check(stated, tables, place),
-    }
-
-
-@register.inclusion_tag("compare/interval.html")
-def interval_of(row: DeltaRow, table: DeltaTable) -> dict[str, Any]:
-    """Under a score: its interval, and on demand around what it is and of what."""
-    if row.interval is None:
-        return {"short": ""}
-    return {
-        "short": uncertainty.half_width(row.interval, table.unit),
-        "of_samples": row.interval.of == uncertainty.SAMPLES,
-        "sentence": uncertainty.interval_sentence(row.interval, table.unit),
-    }
-
-
-@register.inclusion_tag("compare/standing.html")
-def standing_of(row: DeltaRow) -> dict[str, Any]:
-    """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
-    verdict = row.verdict
-    return {
-        "words": uncertainty.standing(row),
-        "why": uncertainty.why(verdict) if verdict else "",
-    }
-
-
-@register.inclusion_tag("compare/standing.html")
-def change_standing_of(row: DeltaRow) -> dict[str, Any]:
-    """The same of a row against the baseline."""
-    verdict = row.change_verdict
-    return {
-        "words": uncertainty.change_standing(row),
-        "why": uncertainty.why(verdict) if verdict else "",
     }

@@ -15,13 +15,15 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString, mark_safe
 
+from fsbench_web.figures.frame import Plain
+
 register = template.Library()
 PLOTLY = "vendor/plotly-cartesian-4.1.1.min.js"
 PLOTLY_3D = "vendor/plotly-gl3d-4.1.1.min.js"
 
 
 @register.simple_tag
-def figure(fig: go.Figure | None, element_id: str) -> SafeString | str:
+def figure(fig: go.Figure | Plain | None, element_id: str) -> SafeString | str:
     """One figure, with its text alternative; nothing where there is no figure."""
     if fig is None:
         return ""
@@ -30,7 +32,7 @@ def figure(fig: go.Figure | None, element_id: str) -> SafeString | str:
 
 @register.simple_tag
 def figure_choice(
-    figures: Mapping[str, go.Figure], element_id: str, label: str, first: str = ""
+    figures: Mapping[str, go.Figure | Plain], element_id: str, label: str, first: str = ""
 ) -> SafeString | str:
     """Several figures under one select box named ``label``.
 
@@ -53,7 +55,7 @@ def figure_script() -> SafeString:
 
 
 def _html(
-    figures: Mapping[str, go.Figure], element_id: str, label: str, first: str = ""
+    figures: Mapping[str, go.Figure | Plain], element_id: str, label: str, first: str = ""
 ) -> SafeString:
     panels = [_panel(name, fig) for name, fig in figures.items()]
     choice: SafeString | str = ""
@@ -92,9 +94,9 @@ def _html(
     )
 
 
-def _panel(label: str, fig: go.Figure) -> dict[str, Any]:
+def _panel(label: str, fig: go.Figure | Plain) -> dict[str, Any]:
     # Lists stay lists: to_json() would turn numbers into base64 blocks, which nobody can read.
-    plain = fig.to_plotly_json()
+    plain = fig if isinstance(fig, dict) else fig.to_plotly_json()
     layout = dict(plain["layout"])
     meta = layout.pop("meta", None) or {}
     return {

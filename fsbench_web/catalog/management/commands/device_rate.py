@@ -1,12 +1,9 @@
-import re
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from fsbench_web.catalog import device_rate
 from fsbench_web.catalog.models import HardwareProfile
-
-_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(KB|MB|GB)/s")
-_KB = {"KB": 1.0, "MB": 1024.0, "GB": 1024.0 * 1024.0}
 
 
 class Command(BaseCommand):
@@ -21,13 +18,10 @@ class Command(BaseCommand):
         parser.add_argument("rate", help='as 200MB/s (1 MB is 1024 KB), or "unknown"')
 
     def handle(self, *args: Any, **options: Any) -> None:
-        text = options["rate"].strip()
-        found = _RATE.fullmatch(text)
-        if found is None and text != "unknown":
-            raise CommandError(f'"{text}" is no rate: give it as 200MB/s, 1.5GB/s or unknown.')
-        rate = float(found[1]) * _KB[found[2]] if found else None
-        if rate == 0:
-            raise CommandError("No storage delivers nothing: give what it can deliver, or unknown.")
+        try:
+            rate = device_rate.parsed(options["rate"])
+        except ValueError as error:
+            raise CommandError(str(error)) from None
         changed = HardwareProfile.objects.filter(slug=options["hardware"]).update(
             deliverable_kb_s=rate
         )

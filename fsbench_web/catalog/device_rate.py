@@ -1,0 +1,24 @@
+"""What somebody states that the storage of a hardware profile can deliver. Pure."""
+
+import re
+
+_RATE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(KB|MB|GB)/s")
+_KB = {"KB": 1.0, "MB": 1024.0, "GB": 1024.0 * 1024.0}
+NOT_KNOWN = "unknown"
+
+
+def parsed(text: str) -> float | None:
+    """``200MB/s`` in KB/s, 1 MB being 1024 KB; None for ``unknown``.
+
+    Raises ValueError, in words for people, for anything else.
+    """
+    text = text.strip()
+    if text == NOT_KNOWN:
+        return None
+    found = _RATE.fullmatch(text)
+    if found is None:
+        raise ValueError(f'"{text[:40]}" is no rate: give it as 200MB/s, 1.5GB/s or unknown.')
+    rate = float(found[1]) * _KB[found[2]]
+    if rate == 0:
+        raise ValueError("No storage delivers nothing: give what it can deliver, or unknown.")
+    return rate

@@ -1,0 +1,18 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from fsbench_web.compare import watching
+
+
+class Command(BaseCommand):
+    help = (
+        "Look at every watched line and send what waits. `make run` does it by itself every "
+        "minute; it may be called at any time and as often as one likes."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        made = watching.keep_house()
+        for message in made:
+            self.stdout.write(f"{watching.title_of(message.watch)}: {message.sentence}")
+        self.stdout.write(f"{len(made)} new messages.")

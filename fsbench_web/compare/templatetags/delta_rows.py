@@ -1,0 +1,263 @@
+"""The rows of delta tables.
+
+They are written here and not in templates: a page has hundreds of rows, and asking a template for
+each of their cells took most of the time of the page. Every text is escaped by ``format_html``.
+"""
+
+from functools import lru_cache
+
+from django import template
+from django.urls import reverse
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from fsbench_web.compare import links, uncertainty, wording
+from fsbench_web.compare.properties import slug_of
+from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.wording import change_words
+from fsbench_web.figures import numbers
+from fsbench_web.scoring.significance import Verdict
+from fsbench_web.studies.run_list import address_of
+
+BEST = ' <span class="badge is-best">best</span>'
+NOT_PRINTED = SafeString('<span class="sub">not printed</span>')
+NOT_STATED = '<span class="muted" title="Not stated">–</span>'
+
+register = template.Library()
+
+
+@register.simple_tag
+def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
+    """The rows of a comparison's table; ``spec`` is empty where it is not known."""
+    common = table.common_flags
+    least = numbers.least_decimals(row.score for row in table.rows)
+    has_prints, has_standing, base = (
+        table.has_prints,
+        uncertainty.has_standing(table),
+        table.baseline,
+    )
+    has_sure_changes = uncertainty.has_change_standing(table)
+    has_coverage, has_several_studies = table.has_coverage, table.has_several_studies
+    has_runs = table.has_runs and not table.runs_of_each
+    lines = []
+    for row in table.rows:
+        cells = [
+            f"<tr{_class(row)}{_numbers(row)}>",
+            f'<th scope="row"><span>{_name(row, spec)}{BEST if row.best else ""}</span>',
+            _under(row, has_several_studies),
+            _folded(row, has_coverage, has_runs),
+            _flags(row, common),
+            f'<span class="sub">{escape(row.left_out_words)}</span>' if row.left_out_words else "",
+            f'</th><td class="num">{_score(row, table.unit, least)}</td>',
+            f'<td class="num">{numbers.percent(row.delta1_percent)}',
+            _printed(row, "delta1_percent") if has_prints else "",
+            _standing(uncertainty.standing(row), row.verdict) if has_standing else "",
+            f'</td><td class="num">{numbers.percent(row.delta2_percent)}',
+            _printed(row, "delta2_percent") if has_prints else "",
+            "</td>",
+        ]
+        if base:
+            word = change_words(row.change_percent, row.is_baseline)
+            sure = (
+                _standing(uncertainty.change_standing(row), row.change_verdict)
+                if has_sure_changes
+                else ""
+            )
+            cells.append(
+                f'<td class="num">{_signed_change(row)}<span class="sub">{word}</span>{sure}</td>'
+            )
+        if has_coverage:
+            cells.append(f'<td class="num folds">{escape(row.coverage or numbers.MISSING)}</td>')
+        if has_runs:
+            runs = numbers.MISSING if row.runs is None else row.runs
+            cells.append(f'<td class="num folds">{runs}</td>')
+        lines.append("".join([*cells, "</tr>"]))
+    return SafeString("\n".join(lines))  # each part of it is escaped above
+
+
+@register.simple_tag
+def study_rows(table: DeltaTable, by: str, has_prints: bool) -> SafeString:
+    """The rows of a table on the page of a study; ``has_prints``: of any of its tables."""
+    common = table.common_flags
+    least = numbers.least_decimals(row.score for row in table.rows)
+    has_standing = uncertainty.has_standing(table)
+    lines = []
+    for row in table.rows:
+        standing = _standing(uncertainty.standing(row), row.verdict) if has_standing else ""
+        is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
+        lines += [
+            f'<tr{_class(row)}><th scope="row">{escape(row.contender)}{BEST if row.best else ""}',
+            f" {standing}" if standing else "",
+            f'<span class="sub">{escape(row.configuration)}</span>' if is_more else "",
+            _flags(row, (*common, "published_differs")),
+            f'</th><td class="num">{_score(row, table.unit, least)}</td>',
+            f'<td class="num">{numbers.percent(row.delta1_percent)}</td>',
+            _print_of(row, "delta1_percent") if has_prints else "",
+            f'<td class="num">{numbers.percent(row.delta2_percent)}</td>',
+            _print_of(row, "delta2_percent")
+            if has_prints
+            else f'<td class="num">{NOT_STATED if row.runs is None else row.runs}</td>',
+            "</tr>\n",
+        ]
+    return SafeString("".join(lines))  # each part of it is escaped above
+
+
+def _class(row: DeltaRow) -> str:
+    return ' class="is-best"' if row.best else ""
+
+
+def _score(row: DeltaRow, unit: str, least: int) -> str:
+    """A score without its unit, and under it its interval: around what and of what on demand."""
+    score = numbers.amount(row.score, unit, least)
+    if row.interval is None:
+        return score
+    short = uncertainty.half_width(row.interval, unit)
+    of = " of samples" if row.interval.of == uncertainty.SAMPLES else ""
+    sentence = uncertainty.interval_sentence(row.interval, unit)
+    return score + _details(f"{short}{of}", sentence)
+
+
+def _standing(words: str, verdict: Verdict | None) -> str:
+    """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
+    return _details(words, uncertainty.why(verdict) if verdict else "") if words else ""
+
+
+def _details(summary: str, text: str) -> str:
+    return (
+        f'<details class="why"><summary>{escape(summary)}</summary>'
+        f"<span>{escape(text)}</span></details>"
+    )
+
+
+@lru_cache(maxsize=256)
+def _flag(flag: str) -> str:
+    return format_html(
+        ' <span class="flag" title="{}">{}</span>',
+        wording.flag_meaning(flag),
+        wording.flag_label(flag),
+    )
+
+
+def _flags(row: DeltaRow, common: tuple[str, ...]) -> str:
+    return "".join(_flag(flag) for flag in row.flags if flag not in common)
+
+
+def _print_of(row: DeltaRow, name: str) -> str:
+    """A column of what was printed; what does not follow is marked in words."""
+    value = None if row.published is None else getattr(row.published, name)
+    if row.published is None or value is None:
+        return f'<td class="num muted">{numbers.MISSING}</td>'
+    if name in row.published.differs:
+        return (
+            f'<td class="num muted"><span class="differs">{escape(value)}</span> '
+            '<span class="flag">differs</span></td>'
+        )
+    return f'<td class="num muted">{escape(value)}</td>'
+
+
+@lru_cache(maxsize=1024)
+def _configurations(contender: str, spec: ComparisonSpec) -> str:
+    """The comparison of all configurations of a contender; "" where there is none."""
+    narrower = links.configurations_of(contender, spec)
+    return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
+
+
+def _printed(row: DeltaRow, name: str) -> SafeString:
+    """Under a delta what was printed for it, marked in words where it does not follow."""
+    published = row.published
+    value = None if published is None else getattr(published, name)
+    if published is None or value is None:
+        return NOT_PRINTED
+    if name not in published.differs:
+        return format_html(
+            '<span class="sub"><span class="said">printed </span>{}</span>', str(value)
+        )
+    expected = published.expected1 if name == "delta1_percent" else published.expected2
+    return format_html(
+        '<span class="sub"><span class="said">printed </span>'
+        '<span class="differs" title="{}">{}</span> <span>differs</span></span>',
+        f"The paper printed {value}; its own table gives {numbers.percent(expected)}.",
+        str(value),
+    )
+
+
+def _numbers(row: DeltaRow) -> SafeString:
+    """Attributes by which the browser sorts rows; what is missing has none."""
+    numbers_of = {
+        "score": row.score,
+        "change": row.change_percent,
+        "cells": row.cells,
+        "runs": row.runs,
+    }
+    return format_html_join(
+        "",
+        ' data-{}="{}"',
+        [(name, repr(value)) for name, value in numbers_of.items() if value is not None],
+    )
+
+
+def _name(row: DeltaRow, spec: ComparisonSpec | str) -> SafeString:
+    """The contender; where a comparison can show its configurations, a link to that."""
+    if isinstance(spec, ComparisonSpec):
+        address = _configurations(row.contender, spec)
+        if address:
+            return format_html(
+                '<a class="is-quiet" href="{}" title="All its configurations">{}</a>',
+                address,
+                row.contender,
+            )
+        if spec.by == "configuration":
+            return format_html(
+                '<a class="is-quiet" href="{}" title="{}">{}</a>', *_origin(row), row.contender
+            )
+    return format_html("{}", row.contender)
+
+
+def _under(row: DeltaRow, has_several_studies: bool) -> SafeString:
+    """Under the contender: what it is in full, its configuration with a link, and its study."""
+    words = []
+    if row.label and slug_of(row.label) != row.contender.split("@")[0]:
+        words.append(format_html("{}", row.label))
+    if row.subline:
+        address, title = _origin(row)
+        words.append(
+            format_html(
+                '<a class="is-quiet" href="{}" title="{}">{}</a>', address, title, row.subline
+            )
+        )
+    if (row.configurations or 0) > 1:
+        words.append(format_html("best of {}", row.configurations))
+    if has_several_studies:
+        words.append(format_html("in {}", row.study_title))
+    if not words:
+        return SafeString("")
+    inside = format_html_join(", ", "{}", [(word,) for word in words])
+    if has_several_studies:
+        return format_html('<span class="sub clamp" title="{}">{}</span>', row.study_title, inside)
+    return format_html('<span class="sub">{}</span>', inside)
+
+
+def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> SafeString:
+    """Cells and runs once more, for screens with no room for columns of them."""
+    words = []
+    if has_coverage and row.coverage:
+        words.append(f"{row.coverage} cells")
+    if has_runs and row.runs is not None:
+        words.append(f"{row.runs} run{'' if row.runs == 1 else 's'}")
+    if not words:
+        return SafeString("")
+    return format_html('<span class="sub folded">{}</span>', ", ".join(words))
+
+
+def _origin(row: DeltaRow) -> tuple[str, str]:
+    """Address and words of where a row's number comes from: its runs, or the paper."""
+    if row.run_ids:
+        return address_of(row.run_ids), "Its runs"
+    return reverse("studies:study", args=[row.study]), f"From {row.study_title}"
+
+
+def _signed_change(row: DeltaRow) -> str:
+    """A change in percent with its sign, also where it is positive."""
+    text = numbers.percent(row.change_percent)
+    return f"+{text}" if (row.change_percent or 0) > 0 else text

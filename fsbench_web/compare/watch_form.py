@@ -1,0 +1,69 @@
+"""What somebody says of a watch: which line, from which margin on, and where to write to."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from fsbench_web.compare import history, webhook
+
+MARGINS = (5, 10, 20)
+MOST_MARGIN = 100
+
+
+class WatchForm(forms.Form):
+    """The line comes from the page it stands on, as hidden fields; the view looks it up."""
+
+    series = forms.IntegerField(min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+    test = forms.CharField(max_length=190, widget=forms.HiddenInput)
+    category = forms.CharField(max_length=20, widget=forms.HiddenInput)
+    along = forms.ChoiceField(
+        choices=[(slug, label) for slug, label in history.ALONG.items()], widget=forms.HiddenInput
+    )
+    margin = forms.IntegerField(
+        label="Slower by at least, in percent",
+        min_value=1,
+        max_value=MOST_MARGIN,
+        error_messages={
+            "required": "Say from how many percent on you want to be told.",
+            "invalid": "Write the margin as a whole number of percent.",
+            "min_value": "A margin is 1 to 100 percent.",
+            "max_value": "A margin is 1 to 100 percent.",
+        },
+    )
+    email = forms.EmailField(
+        label="E-mail to",
+        required=False,
+        max_length=254,
+        help_text="Empty: no e-mail.",
+        error_messages={"invalid": "Write the address as ada@example.org, or leave it empty."},
+    )
+    webhook_url = forms.CharField(
+        label="Webhook",
+        required=False,
+        max_length=webhook.MOST_URL,
+        help_text="An https:// address that takes a signed JSON message. Empty: none.",
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off"}),
+        error_messages={
+            "max_length": f"An address has at most {webhook.MOST_URL} characters.",
+        },
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        if not settings.SENDS_EMAIL:
+            self.fields["email"].disabled = True
+            self.fields["email"].initial = ""
+            self.fields[
+                "email"
+            ].help_text = "This site sends no e-mail: whoever runs it sets FSBENCH_EMAIL_URL."
+
+    def clean_webhook_url(self) -> str:
+        url = str(self.cleaned_data["webhook_url"]).strip()
+        if url:
+            try:
+                webhook.refuse_plainly_private(url)
+            except webhook.WebhookProblem as problem:
+                raise forms.ValidationError(str(problem)) from None
+        return url

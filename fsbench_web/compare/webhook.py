@@ -1,0 +1,188 @@
+"""A JSON message to an address that a user chose, signed, without reaching into our own network.
+
+Whoever may name an address could otherwise let fsbench ask what only fsbench can reach. So the
+name is resolved once, every address it has must be public, and the connection goes to one of
+exactly these: a name server cannot answer differently the second time. Nobody is followed
+elsewhere, and of the answer only the status is read.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import socket
+import ssl
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+
+TIMEOUT_S = 5.0
+"""For everything together: name, connection, sending, the first line of the answer."""
+MOST_READ_BYTES = 1024
+MOST_URL = 500
+SIGNATURE_HEADER = "X-Fsbench-Signature"
+DELIVERY_HEADER = "X-Fsbench-Delivery"
+_PORTS = {"http": 80, "https": 443}
+# Addresses that lead to an IPv4 address inside them: the translation of RFC 6052.
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_PRIVATE = (
+    "{} is an address of a private network, to which this site sends nothing "
+    "(FSBENCH_WEBHOOK_PRIVATE)."
+)
+
+
+class WebhookProblem(Exception):
+    """It was not delivered; the text says why, and never what the other side wrote."""
+
+
+def checked(url: str) -> SplitResult:
+    """The parts of an address that messages can be sent to. Raises WebhookProblem."""
+    if len(url) > MOST_URL:
+        raise WebhookProblem(f"An address has at most {MOST_URL} characters.")
+    if not re.fullmatch(r"[!-~]+", url) or set(url) & set('<>"\\^`{|}'):
+        raise WebhookProblem(
+            "The address has blanks or letters beyond ASCII: write them percent-encoded, "
+            "a name with umlauts as xn--..."
+        )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise WebhookProblem("The address cannot be read.") from None
+    if parts.scheme not in _PORTS or not parts.hostname or port == 0:
+        raise WebhookProblem("The address must be like https://chat.example/hooks/fsbench.")
+    if parts.username is not None or parts.password is not None:
+        raise WebhookProblem(
+            "The address has a user name in it. Receivers check the signature instead."
+        )
+    if parts.fragment:
+        raise WebhookProblem("The address has a #fragment, which is never sent.")
+    return parts
+
+
+def refuse_plainly_private(url: str) -> None:
+    """For forms: refuse at once what needs no name server to be known. Raises WebhookProblem."""
+    host = str(checked(url).hostname)
+    try:
+        is_private = not is_public(host)
+    except ValueError:
+        is_private = host == "localhost" or host.endswith(".localhost")
+    if is_private and not settings.WEBHOOK_PRIVATE:
+        raise WebhookProblem(_PRIVATE.format(host))
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address, as getaddrinfo writes it, is one of the public internet."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+
+
+def signature(secret: str, body: bytes) -> str:
+    """What the header says: HMAC-SHA256 of the body, under the secret of the watch."""
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def post(url: str, body: bytes, secret: str, delivery: str) -> None:
+    """Send, and return when the other side answered 2xx. Raises WebhookProblem."""
+    parts = checked(url)
+    deadline = time.monotonic() + TIMEOUT_S
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    head = [
+        f"POST {target} HTTP/1.1",
+        f"Host: {parts.netloc}",
+        "User-Agent: fsbench",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        f"{SIGNATURE_HEADER}: {signature(secret, body)}",
+        f"{DELIVERY_HEADER}: {delivery}",
+        "Connection: close",
+    ]
+    message = "\r\n".join([*head, "", ""]).encode("ascii") + body
+    try:
+        with _connected(parts, deadline) as connection:
+            connection.settimeout(_left(deadline))
+            connection.sendall(message)
+            status = _status(connection, deadline)
+    except TimeoutError:
+        raise WebhookProblem(f"No answer within {TIMEOUT_S:.0f} s.") from None
+    except ssl.SSLError as error:
+        reason = getattr(error, "verify_message", "") or error.reason or "no TLS"
+        raise WebhookProblem(f"The connection cannot be secured: {reason}.") from None
+    except OSError as error:
+        raise WebhookProblem(f"The connection failed: {error.strerror or error}.") from None
+    if 300 <= status < 400:
+        raise WebhookProblem(f"It answered {status}: redirects are not followed.")
+    if not 200 <= status < 300:
+        raise WebhookProblem(f"It answered {status}.")
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _addresses(host: str, port: int, deadline: float) -> list[str]:
+    """All addresses of the name, each checked: one private one is enough to refuse it."""
+    # The system's resolver has no limit of time; it is left behind where it takes too long.
+    resolver = ThreadPoolExecutor(1, thread_name_prefix="webhook-name")
+    try:
+        found = resolver.submit(
+            socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        ).result(timeout=_left(deadline))
+    except (socket.gaierror, UnicodeError):
+        raise WebhookProblem(f"The name {host} has no address.") from None
+    finally:
+        resolver.shutdown(wait=False)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not settings.WEBHOOK_PRIVATE and not all(map(is_public, addresses)):
+        raise WebhookProblem(_PRIVATE.format(host))
+    return addresses
+
+
+def _connected(parts: SplitResult, deadline: float) -> socket.socket:
+    host = str(parts.hostname)
+    port = parts.port or _PORTS[parts.scheme]
+    problem: OSError = TimeoutError()
+    for address in _addresses(host, port, deadline):
+        try:
+            connection = socket.create_connection((address, port), timeout=_left(deadline))
+        except OSError as error:
+            problem = error
+            continue
+        if parts.scheme == "http":
+            return connection
+        try:
+            connection.settimeout(_left(deadline))
+            return ssl.create_default_context().wrap_socket(connection, server_hostname=host)
+        except BaseException:
+            connection.close()
+            raise
+    raise problem
+
+
+def _status(connection: socket.socket, deadline: float) -> int:
+    """The status of the answer. No more is read than the first KB, however slowly it drips."""
+    read = b""
+    while b"\n" not in read and len(read) < MOST_READ_BYTES:
+        connection.settimeout(_left(deadline))
+        part = connection.recv(MOST_READ_BYTES - len(read))
+        if not part:
+            break
+        read += part
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    found = re.match(rb"HTTP/1\.[01] ([1-5][0-9]{2})\b", read)
+    if found is None:
+        raise WebhookProblem("It answered, but not in HTTP.")
+    return int(found[1])

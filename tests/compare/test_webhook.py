@@ -1,0 +1,239 @@
+"""Signed messages to addresses that users choose: real servers, real sockets."""
+
+import hashlib
+import hmac
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from fsbench_web.compare import webhook
+from fsbench_web.compare.webhook import WebhookProblem, checked, is_public, post
+
+Received = list[tuple[str, dict[str, str], bytes]]
+
+
+@contextmanager
+def receiver(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tuple[str, Received]]:
+    """A server on this machine: its address, and what it received."""
+    received: Received = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.append((self.path, dict(self.headers), body))
+            answer(self)
+
+        do_GET = do_POST
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.block_on_close = False
+    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", received
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def says(status: int, **headers: str) -> Callable[[BaseHTTPRequestHandler], None]:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+
+    return answer
+
+
+@pytest.fixture
+def here(settings):
+    """Addresses of this machine are allowed."""
+    settings.WEBHOOK_PRIVATE = True
+
+
+def test_the_receiver_can_check_the_signature(here):
+    body = '{"sentence": "−20 %"}'.encode()
+    with receiver(says(204)) as (address, received):
+        post(f"{address}/hook?a=b", body, "secret", "7")
+    ((path, headers, got),) = received
+    assert (path, got) == ("/hook?a=b", body)
+    expected = hmac.new(b"secret", got, hashlib.sha256).hexdigest()
+    assert headers["X-Fsbench-Signature"] == f"sha256={expected}"
+    assert headers["X-Fsbench-Delivery"] == "7"
+    assert headers["Content-Type"] == "application/json"
+    assert headers["Host"] == address.removeprefix("http://")
+
+
+def test_a_redirect_is_not_followed(here):
+    with (
+        receiver(says(200)) as (elsewhere, there),
+        receiver(says(307, Location=f"{elsewhere}/")) as (address, received),
+        pytest.raises(WebhookProblem, match="answered 307: redirects are not followed"),
+    ):
+        post(address, b"{}", "secret", "1")
+    assert len(received) == 1
+    assert there == []
+
+
+@pytest.mark.parametrize("status", [400, 404, 500, 503])
+def test_an_error_is_a_problem_and_its_page_is_not_repeated(here, status):
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        says(status)(handler)
+        handler.wfile.write(b"internal words")
+
+    with receiver(answer) as (address, _), pytest.raises(WebhookProblem) as problem:
+        post(address, b"{}", "secret", "1")
+    assert str(problem.value) == f"It answered {status}."
+
+
+def test_a_slow_server_is_left(here, monkeypatch):
+    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.5)
+    with receiver(lambda handler: time.sleep(3)) as (address, _):
+        begin = time.monotonic()
+        with pytest.raises(WebhookProblem, match="No answer within"):
+            post(address, b"{}", "secret", "1")
+        assert time.monotonic() - begin < 2
+
+
+def test_a_dripping_answer_does_not_last_longer_than_the_limit(here, monkeypatch):
+    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.5)
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        for _ in range(30):
+            handler.wfile.write(b"x")
+            time.sleep(0.1)
+
+    with receiver(drip) as (address, _):
+        begin = time.monotonic()
+        with pytest.raises(WebhookProblem, match="No answer within"):
+            post(address, b"{}", "secret", "1")
+        assert time.monotonic() - begin < 1.5
+
+
+def test_no_more_than_the_first_kb_of_an_answer_is_read(here):
+    def flood(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"x" * 100_000)
+
+    with (
+        receiver(flood) as (address, _),
+        pytest.raises(WebhookProblem, match="not in HTTP"),
+    ):
+        post(address, b"{}", "secret", "1")
+
+
+def test_nobody_listens(here):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(WebhookProblem, match="Connection refused"):
+        post(f"http://127.0.0.1:{port}/", b"{}", "secret", "1")
+
+
+def test_what_speaks_no_tls_is_a_problem(here):
+    with receiver(says(200)) as (address, received), pytest.raises(WebhookProblem):
+        post(address.replace("http:", "https:"), b"{}", "secret", "1")
+    assert received == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "0.0.0.0"])
+def test_this_machine_is_refused_and_not_even_asked(settings, host):
+    settings.WEBHOOK_PRIVATE = False
+    with receiver(says(200)) as (address, received):
+        port = address.rpartition(":")[2]
+        with pytest.raises(WebhookProblem, match="private network"):
+            post(f"http://{host}:{port}/", b"{}", "secret", "1")
+    assert received == []
+
+
+def test_a_name_with_one_private_address_is_refused(settings, monkeypatch):
+    settings.WEBHOOK_PRIVATE = False
+    both = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 80)),
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 80)),
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: both)
+    with pytest.raises(WebhookProblem, match="private network"):
+        post("http://both.example/", b"{}", "secret", "1")
+
+
+def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings, monkeypatch):
+    """A name server that answers differently the second time gets nothing."""
+    settings.WEBHOOK_PRIVATE = False
+    asked: list[str] = []
+    connected: list[object] = []
+
+    def resolve(host: str, *args: object, **kwargs: object) -> list[object]:
+        asked.append(host)
+        address = "93.184.215.14" if len(asked) == 1 else "127.0.0.1"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))]
+
+    def connect(address: object, **kwargs: object) -> None:
+        connected.append(address)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    with pytest.raises(WebhookProblem, match="Connection refused"):
+        post("http://rebound.example:8080/", b"{}", "secret", "1")
+    assert asked == ["rebound.example"]
+    assert connected == [("93.184.215.14", 8080)]
+
+
+def test_a_name_without_an_address(here):
+    with pytest.raises(WebhookProblem, match="has no address"):
+        post("http://nowhere.invalid/", b"{}", "secret", "1")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
+        *("0.0.0.0", "224.0.0.1", "255.255.255.255", "240.0.0.1", "192.0.2.1"),
+        *("::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1", "::ffff:10.0.0.1"),
+        *("64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2002:a00:1::"),
+    ],
+)
+def test_what_is_not_public(address):
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["93.184.215.14", "8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808"]
+)
+def test_what_is_public(address):
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "example.org", "ftp://example.org/", "file:///etc/passwd", "http://", "http:///x"),
+        *("http://a b/", "http://example.org/\r\nX: y", "http://user:pass@example.org/"),
+        *("http://user@example.org/", "http://example.org:99999/", "http://example.org:x/"),
+        *(
+            "http://example.org/#part",
+            "http://m\u00fcnchen.example/",
+            "http://[::1/",
+            "http://x:0/",
+        ),
+        "http://example.org/" + "a" * 500,
+        'http://example.org/"><script>',
+    ],
+)
+def test_addresses_that_are_none_are_refused(url):
+    with pytest.raises(WebhookProblem):
+        checked(url)
+
+
+def test_an_ipv6_address_is_an_address():
+    assert checked("https://[2606:4700::1]:8443/x?y=z").port == 8443

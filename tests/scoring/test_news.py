@@ -1,0 +1,80 @@
+"""Which changes of a line are news."""
+
+from datetime import timedelta
+
+from fsbench_web.scoring.changes import Change, changes
+from fsbench_web.scoring.news import MOST_TRIES, slower, untold, wait_after
+
+NAMES = list("abcdefghij")
+
+
+def change(place: int, percent: float = -20.0) -> Change:
+    return Change(place, 100.0, 100.0 + percent, percent, 0.001)
+
+
+def fresh(found: list[Change], told: set[str], names: list[str] = NAMES) -> list[int]:
+    """``told`` led to 80, as every change here does."""
+    levels = dict.fromkeys(told, 80.0)
+    return [one.place for one in untold(slower(found, 10, False), names, levels, 10, False)]
+
+
+def test_only_what_is_slower_by_the_margin_counts():
+    found = [change(2, -20), change(4, 30), change(6, -9.9)]
+    assert [one.place for one, _ in slower(found, 10, False)] == [2]
+    assert [one.place for one, _ in slower(found, 10, True)] == [4]
+    assert [one.place for one, _ in slower([change(2, -10.0)], 10, False)] == [2]
+
+
+def test_a_change_is_told_once():
+    assert fresh([change(5)], set()) == [5]
+    assert fresh([change(5)], {"f"}) == []
+
+
+def test_a_change_that_moved_is_the_same():
+    assert fresh([change(5)], {"e"}) == []
+    assert fresh([change(5)], {"g"}) == []
+
+
+def test_a_change_that_seems_to_have_moved_but_is_much_worse_is_news():
+    assert fresh([change(5, -27)], {"e"}) == []
+    assert fresh([change(5, -28)], {"e"}) == [5]
+    slow = [(Change(5, 10.0, 13.0, 30.0, 0.001), (-1, 99))]
+    assert untold(slow, NAMES, {"e": 12.0}, 10, True) == []
+    assert len(untold(slow, NAMES, {"e": 11.0}, 10, True)) == 1
+
+
+def test_a_second_change_behind_a_told_one_is_news():
+    assert fresh([change(3), change(7)], {"d"}) == [7]
+    assert fresh([change(3), change(7)], {"d", "h"}) == []
+
+
+def test_one_told_change_stands_for_one_found_change_alone():
+    # "f" lies between both: the nearest is what it was.
+    assert fresh([change(4), change(8)], {"f"}) == [8]
+    assert fresh([change(4), change(6)], {"f"}) == [6]
+
+
+def test_slow_fixed_and_slow_again_is_told_twice():
+    found = [change(2), change(4, 25), change(7)]
+    assert fresh(found, {"c"}) == [7]
+
+
+def test_what_was_told_of_points_that_are_gone_changes_nothing():
+    assert fresh([change(5)], {"z"}) == [5]
+
+
+def test_noise_is_no_news():
+    noisy = [[100 + part for part in (-30, 0, 30)], [85 + part for part in (-30, 0, 30)]] * 2
+    assert slower(changes(noisy, 10), 10, False) == []
+    clear = [[100.0, 100.5, 99.5], [100.2, 99.8, 100.0], [80.0, 80.5, 79.5], [80.1, 79.9, 80.2]]
+    ((one, ends),) = slower(changes(clear, 10), 10, False)
+    assert one.place == 2
+    assert ends[0] == -1
+    assert slower(changes(clear, 25), 25, False) == []
+
+
+def test_it_waits_longer_and_longer_and_gives_up():
+    waits = [wait_after(tries) for tries in range(1, MOST_TRIES + 1)]
+    assert waits[-1] is None
+    assert waits[:-1] == sorted(waits[:-1])
+    assert waits[0] == timedelta(minutes=1)
