@@ -8,7 +8,10 @@ SUM = "score"
 _TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "minutes", "h"}
 _SPACE = {"bytes", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 _LOAD = {"% CPU", "%CPU"}
-_RATE = re.compile(r".+(/s|/sec|/second| per second|/min|/minute| per minute)|iops|ops|tps|[kmgt]?i?bps", re.IGNORECASE)
+_RATE = re.compile(
+    r".+(/s|/sec|/second| per second|/min|/minute| per minute)|iops|ops|tps|[kmgt]?i?bps",
+    re.IGNORECASE,
+)
 
 
 class UnknownUnit(ValueError):

@@ -23,7 +23,7 @@ from fsbench_web.studies import (
     run_list,
     run_quality,
 )
-from fsbench_web.studies.models import Run, RunState, Study
+from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.steadiness import steadiness
 
 PAGE_SIZE = 50

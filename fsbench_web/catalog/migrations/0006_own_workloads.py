@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("catalog", "0004_discard"),
+        ("catalog", "0005_quality"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
