@@ -4,12 +4,17 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from django import template
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from fsbench_web.compare import wording
+from fsbench_web.compare.choices import Filter
 from fsbench_web.compare.differences import Difference
 from fsbench_web.compare.sections import Section
 from fsbench_web.scoring import categories
 from fsbench_web.scoring.units import SUM
+
+CHECKED = SafeString(" checked")
 
 register = template.Library()
 register.filter("flag_label", wording.flag_label)
@@ -30,6 +35,20 @@ def flags_of(sections: Iterable[Section]) -> list[str]:
         flag for section in sections for t in section.tables for r in t.rows for flag in r.flags
     }
     return [*(flag for flag in wording.FLAGS if flag in found), *sorted(found - set(wording.FLAGS))]
+
+
+@register.simple_tag
+def checkboxes(group: Filter) -> SafeString:
+    """The boxes of one group of filters: there may be hundreds."""
+    return format_html_join(
+        "\n",
+        '<label class="check"><input type="checkbox" name="{}" value="{}"{}>'
+        "<span>{}</span></label>",
+        [
+            (group.parameter, choice.value, CHECKED if choice.is_chosen else "", choice.label)
+            for choice in group.choices
+        ],
+    )
 
 
 @register.simple_tag
