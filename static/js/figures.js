@@ -89,7 +89,12 @@
     if (series && copy.line) copy.line.color = theme.series[(series - 1) % theme.series.length];
     if (copy.meta && copy.meta.role === "interval") copy.marker.color = theme.fg;
     for (const error of [copy.error_x, copy.error_y]) {
-      if (error) error.color = copy.type === "bar" || !copy.marker ? theme.fg : copy.marker.color;
+      if (!error) continue;
+      error.color = copy.type === "bar" || !copy.marker ? theme.fg : copy.marker.color;
+      // JSON has no "not a number", and Plotly takes null for an interval of no width.
+      for (const side of ["array", "arrayminus"]) {
+        if (Array.isArray(error[side])) error[side] = error[side].map((end) => (end === null ? NaN : end));
+      }
     }
     if (copy.type === "bar") {
       const fill = copy.marker && copy.marker.color;
