@@ -27,6 +27,10 @@ document.addEventListener("change", (event) => {
   if (filters) filters.requestSubmit();
 });
 document.addEventListener("htmx:afterSettle", setUpForm);
+// The form is fetched anew for another LUN: what is ticked on the old one meanwhile would be lost.
+const waits = (isLoading) => () => document.getElementById("run-form")?.classList.toggle("is-loading", isLoading);
+document.addEventListener("htmx:beforeRequest", waits(true));
+document.addEventListener("htmx:afterRequest", waits(false));
 // Empty fields say nothing: without them the address stays short enough to read.
 document.addEventListener("formdata", (event) => {
   if (!event.target.matches("[data-run-form], [data-submit-on-change]")) return;

@@ -38,7 +38,7 @@ def test_dropped_files_are_previewed_and_imported(
     )
     page.get_by_label("Study").fill("Lab 7")
     page.get_by_label("File system").fill("xfs")
-    page.get_by_label("Configuration").fill("xfs_noatime")
+    page.get_by_label("Configuration", exact=True).fill("xfs_noatime")
     page.get_by_role("button", name="Show what was recognised").click()
     expect(page.get_by_role("heading", name="xfs_noatime, repeat 2")).to_be_visible()
     assert not Run.objects.exists()
@@ -71,7 +71,9 @@ def test_a_folder_is_chosen_corrected_and_imported(
     page.get_by_role("button", name="Show what was recognised").click()
     expect(page.get_by_text("1 file cannot be imported as it is.")).to_be_visible()
     page.get_by_label("lab/xfs/notes.txt").get_by_role("checkbox").uncheck()
-    page.get_by_label("lab/xfs/run1.txt").get_by_label("Configuration").fill("xfs_noatime")
+    page.get_by_label("lab/xfs/run1.txt").get_by_label("Configuration", exact=True).fill(
+        "xfs_noatime"
+    )
     page.get_by_role("button", name="Check again").click()
     expect(page.get_by_role("heading", name="xfs_noatime, repeat 1")).to_be_visible()
     page.get_by_role("button", name="Import 3 runs").click()
@@ -91,7 +93,7 @@ def test_a_large_table_shows_how_far_it_is_and_goes_on_by_itself(
     page.set_input_files("#id_file", {"name": "big.csv", "mimeType": "text/csv", "buffer": table})
     page.get_by_label("Study").fill("Lab 7")
     page.get_by_label("File system").fill("xfs")
-    page.get_by_label("Configuration").fill("xfs")
+    page.get_by_label("Configuration", exact=True).fill("xfs")
     page.get_by_role("button", name="Show what was recognised").click()
     expect(page.get_by_role("progressbar")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("Waiting for the importer")).to_be_visible(timeout=PATIENCE_MS)
