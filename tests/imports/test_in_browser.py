@@ -71,9 +71,7 @@ def test_a_folder_is_chosen_corrected_and_imported(
     page.get_by_role("button", name="Show what was recognised").click()
     expect(page.get_by_text("1 file cannot be imported as it is.")).to_be_visible()
     page.get_by_label("lab/xfs/notes.txt").get_by_role("checkbox").uncheck()
-    page.get_by_label("lab/xfs/run1.txt").get_by_label("Configuration").fill(
-        "xfs_noatime"
-    )
+    page.get_by_label("lab/xfs/run1.txt").get_by_label("Configuration").fill("xfs_noatime")
     page.get_by_role("button", name="Check again").click()
     expect(page.get_by_role("heading", name="xfs_noatime, repeat 1")).to_be_visible()
     page.get_by_role("button", name="Import 3 runs").click()
