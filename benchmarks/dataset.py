@@ -183,15 +183,14 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
 
 def _templates(series: list[tuple[int, int, float]], cells: int | None) -> None:
     """Measure the template series and score them by the site's own code."""
-    from fsbench_web.catalog.workloads import TESTS, IozoneMatrix
-
     from fsbench_web.formats.result import ParsedResult, ParsedValue
     from fsbench_web.studies import ingest
     from fsbench_web.studies.models import Run, Series
+    from fsbench_web.workloads.iozone import TESTS, Iozone
 
     chance = random.Random(7)
     # A cut matrix keeps cells of all regions.
-    matrix = list(IozoneMatrix(**WORKLOAD).cells())  # type: ignore[arg-type]
+    matrix = list(Iozone(**WORKLOAD).cells())
     matrix = matrix[:: max(1, len(matrix) // cells)][:cells] if cells else matrix
     for place, (series_id, _, _) in enumerate(series):
         for run in Run.objects.filter(series=series_id).order_by("repeat"):

@@ -89,11 +89,12 @@ def through(executor: "Executor", device: str, point: Path, job: str) -> float:
         journal_device="",
         mount_point=folder,
         unmount=[] if is_local else ["umount", folder],
-        benchmark_file="",
+        leave_nothing="",
         space_needed_bytes=0,
         tools=["fio"],
-        cells=[],
-        tests=[],
+        tool="fio",
+        parameters={},
+        outputs=["fio.json"],
     )
     messages: list[Message] = []
     outcome = executor.run(
