@@ -3,10 +3,11 @@
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web import env
+from fsbench_web import env, log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("FSBENCH_DATA", BASE_DIR / "data")
@@ -48,11 +49,13 @@ INSTALLED_APPS = [
     "fsbench_web.compare",
     "fsbench_web.imports",
     "fsbench_web.accounts",
+    "fsbench_web.operations",
     "fsbench_web.serve",
     "runner",
 ]
 
 MIDDLEWARE = [
+    "fsbench_web.operations.requests.watched",
     "django.middleware.security.SecurityMiddleware",
     "fsbench_web.security.content_security_policy",
     "fsbench_web.static_files.StaticFiles",
@@ -145,7 +148,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
 # Health checks come from the machine itself, not through the proxy that does TLS.
-SECURE_REDIRECT_EXEMPT = [r"^api/v1/health$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/health(/live|/ready)?$"]
 # Whether other hosts of the domain are HTTPS only is not ours to say (W005, W021).
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
@@ -167,24 +170,16 @@ STORAGES = {
 }
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    # A 503 is a considered answer, and whoever gives it logs the reason; at every start the health
-    # check gives some until the worker is there.
-    "filters": {
-        "no_503": {
-            "()": "django.utils.log.CallbackFilter",
-            "callback": lambda record: getattr(record, "status_code", None) != 503,
-        }
-    },
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {
-        "fsbench": {"level": "INFO"},
-        "django.request": {"level": "ERROR", "filters": ["no_503"]},
-        # It warns that a broker in a folder has no host name.
-        "kombu.connection": {"level": "ERROR"},
-    },
-}
+# Lines for people, or one JSON object each for a collector; both without these secrets.
+LOG_FORMAT = env.choice("FSBENCH_LOG_FORMAT", "text", ["text", "json"])
+# Who shows it reads /metrics without an account; unset: administrators alone.
+METRICS_TOKEN = env.secret("FSBENCH_METRICS_TOKEN", minimum=16)
+LOGGING = log_lines.configuration(
+    LOG_FORMAT,
+    log_lines.secrets_of(
+        SECRET_KEY,
+        METRICS_TOKEN,
+        DATABASES["default"].get("PASSWORD"),
+        urlsplit(CELERY_BROKER_URL).password,
+    ),
+)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
+from fsbench_web import log_lines
 from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
@@ -71,8 +72,13 @@ def work_on(run_id: int, host: Host) -> None:
             logger.warning("no run is claimed: %s", problem)
             return
         following = queue.next_run(lun_id)
-        if following is None or not execute(following.pk, worker, host):
+        if following is None:
             return
+        # The request that sent the message ordered its run, and not those before and behind it.
+        request = log_lines.current("request") if following.pk == run_id else None
+        with log_lines.about(run=following.pk, request=request):
+            if not execute(following.pk, worker, host):
+                return
 
 
 def execute(run_id: int, worker: Worker, host: Host) -> bool:
@@ -80,6 +86,7 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     handle = lifecycle.claim(run_id, worker)
     if handle is None:
         return False
+    log_lines.also(run=run_id, lease=handle.token)
     run = Run.objects.select_related(
         *("series__lun", "series__journal_lun", "series__configuration", "series__workload"),
         "submission",
@@ -216,7 +223,7 @@ def _beside(
     ``stop`` is set when the run is to end; the work must then end soon.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="run") as pool:
-        future = pool.submit(work)
+        future = pool.submit(log_lines.carried(work))
         while not future.done():
             wait([future], timeout=0.2)
             try:

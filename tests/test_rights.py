@@ -71,6 +71,9 @@ READ_BY_ALL = {
     "api/v1/openapi.json": ("api/v1/openapi.json", 200),
     "api/v1/docs": ("api/v1/docs", 200),
     "api/v1/health": ("api/v1/health", 503),
+    "api/v1/health/live": ("api/v1/health/live", 200),
+    "api/v1/health/ready": ("api/v1/health/ready", 200),
+    "metrics": ("metrics", 401),  # its own token (tests/operations)
     "api/v1/studies": ("api/v1/studies", 200),
     "api/v1/studies/<str:slug>": ("api/v1/studies/lab", 200),
     "api/v1/deltas": ("api/v1/deltas?study=lab", 200),
@@ -92,6 +95,7 @@ SIGNED_IN = {
     ),
     "imports/reread/<int:artefact_id>/": "imports/reread/{artefact}/",
     "account/": "account/",
+    "operations/": "operations/",
     "p/": "p/",
     "p/<slug:key>/edit/": "p/{key}/edit/",
     "p/<slug:key>/delete/": "p/{key}/delete/",

@@ -19,6 +19,7 @@ from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from fsbench_web import log_lines
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
 from fsbench_web.scoring.confidence import Continue, Stop
@@ -80,6 +81,7 @@ def create_queued(
         state=RunState.QUEUED,
         reason=why or f"{ordered}{again}.",
     )
+    logger.info("run %s waits: %s%s", run.pk, ordered, again, extra={"run": run.pk})
     return run
 
 
@@ -122,6 +124,8 @@ def create_all_queued(
         ],
         batch_size=500,
     )
+    if runs:
+        logger.info("runs %s to %s wait: %s", runs[0].pk, runs[-1].pk, why)
     return runs
 
 
@@ -197,9 +201,13 @@ def nudge(run: Run, now: datetime | None = None) -> bool:
                 queue=lun.worker.queue,
                 retry=False,
                 connection=broker,
+                # So that the worker's lines name the request that ordered the run.
+                headers={"fsbench_request": log_lines.current("request")},
             )
     except (OSError, OperationalError) as error:
-        logger.warning("run %s waits: the broker cannot be reached: %s", run.pk, error)
+        logger.warning(
+            "run %s waits: the broker cannot be reached: %s", run.pk, error, extra={"run": run.pk}
+        )
         return False
     Run.objects.filter(pk=run.pk).update(sent_at=now or timezone.now())
     return True
@@ -419,6 +427,7 @@ def reap_lost(now: datetime | None = None) -> list[int]:
             f"Its worker gave no sign of life for {settings.WORKER_SILENT_AFTER_S} s "
             f"while the run was {run.state}. Nothing of it enters a score.",
         )
+        logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
         lost.append(run.pk)
     return lost
 
