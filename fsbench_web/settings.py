@@ -1,5 +1,6 @@
 """Settings of fsbench. What a site may change comes from the environment (docs/settings.md)."""
 
+import logging
 import os
 import secrets
 from pathlib import Path
@@ -119,6 +120,18 @@ if WORKER_SILENT_AFTER_S < 3 * WORKER_HEARTBEAT_S:
     raise ImproperlyConfigured(
         "FSBENCH_WORKER_SILENT_AFTER_S must be at least three times FSBENCH_WORKER_HEARTBEAT_S."
     )
+# A network that is cut says nothing: without these limits a worker would wait a quarter of an hour
+# for an answer, long after its leases ran out. What DATABASE_URL itself says goes before.
+NETWORK_LIMIT_S = max(2, min(10, WORKER_SILENT_AFTER_S // 3))
+if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": NETWORK_LIMIT_S,
+        "tcp_user_timeout": NETWORK_LIMIT_S * 1000,
+        "keepalives_idle": NETWORK_LIMIT_S,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 
 # Days after which the log of an ended run is deleted; 0 keeps it. Never its numbers or raw output.
 LOG_DAYS = env.integer("FSBENCH_LOG_DAYS", 0, minimum=0, maximum=36500)
@@ -172,6 +185,8 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 # Lines for people, or one JSON object each for a collector; both without these secrets.
 LOG_FORMAT = env.choice("FSBENCH_LOG_FORMAT", "text", ["text", "json"])
+if LOG_FORMAT == "json":
+    logging.captureWarnings(True)  # they would be lines of another form
 # Who shows it reads /metrics without an account; unset: administrators alone.
 METRICS_TOKEN = env.secret("FSBENCH_METRICS_TOKEN", minimum=16)
 LOGGING = log_lines.configuration(

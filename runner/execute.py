@@ -246,7 +246,11 @@ def _run_plan(
         spool.add(message)
         recorder.take(message)
 
-    outcome = _beside(recorder, lambda: host.executor.run(plan, target, take, stop.is_set), stop)
+    def should_stop() -> bool:
+        # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
+        return stop.is_set() or recorder.is_overdue()
+
+    outcome = _beside(recorder, lambda: host.executor.run(plan, target, take, should_stop), stop)
     recorder.read()
     return outcome
 

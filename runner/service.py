@@ -18,7 +18,6 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connection
 
-from fsbench_web import log_lines
 from fsbench_web.catalog import clock
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
@@ -167,7 +166,6 @@ def _end_quietly(worker: Any) -> None:
 def serve(host: Host) -> int:
     """Work until SIGTERM or SIGINT. Returns the exit status."""
     global _host
-    log_lines.of_process(service="worker", worker=host.name)
     worker = begin(host)
     _host = host
 

@@ -9,7 +9,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -22,6 +22,7 @@ _lock = threading.Lock()
 # (what CLOCK_BOOTTIME showed, the database's time then). It goes on while a host sleeps, and nobody
 # can set it.
 _known: tuple[float, datetime] | None = None
+_asked = 0.0
 
 
 def now() -> datetime:
@@ -31,12 +32,17 @@ def now() -> datetime:
     """
     if connection.vendor != "postgresql":
         return timezone.now()
-    global _known
+    global _known, _asked
     known = _known
-    if known is None or _ticks() - known[0] > ASK_EVERY_S:
-        known = _ask()
+    if known is None or _ticks() - _asked > ASK_EVERY_S:
+        try:
+            known = _ask()
+        except DatabaseError:
+            # It is away: the clock goes on, and is not asked again with every line of a log.
+            if known is None:
+                raise
         with _lock:
-            _known = known
+            _known, _asked = known, _ticks()
     return known[1] + timedelta(seconds=_ticks() - known[0])
 
 

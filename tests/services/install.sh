@@ -29,6 +29,8 @@ need nilfs-tools have mkfs.nilfs2
 need util-linux have setpriv
 need mount have losetup
 need git have git
+need iproute2 have ip
+need openssl have openssl
 need fonts-dejavu-core matches '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
 # Debian's python3 cannot make virtual environments without it; other Pythons can.
 need python3-venv python3 -c 'import ensurepip, venv'
