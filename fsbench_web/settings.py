@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "fsbench_web.error_pages.database_away",
 ]
@@ -149,6 +150,15 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Who may do what is decided in accounts.rights.
+ANONYMOUS_READING = env.flag("FSBENCH_ANONYMOUS_READING", True)
+DEFAULT_ROLE = env.choice(
+    "FSBENCH_DEFAULT_ROLE", "viewer", ["viewer", "contributor", "operator", "administrator"]
+)
+NEW_STUDY_VISIBILITY = env.choice(
+    "FSBENCH_NEW_STUDY_VISIBILITY", "public", ["public", "private"]
+)
+SESSION_COOKIE_AGE = env.integer("FSBENCH_SESSION_HOURS", 336, minimum=1, maximum=8760) * 3600
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"

@@ -20,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("fsbench_web.operations.urls")),
     path("", include("fsbench_web.compare.urls")),
     path("imports/", include("fsbench_web.imports.urls")),
+    path("", include("fsbench_web.accounts.people_urls")),
     path("account/", include("fsbench_web.accounts.urls")),
     path("api/v1/", api_urls),
 ]

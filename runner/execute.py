@@ -10,6 +10,7 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web import log_lines
+from fsbench_web.accounts import audit
 from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
@@ -183,6 +184,7 @@ def _erase_and_measure(
                     else "The host's page cache could not be dropped (only root can)."
                 )
                 places.verify(host, [data, *journals], recorder)
+                _note_erasures(run, host, [data, *journals], recorder)
                 _still_wanted(recorder)
                 target = Target(
                     run.pk,
@@ -213,6 +215,38 @@ def _still_wanted(recorder: Recorder) -> None:
         recorder.stop_reason = recorder.stop_reason or "database"
     if recorder.should_stop():
         raise Stopped
+
+
+def _note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+    """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
+
+    The last check comes after it, because noting may wait for the database; the end of a run that
+    this check stops says that nothing was erased. Raises Stopped.
+    """
+    try:
+        with transaction.atomic():
+            for lun in luns:
+                if lun.number is None:
+                    continue  # a folder: files are written, nothing is erased
+                try:
+                    identity = blockdev.identity(lun.number)
+                except blockdev.ToolError:
+                    identity = {}
+                audit.note(
+                    f"worker:{host.name}",
+                    "LUN erased",
+                    f"LUN {host.name}/{lun.name}",
+                    run=run.pk,
+                    ordered_by=run.created_by.get_username() if run.created_by else None,
+                    device=lun.device,
+                    serial=identity.get("serial") or lun.entry.serial or None,
+                    wwn=identity.get("wwn") or lun.entry.wwn or None,
+                    size_bytes=lun.size_bytes,
+                )
+    except (OperationalError, InterfaceError):
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+        raise Stopped from None
 
 
 def _beside(

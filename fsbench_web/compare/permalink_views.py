@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,6 +16,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from fsbench_web.accounts import audit, rights
 from fsbench_web.compare import embed, permalinks, picture, sharing
 from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.properties import PROPERTIES
@@ -44,7 +46,11 @@ def of_permalink(view: View) -> View:
     def opened(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
         link = found(request, key)
         answer = over(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
-        if link.visibility != Visibility.PUBLIC or answer.status_code != 200:
+        if (
+            link.visibility != Visibility.PUBLIC
+            or rights.is_personal()
+            or answer.status_code != 200
+        ):
             add_never_cache_headers(answer)
         return answer
 
@@ -55,8 +61,10 @@ def found(request: HttpRequest, key: str) -> Permalink:
     """The permalink, expired or not. Raises Http404 for who may not see it."""
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
     # Nobody is asked who they are for what anyone may see: no cookie, and caches may keep it.
-    if link is None or (
-        link.visibility != Visibility.PUBLIC and not sharing.may_see(link, request.user)
+    if (
+        link is None
+        or (link.visibility != Visibility.PUBLIC and not sharing.may_see(link, request.user))
+        or sharing.shows_hidden(link)
     ):
         raise Http404(
             f'There is no permalink "{key}" that you may see. The address may be cut off or '
@@ -187,7 +195,9 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
         context = {"permalink": _to_change(request, key), "form": form}
         return render(request, "compare/permalink_edit.html", context, status=422)
     # The numbers are not written again: whatever happened to them meanwhile stays visible.
-    form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
+    with transaction.atomic():
+        form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
+        audit.note(request.user, "permalink changed", f"permalink {key}", fields=form.changed_data)
     messages.success(request, "Saved. The numbers and the address are the same as before.")
     return redirect("compare:permalink", key)
 
@@ -200,7 +210,9 @@ def delete(request: HttpRequest, key: str) -> HttpResponse:
     link = _to_change(request, key)
     if request.method != "POST":
         return render(request, "compare/permalink_delete.html", {"permalink": link})
-    link.delete()
+    with transaction.atomic():
+        link.delete()
+        audit.note(request.user, "permalink deleted", f"permalink {key}", title=link.title)
     messages.success(
         request, f"The permalink {key} is deleted; its address opens nothing any more."
     )

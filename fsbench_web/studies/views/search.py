@@ -1,5 +1,7 @@
 """The search page."""
 
+from typing import Any
+
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,7 +20,7 @@ def page(request: HttpRequest) -> HttpResponse:
     query = search.Query.of(request.GET.get("q", ""))
     kind = request.GET.get("kind", "")
     kind = kind if kind in search.KINDS else ""
-    found = []
+    found: list[dict[str, Any]] = []
     for name, label in search.KINDS.items():
         size = PAGE_SIZE if kind == name else FIRST
         pages = Paginator(search.find(query, name), size)
