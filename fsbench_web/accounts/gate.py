@@ -72,7 +72,9 @@ def _before_view(
             _check_scope(found, action)
     if not rights.may(user, action) and not user.is_authenticated:
         if not is_api:
-            return redirect_to_login(request.get_full_path())
+            # What a form was sent to answers no GET: a view may say where to go on instead.
+            after = getattr(view, "after_sign_in", None)
+            return redirect_to_login(after(request) if after else request.get_full_path())
         has_shown = "Authorization" in request.headers
         return error_pages.unauthorised(request, tokens.REFUSED if has_shown else NEEDS_SIGN_IN)
     rights.require(user, action)

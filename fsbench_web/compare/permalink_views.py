@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -84,14 +83,16 @@ def over(request: HttpRequest, link: Permalink) -> HttpResponse:
     return render(request, "compare/permalink_over.html", context, status=410)
 
 
+def _comparison(request: HttpRequest) -> str:
+    """The page that shows what is to be shared."""
+    return f"{reverse('compare:page')}?{request.POST.get('query', '')}"
+
+
 @require_POST
 def pin(request: HttpRequest) -> HttpResponse:
     """Keep the comparison of the posted query under a short address."""
-    query = request.POST.get("query", "")
-    back = f"{reverse('compare:page')}?{query}"
-    if not request.user.is_authenticated:
-        # To the comparison and not to this address, which answers no GET.
-        return redirect(f"{reverse('accounts:sign_in')}?{urlencode({'next': back})}")
+    assert request.user.is_authenticated  # accounts.gate
+    query, back = request.POST.get("query", ""), _comparison(request)
     form = SharingForm(request.POST)
     try:
         spec = ComparisonSpec.from_query(query)
@@ -109,6 +110,9 @@ def pin(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(error))
         return redirect(back)
     return redirect("compare:permalink", made.key)
+
+
+pin.after_sign_in = _comparison  # type: ignore[attr-defined]
 
 
 @require_safe

@@ -36,7 +36,8 @@ def test_a_token_does_only_what_it_was_made_for() -> None:
     assert Client().get("/api/v1/studies", headers=header(reads)).status_code == 200
 
 
-def test_an_expired_token_opens_nothing() -> None:
+def test_an_expired_token_opens_nothing(settings) -> None:
+    settings.ANONYMOUS_READING = False
     ada = person(Role.OPERATOR, "ada")
     _, token = tokens.create(ada, "old", expires_at=timezone.now() + timedelta(minutes=1))
     assert Client().get("/api/v1/studies", headers=header(token)).status_code == 200
@@ -47,7 +48,8 @@ def test_an_expired_token_opens_nothing() -> None:
     assert response["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_a_closed_accounts_token_and_session_open_nothing() -> None:
+def test_a_closed_accounts_token_and_session_open_nothing(settings) -> None:
+    settings.ANONYMOUS_READING = False
     root, ada = person(Role.ADMINISTRATOR, "root"), person(Role.OPERATOR, "ada")
     _, token = tokens.create(ada, "t")
     client = Client()

@@ -128,11 +128,11 @@ def test_only_signed_in_people_are_offered_to_share(client, jo):
 def test_the_page_takes_a_constant_number_of_queries(
     client, published_studies, django_assert_num_queries
 ):
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get("/compare/?study=unisys-2005")
     for number in range(20):
         make_run(make_score(f"ext{number}").series)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         client.get("/compare/")
 
 
