@@ -14,7 +14,6 @@ from fsbench_web.catalog import availability, preparation
 from fsbench_web.studies import (
     control,
     leases,
-    lifecycle,
     logs,
     queue,
     repeats,
@@ -112,7 +111,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     """Cancel a queued run, or ask the worker to stop it."""
     try:
-        state = lifecycle.cancel(run_id, by=request.user.get_username())
+        state = control.cancel_run(run_id, by=request.user.get_username())
     except Run.DoesNotExist:
         raise _not_there(run_id) from None
     if state == RunState.CANCELLED:
