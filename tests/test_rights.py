@@ -15,7 +15,7 @@ from fsbench_web.accounts import rights, tokens
 from fsbench_web.accounts.models import LunGrant, Role, Team, Visibility
 from fsbench_web.api.main import api
 from fsbench_web.catalog.announce import announce
-from fsbench_web.catalog.models import Lun, OwnWorkload, Worker
+from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload, Worker
 from fsbench_web.compare import permalinks, watching
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.spec import ComparisonSpec
@@ -120,6 +120,7 @@ SIGNED_IN = {
     "people/<int:user_id>/": "people/{user}/",
     "people/teams/<int:team_id>/": "people/teams/{team}/",
     "audit/": "audit/",
+    "workloads/new/": "workloads/new/",
     "p/": "p/",
     "p/<slug:key>/edit/": "p/{key}/edit/",
     "p/<slug:key>/delete/": "p/{key}/delete/",
@@ -136,6 +137,7 @@ POSTS = {
     "workers/<slug:name>/drain/": "workers/{worker}/drain/",
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
     "hardware/<slug:slug>/device-rate/": "hardware/unisys-2005-es7000/device-rate/",
+    "workloads/<int:workload_id>/withdraw/": "workloads/{own_workload}/withdraw/",
     "imports/<int:import_id>/check/": "imports/{upload}/check/",
     "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
     "imports/<int:import_id>/discard/": "imports/{upload}/discard/",
@@ -183,6 +185,10 @@ NEEDS: dict[str, Role] = {
     "people/teams/<int:team_id>/": Role.ADMINISTRATOR,
     "audit/": Role.ADMINISTRATOR,
     "operations/": Role.ADMINISTRATOR,
+    "hardware/<slug:slug>/device-rate/": Role.ADMINISTRATOR,
+    "workloads/new/": Role.ADMINISTRATOR,
+    "workloads/<int:workload_id>/withdraw/": Role.ADMINISTRATOR,
+    **{address: Role.VIEWER for address in [*POSTS, *SIGNED_IN] if "watches/" in address},
     "p/": Role.VIEWER,
     "account/": Role.VIEWER,
     "account/password/": Role.VIEWER,
@@ -196,8 +202,6 @@ POST_NEEDS = {
     "api/v1/sweeps": Role.OPERATOR,
 }
 OTHER = {
-    "workloads/new/",  # administrators only: tests/catalog/test_own_workloads.py
-    "workloads/<int:workload_id>/withdraw/",  # the same
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
     "imports/<int:import_id>/progress/",  # the same
     "runs/<int:run_id>/events/",  # open; it reads on other threads (tests/studies)
@@ -292,6 +296,8 @@ def counts() -> list[object]:
         WatchMessage.objects.count(),
         list(Submission.objects.order_by("pk").values_list("priority", "paused_at")),
         list(Worker.objects.values_list("drained_at", flat=True)),
+        list(OwnWorkload.objects.values_list("is_withdrawn", flat=True)),
+        list(HardwareProfile.objects.order_by("pk").values_list("deliverable_kb_s", flat=True)),
     ]
 
 
@@ -473,6 +479,17 @@ def secret(there: dict[str, object], ada: User) -> dict[str, object]:
     given = {"study": "Secret Zebra", "filesystem": "ext4", "configuration": "ext4_noatime"}
     result = import_files([("zebra.csv", SECRET)], **given, user=ada)
     run = Run.objects.get(pk=result.runs[0])
+    watch = watching.watch(
+        ada,
+        run.series,
+        test="zebrawrite",
+        category="maximum",
+        along="date",
+        margin_percent=10,
+        email="",
+        webhook_url="",
+        site="https://fsbench.example",
+    )
     key = permalinks.pin(ComparisonSpec(studies=("secret-zebra",)), ada).key
     wide = permalinks.pin(ComparisonSpec(tests=("zebrawrite",)), ada).key
     lun = Lun.objects.select_related("worker").get(name="disk1")
@@ -490,6 +507,8 @@ def secret(there: dict[str, object], ada: User) -> dict[str, object]:
     return {
         **there,
         "run": run.pk,
+        "series": run.series_id,
+        "watch": watch.pk,
         "artefact": run.artefacts.get().pk,
         "queued": ordered[0].pk,
         "order": ordered[0].submission_id,
@@ -512,6 +531,9 @@ def readable(there: dict[str, object], secret: dict[str, object]) -> Iterator[st
     yield from ("/search/?q=zebra", "/api/v1/search?q=zebra", "/api/v1/sweeps", "/api/v1/runs")
     yield from ("/runs/new/", "/imports/new/", "/runs/new/document/", "/p/", "/hardware/", "/luns/")
     yield "/imports/reread/{artefact}/".format(**secret)
+    yield "/history/?series={series}".format(**secret)
+    yield from ("/history/", "/watches/", "/workloads/", "/watches/{watch}/".format(**secret))
+    yield "/watches/new/?series={series}&test=zebrawrite&category=maximum".format(**secret)
 
 
 def answers(client: Client, there: dict[str, object], secret: dict[str, object]) -> set[str]:
@@ -551,6 +573,9 @@ def test_a_private_study_is_everywhere_for_who_made_it(
         assert path in found or f"{path}?" in found, path
     assert "/p/{wide}/".format(**secret) in found
     assert "/search/?q=ext4" in found
+    for address in ("/history/?series={series}", "/watches/{watch}/"):
+        assert address.format(**secret) in found, address
+    assert {"/history/", "/watches/"} <= found
 
 
 def test_a_teams_study_is_its_members(there: dict[str, object], secret: dict[str, object]) -> None:

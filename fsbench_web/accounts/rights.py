@@ -29,13 +29,14 @@ class Action(StrEnum):
 
     OPEN = "open"  # no account needed, ever: sign-in, signs of life
     READ = "read"
-    ACCOUNT = "account"  # one's own password, tokens, permalinks
+    ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
     SHARE = "share"  # permalinks
     IMPORT = "import"
     OWN = "own"  # say who sees a study
     RUN = "run"  # order runs, which erase a LUN
     STEER = "steer"  # cancel, pause, retry an order
     MAINTAIN = "maintain"  # take a worker out of service
+    PROVIDE = "provide"  # workloads of one's own; what a device can deliver
     ADMINISTER = "administer"  # people, audit log
 
 
@@ -48,6 +49,7 @@ _NEEDS: dict[Action, Role] = {
     Action.RUN: Role.OPERATOR,
     Action.STEER: Role.OPERATOR,
     Action.MAINTAIN: Role.ADMINISTRATOR,
+    Action.PROVIDE: Role.ADMINISTRATOR,
     Action.ADMINISTER: Role.ADMINISTRATOR,
 }
 _WORDS: dict[Action, str] = {
@@ -59,6 +61,7 @@ _WORDS: dict[Action, str] = {
     Action.RUN: "Ordering runs",
     Action.STEER: "Steering runs",
     Action.MAINTAIN: "Draining and resuming workers",
+    Action.PROVIDE: "Saying what workloads there are and what devices deliver",
     Action.ADMINISTER: "Administration",
 }
 _SCOPES: dict[Action, str] = {
@@ -332,6 +335,18 @@ RULES: dict[str, Rule] = {
     "luns/": Action.READ,
     "hardware/": Action.READ,
     "hardware/<slug:slug>/": Action.READ,
+    "hardware/<slug:slug>/device-rate/": Action.PROVIDE,
+    "workloads/": Action.READ,
+    "workloads/new/": Action.PROVIDE,
+    "workloads/<int:workload_id>/": Action.READ,
+    "workloads/<int:workload_id>/withdraw/": Action.PROVIDE,
+    "watches/": Action.ACCOUNT,
+    "watches/new/": Action.ACCOUNT,
+    "watches/<int:watch_id>/": Action.ACCOUNT,
+    "watches/<int:watch_id>/test/": Action.ACCOUNT,
+    "watches/<int:watch_id>/pause/": Action.ACCOUNT,
+    "watches/<int:watch_id>/resume/": Action.ACCOUNT,
+    "watches/<int:watch_id>/delete/": Action.ACCOUNT,
     "compare/": Action.READ,
     "compare/deltas.csv": Action.READ,
     "compare/deltas.<str:suffix>": Action.READ,
@@ -385,6 +400,7 @@ RULES: dict[str, Rule] = {
     "api/v1/deltas": Action.READ,
     "api/v1/deltas.csv": Action.READ,
     "api/v1/search": Action.READ,
+    "api/v1/workloads": Action.READ,
     "api/v1/imports": {"POST": Action.IMPORT},
     "api/v1/runs": _LIST_AND_ORDER,
     "api/v1/runs/<int:run_id>": Action.READ,

@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog import availability, device_rate, hardware_use, maintenance
 from fsbench_web.catalog.models import HardwareProfile, Worker
@@ -102,6 +103,7 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
     profile = _profile(slug)
     context = {
         "profile": profile,
+        "may_provide": rights.may(request.user, rights.Action.PROVIDE),
         "studies": hardware_use.studies_on(profile),
         "workers": [
             (worker, availability.is_alive(worker))
