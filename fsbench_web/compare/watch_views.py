@@ -34,7 +34,6 @@ def mine(request: HttpRequest) -> HttpResponse:
                 "watch": one,
                 "title": watching.title_of(one),
                 "line": watching.address_of(one),
-                "is_there": watch_rights.is_there(one),
                 "last": next(iter(watch_rights.not_hidden(one.last_messages)), None),  # type: ignore[attr-defined]
             }
             for one in _mine(request).prefetch_related(_last_messages())

@@ -159,16 +159,16 @@ def _check(one: Watch, now: datetime) -> list[WatchMessage]:
         )
         if locked is None:
             return []
-        fresh = _slower(locked, shown, _told(locked))
-        made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
-        for message in made:
-            deliveries.enqueue(message, now)
-        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(shown)
         locked.series = (
             Series.objects.filter(same_line(locked), runs__state=RunState.DONE)
             .order_by("-id")
             .first()
         )
+        fresh = _slower(locked, shown, _told(locked))
+        made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
+        for message in made:
+            deliveries.enqueue(message, now)
+        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(shown)
         locked.save(update_fields=["seen", "checked_at", "problem", "series"])
     return made
 

@@ -1,5 +1,6 @@
 """What a watch tells somebody who may not, or no longer, see a study of its line."""
 
+import html
 import json
 
 import pytest
@@ -47,7 +48,7 @@ def hide(slug: str) -> None:
 
 def told(client: Client, watch: Watch) -> str:
     pages = ("/watches/", f"/watches/{watch.pk}/", f"/watches/{watch.pk}/delete/")
-    return "".join(client.get(page).content.decode() for page in pages)
+    return html.unescape("".join(client.get(page).content.decode() for page in pages))
 
 
 def test_a_private_study_of_the_same_line_is_not_told(eve, line):
