@@ -14,6 +14,7 @@ WORDS = (
     *("runs ordered", "order paused", "order resumed", "order cancelled", "order priority"),
     *("runs retried", "run cancelled", "run retried"),
     *("worker drained", "worker resumed", "LUN erased"),
+    *("workload uploaded", "workload withdrawn", "device rate stated"),
 )
 
 

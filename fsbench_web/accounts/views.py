@@ -1,5 +1,6 @@
 """Sign-in, sign-out and the account page."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
@@ -57,7 +58,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             login(request, form.get_user())
             audit.note(form.get_user(), "signed in", f"account {form.get_user()}")
             return redirect(next_page or resolve_url("home"))
-    context = {"form": form, "next": next_page, "refused": refused}
+    context = {
+        "form": form,
+        "next": next_page,
+        "refused": refused,
+        "anonymous_reading": settings.ANONYMOUS_READING,
+    }
     return render(request, "accounts/sign_in.html", context, status=status)
 
 

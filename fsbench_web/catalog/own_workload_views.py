@@ -4,13 +4,14 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web import formats
-from fsbench_web.accounts import rights
+from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.own_workloads import add_version
 from fsbench_web.workloads import ParameterError
@@ -96,7 +97,9 @@ def new_own_workload(request: HttpRequest) -> HttpResponse:
 def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
     """Offer it no more. Its text stays, and so do the runs made of it."""
     row = _found(workload_id)
-    OwnWorkload.objects.filter(slug=row.slug).update(is_withdrawn=True)
+    with transaction.atomic():
+        if OwnWorkload.objects.filter(slug=row.slug, is_withdrawn=False).update(is_withdrawn=True):
+            audit.note_here("workload withdrawn", row.title)
     messages.success(request, f"{row.title} is not offered any more. A new version brings it back.")
     return redirect("catalog:own_workloads")
 

@@ -2,13 +2,14 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from fsbench_web.accounts import rights
+from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog import availability, device_rate, hardware_use, maintenance
 from fsbench_web.catalog.models import HardwareProfile, Worker
@@ -44,7 +45,12 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
         lease.run_id: lease.run
         for lease in leases.exclude(run__series__study__in=hidden_studies()).order_by("run_id")
     }
-    return render(request, "catalog/worker.html", {"entry": state, "runs": running.values()})
+    context = {
+        "entry": state,
+        "runs": running.values(),
+        "maintaining": rights.decide(request.user, rights.Action.MAINTAIN),
+    }
+    return render(request, "catalog/worker.html", context)
 
 
 @login_required
@@ -123,7 +129,9 @@ def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
     except ValueError as error:
         messages.error(request, str(error))
     else:
-        HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
+        with transaction.atomic():
+            HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
+            audit.note_here("device rate stated", f"hardware {profile.slug}", kb_s=rate)
         messages.success(
             request, "Kept for results from now on. On the server: manage.py reflag --all"
         )

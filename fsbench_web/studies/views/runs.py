@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability, preparation
 from fsbench_web.studies import (
     control,
@@ -69,6 +70,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     matrices = run_details.test_matrices(shown) if not too_many else []
     context = {
         "run": shown,
+        "steering": rights.decide(request.user, rights.Action.STEER, shown),
         "series": series,
         "steps": run_details.steps(shown),
         "changes": shown.changes.order_by("id"),
