@@ -5,6 +5,7 @@ conditional update, so that a message lost or delivered twice does no harm (docs
 """
 
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -49,5 +50,24 @@ def _filesystem_transport(folder: Path) -> dict[str, Any]:
     }
 
 
+def _redis_transport(limit_s: int) -> dict[str, Any]:
+    """Notice within seconds that the network to Redis is cut, though nobody says so (tcp(7))."""
+    return {
+        "socket_connect_timeout": limit_s,
+        "socket_keepalive": True,
+        "socket_keepalive_options": {
+            socket.TCP_KEEPIDLE: limit_s,
+            socket.TCP_KEEPINTVL: 2,
+            socket.TCP_KEEPCNT: 3,
+            socket.TCP_USER_TIMEOUT: limit_s * 1000,
+        },
+    }
+
+
+if settings.CELERY_BROKER_URL.startswith(("redis:", "rediss:")):
+    app.conf.broker_transport_options = _redis_transport(settings.NETWORK_LIMIT_S)
+    # What happens to messages, for any monitor that listens (docs/operating.md). In a folder the
+    # events would be files that nobody takes away.
+    app.conf.worker_send_task_events = app.conf.task_send_sent_event = True
 if settings.CELERY_BROKER_URL.startswith("filesystem:"):
     app.conf.broker_transport_options = _filesystem_transport(settings.DATA_DIR / "broker")

@@ -43,6 +43,24 @@ def integer(name: str, default: int, *, minimum: int, maximum: int) -> int:
     return number
 
 
+def choice(name: str, default: str, allowed: list[str]) -> str:
+    """One of the given words."""
+    value = text(name, default)
+    if value not in allowed:
+        raise ImproperlyConfigured(f'{name} is "{value}"; it must be {" or ".join(allowed)}.')
+    return value
+
+
+def secret(name: str, *, minimum: int) -> str:
+    """A secret of so many characters or more; empty when it is unset. No error repeats it."""
+    value = os.environ.get(name) or ""
+    if value and (len(value) < minimum or not value.isascii() or not value.isprintable()):
+        raise ImproperlyConfigured(
+            f"{name} must be {minimum} or more printable ASCII characters: openssl rand -hex 24"
+        )
+    return value
+
+
 def words(name: str, default: list[str]) -> list[str]:
     """A comma-separated list; blanks around the items are dropped."""
     value = os.environ.get(name)

@@ -64,6 +64,13 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     return _page(request, 403, "403.html", {"sentence": sentence})
 
 
+def unauthorised(request: HttpRequest, sentence: str) -> HttpResponse:
+    """401 of the API: who asks must say who they are."""
+    response = _json(401, sentence)
+    response["WWW-Authenticate"] = 'Bearer realm="fsbench"'
+    return response
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: Django refused the request before a view saw it (a host not allowed, say)."""
     if _is_api(request):

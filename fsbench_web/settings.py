@@ -1,12 +1,14 @@
 """Settings of fsbench. What a site may change comes from the environment (docs/settings.md)."""
 
+import logging
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web import env
+from fsbench_web import env, log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("FSBENCH_DATA", BASE_DIR / "data")
@@ -48,11 +50,13 @@ INSTALLED_APPS = [
     "fsbench_web.compare",
     "fsbench_web.imports",
     "fsbench_web.accounts",
+    "fsbench_web.operations",
     "fsbench_web.serve",
     "runner",
 ]
 
 MIDDLEWARE = [
+    "fsbench_web.operations.requests.watched",
     "django.middleware.security.SecurityMiddleware",
     "fsbench_web.security.content_security_policy",
     "fsbench_web.static_files.StaticFiles",
@@ -61,6 +65,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "fsbench_web.error_pages.database_away",
 ]
@@ -116,6 +121,18 @@ if WORKER_SILENT_AFTER_S < 3 * WORKER_HEARTBEAT_S:
     raise ImproperlyConfigured(
         "FSBENCH_WORKER_SILENT_AFTER_S must be at least three times FSBENCH_WORKER_HEARTBEAT_S."
     )
+# A network that is cut says nothing: without these limits a worker would wait a quarter of an hour
+# for an answer, long after its leases ran out. What DATABASE_URL itself says goes before.
+NETWORK_LIMIT_S = max(2, min(10, WORKER_SILENT_AFTER_S // 3))
+if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": NETWORK_LIMIT_S,
+        "tcp_user_timeout": NETWORK_LIMIT_S * 1000,
+        "keepalives_idle": NETWORK_LIMIT_S,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        **DATABASES["default"].get("OPTIONS", {}),
+    }
 
 # Days after which the log of an ended run is deleted; 0 keeps it. Never its numbers or raw output.
 LOG_DAYS = env.integer("FSBENCH_LOG_DAYS", 0, minimum=0, maximum=36500)
@@ -133,6 +150,13 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Who may do what is decided in accounts.rights.
+ANONYMOUS_READING = env.flag("FSBENCH_ANONYMOUS_READING", True)
+DEFAULT_ROLE = env.choice(
+    "FSBENCH_DEFAULT_ROLE", "viewer", ["viewer", "contributor", "operator", "administrator"]
+)
+NEW_STUDY_VISIBILITY = env.choice("FSBENCH_NEW_STUDY_VISIBILITY", "public", ["public", "private"])
+SESSION_COOKIE_AGE = env.integer("FSBENCH_SESSION_HOURS", 336, minimum=1, maximum=8760) * 3600
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -145,7 +169,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
 # Health checks come from the machine itself, not through the proxy that does TLS.
-SECURE_REDIRECT_EXEMPT = [r"^api/v1/health$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/health(/live|/ready)?$"]
 # Whether other hosts of the domain are HTTPS only is not ours to say (W005, W021).
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
@@ -175,24 +199,18 @@ STORAGES = {
 }
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    # A 503 is a considered answer, and whoever gives it logs the reason; at every start the health
-    # check gives some until the worker is there.
-    "filters": {
-        "no_503": {
-            "()": "django.utils.log.CallbackFilter",
-            "callback": lambda record: getattr(record, "status_code", None) != 503,
-        }
-    },
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {
-        "fsbench": {"level": "INFO"},
-        "django.request": {"level": "ERROR", "filters": ["no_503"]},
-        # It warns that a broker in a folder has no host name.
-        "kombu.connection": {"level": "ERROR"},
-    },
-}
+# Lines for people, or one JSON object each for a collector; both without these secrets.
+LOG_FORMAT = env.choice("FSBENCH_LOG_FORMAT", "text", ["text", "json"])
+if LOG_FORMAT == "json":
+    logging.captureWarnings(True)  # they would be lines of another form
+# Who shows it reads /metrics without an account; unset: administrators alone.
+METRICS_TOKEN = env.secret("FSBENCH_METRICS_TOKEN", minimum=16)
+LOGGING = log_lines.configuration(
+    LOG_FORMAT,
+    log_lines.secrets_of(
+        SECRET_KEY,
+        METRICS_TOKEN,
+        DATABASES["default"].get("PASSWORD"),
+        urlsplit(CELERY_BROKER_URL).password,
+    ),
+)

@@ -17,8 +17,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/report/", report_views.html, name="report"),
     path("studies/<slug:slug>/report.pdf", report_views.pdf_file, name="report_pdf"),
     path("", include("fsbench_web.catalog.urls")),
+    path("", include("fsbench_web.operations.urls")),
     path("", include("fsbench_web.compare.urls")),
     path("imports/", include("fsbench_web.imports.urls")),
+    path("", include("fsbench_web.accounts.people_urls")),
     path("account/", include("fsbench_web.accounts.urls")),
     path("api/v1/", api_urls),
 ]

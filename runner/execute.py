@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
+from fsbench_web import log_lines
+from fsbench_web.accounts import audit
 from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
@@ -70,8 +72,13 @@ def work_on(run_id: int, host: Host) -> None:
             logger.warning("no run is claimed: %s", problem)
             return
         following = queue.next_run(lun_id)
-        if following is None or not execute(following.pk, worker, host):
+        if following is None:
             return
+        # The request that sent the message ordered its run, and not those before and behind it.
+        request = log_lines.current("request") if following.pk == run_id else None
+        with log_lines.about(run=following.pk, request=request):
+            if not execute(following.pk, worker, host):
+                return
 
 
 def execute(run_id: int, worker: Worker, host: Host) -> bool:
@@ -79,6 +86,7 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     handle = lifecycle.claim(run_id, worker)
     if handle is None:
         return False
+    log_lines.also(run=run_id, lease=handle.token)
     run = Run.objects.select_related(
         *("series__lun", "series__journal_lun", "series__configuration", "series__workload"),
         "submission",
@@ -177,6 +185,7 @@ def _erase_and_measure(
                     else "The host's page cache could not be dropped (only root can)."
                 )
                 places.verify(host, [data, *journals], recorder)
+                _note_erasures(run, host, [data, *journals], recorder)
                 _still_wanted(recorder)
                 target = Target(
                     run.pk,
@@ -209,6 +218,38 @@ def _still_wanted(recorder: Recorder) -> None:
         raise Stopped
 
 
+def _note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+    """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
+
+    The last check comes after it, because noting may wait for the database; the end of a run that
+    this check stops says that nothing was erased. Raises Stopped.
+    """
+    try:
+        with transaction.atomic():
+            for lun in luns:
+                if lun.number is None:
+                    continue  # a folder: files are written, nothing is erased
+                try:
+                    identity = blockdev.identity(lun.number)
+                except blockdev.ToolError:
+                    identity = {}
+                audit.note(
+                    f"worker:{host.name}",
+                    "LUN erased",
+                    f"LUN {host.name}/{lun.name}",
+                    run=run.pk,
+                    ordered_by=run.created_by.get_username() if run.created_by else None,
+                    device=lun.device,
+                    serial=identity.get("serial") or lun.entry.serial or None,
+                    wwn=identity.get("wwn") or lun.entry.wwn or None,
+                    size_bytes=lun.size_bytes,
+                )
+    except (OperationalError, InterfaceError):
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+        raise Stopped from None
+
+
 def _beside(
     recorder: Recorder, work: Callable[[], _Result], stop: threading.Event | None = None
 ) -> _Result:
@@ -217,7 +258,7 @@ def _beside(
     ``stop`` is set when the run is to end; the work must then end soon.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="run") as pool:
-        future = pool.submit(work)
+        future = pool.submit(log_lines.carried(work))
         while not future.done():
             wait([future], timeout=0.2)
             try:
@@ -240,7 +281,11 @@ def _run_plan(
         spool.add(message)
         recorder.take(message)
 
-    outcome = _beside(recorder, lambda: host.executor.run(plan, target, take, stop.is_set), stop)
+    def should_stop() -> bool:
+        # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
+        return stop.is_set() or recorder.is_overdue()
+
+    outcome = _beside(recorder, lambda: host.executor.run(plan, target, take, should_stop), stop)
     recorder.read()
     return outcome
 

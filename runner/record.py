@@ -12,13 +12,14 @@ import queue
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from fsbench_web.catalog import clock
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.lifecycle import LeaseHandle
 from fsbench_web.studies.models import RunState
@@ -34,6 +35,15 @@ BATCH_LINES = 1000
 # Of a tool that prints without end the log keeps this much; the raw output keeps all.
 KEPT_TEXT_CHARACTERS = 16 * 1024 * 1024
 COMMANDS_NAME = "commands.jsonl"
+
+
+def stop_after_s() -> float:
+    """Seconds after the last answer of the database until a run ends by itself: so early that
+
+    nothing of it touches the LUN any more when the lease runs out (executors.stream.STOP_GRACE_S).
+    """
+    lease_s = float(settings.WORKER_SILENT_AFTER_S)
+    return lease_s - min(5.0, lease_s / 4)
 
 
 def reconnect() -> None:
@@ -79,7 +89,7 @@ class Recorder:
     _is_running: bool = False
     _flushed: float = 0.0
     _heard: float = 0.0
-    _succeeded: float = field(default_factory=time.monotonic)
+    _prolonged: float = field(default_factory=time.monotonic)
     _began: float = field(default_factory=time.monotonic)
 
     def go_on_running(self, commands_written: int) -> None:
@@ -89,7 +99,7 @@ class Recorder:
 
     def log(self, text: str) -> None:
         """A line of fsbench itself."""
-        self._lines.append((datetime.now(UTC), "fsbench", text))
+        self._lines.append((clock.now(), "fsbench", text))
 
     def take(self, message: Message) -> None:
         """Accept a message in any thread, for ``read`` to understand."""
@@ -111,7 +121,7 @@ class Recorder:
 
     def _on_log(self, message: Message) -> None:
         stream, text = str(message["stream"])[:10], str(message["text"])
-        self._lines.append((datetime.fromtimestamp(float(message["at"]), UTC), stream, text))
+        self._lines.append((clock.at(float(message["at"])), stream, text))
         if stream == "stdout" and self.phase == "benchmark":
             self.progress.feed(text)
             if self._printed_characters < KEPT_TEXT_CHARACTERS:
@@ -165,13 +175,21 @@ class Recorder:
         self._flushed = now
         try:
             self.write(now)
-            self._succeeded = now
         except DatabaseError as error:
             logger.warning("run %s: the database does not answer: %s", self.handle.run_id, error)
             reconnect()
-            if now - self._succeeded > settings.WORKER_SILENT_AFTER_S - HEARTBEAT_EVERY_S:
-                self.stop_reason = self.stop_reason or "database"
-        return bool(self.stop_reason)
+        return self.is_overdue() or bool(self.stop_reason)
+
+    def is_overdue(self) -> bool:
+        """Whether the lease is about to run out, for all that this worker knows; the run must end.
+
+        Asks nobody, so that any thread may call it while this one waits for an answer of the
+        database that a cut network never brings.
+        """
+        if time.monotonic() - self._prolonged > stop_after_s():
+            self.stop_reason = self.stop_reason or "database"
+            return True
+        return False
 
     def write(self, now: float | None = None) -> None:
         """Write everything that is new; nothing is forgotten before it is written."""
@@ -188,8 +206,11 @@ class Recorder:
             lifecycle.record_commands(self.handle, self.commands)
             self._commands_written = count
         if now is not None and now - self._heard >= HEARTBEAT_EVERY_S:
-            self._heard = now
-            if self._heartbeat(now) and not self.stop_reason:
+            asked = time.monotonic()
+            is_cancelled = self._heartbeat(now)
+            # From before it was asked: the database prolonged the lease a little later than that.
+            self._heard, self._prolonged = now, asked
+            if is_cancelled and not self.stop_reason:
                 self.stop_reason = "cancelled"
 
     def write_environment(self) -> None:

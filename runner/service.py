@@ -17,11 +17,12 @@ from celery.apps.worker import install_worker_term_handler  # type: ignore[attr-
 from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connection
-from django.utils import timezone
 
+from fsbench_web.catalog import clock
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
+from fsbench_web.operations import chores
 from fsbench_web.studies import lifecycle, logs
 from runner import finish
 from runner.executors.base import ExecutorAway
@@ -61,7 +62,7 @@ def _wait_for_namesake(host: Host) -> None:
         mark = known.capabilities.get("host_mark") if known else None
         if known is None or mark in (None, host_mark()):
             return
-        if known.seen_at < timezone.now() - silent_after:
+        if known.seen_at < clock.now() - silent_after:
             return
         if time.monotonic() > deadline:
             raise NameTaken(
@@ -133,7 +134,7 @@ def give_sign_of_life(host: Host) -> None:
 
 def keep_house(host: Host) -> None:
     """Fold the logs of ended runs, delete those that are too old."""
-    logs.keep_house()
+    chores.do("Logs of ended runs", logs.keep_house, by=host.name)
 
 
 def _repeat(host: Host, every_s: float, work: Callable[[Host], None]) -> threading.Thread:

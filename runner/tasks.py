@@ -1,14 +1,18 @@
 """Celery's doors."""
 
+from typing import Any
+
 from django.db import close_old_connections
 
+from fsbench_web import log_lines
 from fsbench_web.celery import app
 from runner import service
 from runner.execute import work_on
 
 
-@app.task(name="runner.execute")
-def execute(run_id: int) -> None:
+@app.task(name="runner.execute", bind=True)
+def execute(self: Any, run_id: int) -> None:
     close_old_connections()
-    work_on(run_id, service.host())
+    with log_lines.about(run=run_id, request=self.request.get("fsbench_request")):
+        work_on(run_id, service.host())
     close_old_connections()

@@ -22,6 +22,8 @@ STORAGES = STORAGES | {
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
+# Accounts of tests may do everything unless a test gives them a role (tests/test_rights.py).
+DEFAULT_ROLE = "administrator"
 # The production hash is slow by design.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

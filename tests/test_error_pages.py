@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.test import AsyncClient, Client, override_settings
 from django.urls import include, path
 
+from fsbench_web.accounts import rights
 from fsbench_web.studies import control
 from fsbench_web.studies.models import Run
 
@@ -60,6 +61,13 @@ handler404 = "fsbench_web.error_pages.page_not_found"
 handler500 = "fsbench_web.error_pages.server_error"
 
 pytestmark = pytest.mark.urls(__name__)
+
+
+@pytest.fixture(autouse=True)
+def _has_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address without a rule is closed; those made here are open."""
+    for pattern in urlpatterns[:-1]:
+        monkeypatch.setitem(rights.RULES, str(pattern.pattern), rights.Action.OPEN)
 
 
 @pytest.fixture

@@ -1,27 +1,38 @@
 """Who may do what at every address. An address that is in no table here fails the test."""
 
 import io
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
-from fsbench_web.accounts import tokens
+from fsbench_web.accounts import rights, tokens
+from fsbench_web.accounts.models import LunGrant, Role, Team, Visibility
+from fsbench_web.api.main import api
 from fsbench_web.catalog.announce import announce
-from fsbench_web.catalog.models import Lun, OwnWorkload, Worker
+from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload, Worker
 from fsbench_web.compare import permalinks, watching
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.plan import Target
+from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import unpack
 from fsbench_web.imports.uploads import stash
-from fsbench_web.studies.models import Run, RunState, Submission
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.models import Run, RunState, Study, Submission
+from fsbench_web.studies.submission import (
+    ConfigurationRequest,
+    RunRequest,
+    SubmissionRefused,
+    submit,
+)
+from tests.accounts.people import ROLES, person
 from tests.studies.conftest import worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +85,9 @@ READ_BY_ALL = {
     "api/v1/openapi.json": ("api/v1/openapi.json", 200),
     "api/v1/docs": ("api/v1/docs", 200),
     "api/v1/health": ("api/v1/health", 503),
+    "api/v1/health/live": ("api/v1/health/live", 200),
+    "api/v1/health/ready": ("api/v1/health/ready", 200),
+    "metrics": ("metrics", 401),  # its own token (tests/operations)
     "api/v1/studies": ("api/v1/studies", 200),
     "api/v1/studies/<str:slug>": ("api/v1/studies/lab", 200),
     "api/v1/deltas": ("api/v1/deltas?study=lab", 200),
@@ -100,6 +114,13 @@ SIGNED_IN = {
     "watches/new/": "watches/new/?{line}",
     "watches/<int:watch_id>/": "watches/{watch}/",
     "watches/<int:watch_id>/delete/": "watches/{watch}/delete/",
+    "operations/": "operations/",
+    "studies/<slug:slug>/access/": "studies/lab/access/",
+    "people/": "people/",
+    "people/<int:user_id>/": "people/{user}/",
+    "people/teams/<int:team_id>/": "people/teams/{team}/",
+    "audit/": "audit/",
+    "workloads/new/": "workloads/new/",
     "p/": "p/",
     "p/<slug:key>/edit/": "p/{key}/edit/",
     "p/<slug:key>/delete/": "p/{key}/delete/",
@@ -116,6 +137,7 @@ POSTS = {
     "workers/<slug:name>/drain/": "workers/{worker}/drain/",
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
     "hardware/<slug:slug>/device-rate/": "hardware/unisys-2005-es7000/device-rate/",
+    "workloads/<int:workload_id>/withdraw/": "workloads/{own_workload}/withdraw/",
     "imports/<int:import_id>/check/": "imports/{upload}/check/",
     "imports/<int:import_id>/commit/": "imports/{upload}/commit/",
     "imports/<int:import_id>/discard/": "imports/{upload}/discard/",
@@ -123,6 +145,7 @@ POSTS = {
     "watches/<int:watch_id>/test/": "watches/{watch}/test/",
     "watches/<int:watch_id>/pause/": "watches/{watch}/pause/",
     "watches/<int:watch_id>/resume/": "watches/{watch}/resume/",
+    "people/teams/": "people/teams/",
     "account/password/": "account/password/",
     "account/tokens/": "account/tokens/",
     "account/tokens/<int:token_id>/revoke/": "account/tokens/{token}/revoke/",
@@ -141,9 +164,44 @@ API_WRITES = {
     "api/v1/workers/<name>/drain": "api/v1/workers/{worker}/drain",
     "api/v1/workers/<name>/resume": "api/v1/workers/{worker}/resume",
 }
+# What an address needs beyond reading, written down a second time: a rule that changes by mistake
+# fails here, and so does an address that nobody thought about.
+NEEDS: dict[str, Role] = {
+    **dict.fromkeys(
+        ["runs/new/", "runs/new/review/", "runs/new/document/", "api/v1/sweeps/preview"],
+        Role.OPERATOR,
+    ),
+    **{address: Role.OPERATOR for address in [*POSTS, *API_WRITES] if "runs/" in address},
+    **{address: Role.OPERATOR for address in [*POSTS, *API_WRITES] if "sweeps/" in address},
+    **{address: Role.ADMINISTRATOR for address in [*POSTS, *API_WRITES] if "workers/" in address},
+    **{address: Role.CONTRIBUTOR for address in [*POSTS, *SIGNED_IN] if "imports/" in address},
+    "compare/pin/": Role.CONTRIBUTOR,
+    "p/<slug:key>/edit/": Role.CONTRIBUTOR,
+    "p/<slug:key>/delete/": Role.CONTRIBUTOR,
+    "studies/<slug:slug>/access/": Role.CONTRIBUTOR,
+    "people/": Role.ADMINISTRATOR,
+    "people/<int:user_id>/": Role.ADMINISTRATOR,
+    "people/teams/": Role.ADMINISTRATOR,
+    "people/teams/<int:team_id>/": Role.ADMINISTRATOR,
+    "audit/": Role.ADMINISTRATOR,
+    "operations/": Role.ADMINISTRATOR,
+    "hardware/<slug:slug>/device-rate/": Role.ADMINISTRATOR,
+    "workloads/new/": Role.ADMINISTRATOR,
+    "workloads/<int:workload_id>/withdraw/": Role.ADMINISTRATOR,
+    **{address: Role.VIEWER for address in [*POSTS, *SIGNED_IN] if "watches/" in address},
+    "p/": Role.VIEWER,
+    "account/": Role.VIEWER,
+    "account/password/": Role.VIEWER,
+    "account/tokens/": Role.VIEWER,
+    "account/tokens/<int:token_id>/revoke/": Role.VIEWER,
+}
+# The same address reads and writes: what a POST needs.
+POST_NEEDS = {
+    "api/v1/imports": Role.CONTRIBUTOR,
+    "api/v1/runs": Role.OPERATOR,
+    "api/v1/sweeps": Role.OPERATOR,
+}
 OTHER = {
-    "workloads/new/",  # administrators only: tests/catalog/test_own_workloads.py
-    "workloads/<int:workload_id>/withdraw/",  # the same
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
     "imports/<int:import_id>/progress/",  # the same
     "runs/<int:run_id>/events/",  # open; it reads on other threads (tests/studies)
@@ -221,6 +279,8 @@ def there(ada: User) -> dict[str, object]:
         "file": upload.files.get().pk,
         "result": result.id,
         "token": tokens.create(ada, "hers")[0].pk,
+        "user": ada.pk,
+        "team": Team.objects.create(name="Storage").pk,
     }
 
 
@@ -236,6 +296,8 @@ def counts() -> list[object]:
         WatchMessage.objects.count(),
         list(Submission.objects.order_by("pk").values_list("priority", "paused_at")),
         list(Worker.objects.values_list("drained_at", flat=True)),
+        list(OwnWorkload.objects.values_list("is_withdrawn", flat=True)),
+        list(HardwareProfile.objects.order_by("pk").values_list("deliverable_kb_s", flat=True)),
     ]
 
 
@@ -317,3 +379,295 @@ def test_raw_output_is_found_under_its_own_run_only(
     assert client.get("/runs/{queued}/artefacts/{artefact}/".format(**there)).status_code == 404
     address = "/runs/{queued}/artefacts/{artefact}/lines/"
     assert client.get(address.format(**there)).status_code == 404
+
+
+def test_every_address_has_a_rule_and_every_rule_an_address() -> None:
+    assert set(addresses(get_resolver())) == set(rights.RULES)
+
+
+def test_every_call_that_writes_has_a_rule_of_its_own() -> None:
+    paths = api.get_openapi_schema()["paths"]
+    for path, operations in paths.items():
+        match = resolve(re.sub(r"{\w+}", "1", path))
+        for method in operations:
+            action = rights.action_of(match.route, method.upper())
+            assert action is not None, path
+            is_reading = action in (rights.Action.READ, rights.Action.OPEN)
+            assert is_reading == (method == "get"), (method, path)
+
+
+def test_an_address_without_a_rule_is_closed_to_all(
+    monkeypatch: pytest.MonkeyPatch, client: Client, ada: User
+) -> None:
+    monkeypatch.delitem(rights.RULES, "luns/")
+    client.force_login(ada)
+    assert client.get("/luns/").status_code == 403
+
+
+EVERY = {
+    **{route: address for route, (address, _) in READ_BY_ALL.items()},
+    **SIGNED_IN,
+    **POSTS,
+    **API_WRITES,
+}
+# A session that signs out walks no further; these two answer without an account.
+_OPEN = {
+    "account/sign-in/",
+    "api/v1/health",
+    "api/v1/health/live",
+    "api/v1/health/ready",
+    "metrics",
+}
+
+
+@pytest.mark.parametrize("role", ROLES, ids=str)
+@pytest.mark.parametrize("is_anonymous_reading", [True, False], ids=["open", "closed"])
+def test_each_role_may_what_it_needs_and_nothing_more(
+    role: Role | None,
+    is_anonymous_reading: bool,
+    there: dict[str, object],
+    settings: Any,
+) -> None:
+    settings.ANONYMOUS_READING = is_anonymous_reading
+    client = Client()
+    if role is not None:
+        client.force_login(person(role))
+    before = counts()
+    order = list(Role)
+    for route, address in EVERY.items():
+        path = "/" + address.format(**there)
+        for method in ("get", "post"):
+            if route in _OPEN:
+                continue
+            needs = NEEDS.get(route)
+            if method == "get" and route in API_WRITES:
+                needs = None  # 405, or the list that the same address is
+            if method == "post":
+                needs = POST_NEEDS.get(route, needs)
+            is_allowed = needs is None and is_anonymous_reading
+            if role is not None:
+                is_allowed = needs is None or order.index(role) >= order.index(needs)
+            if is_allowed and method == "post":
+                continue  # it would do it: that is what the tests of each part are for
+            response = getattr(client, method)(path)
+            where = f"{method} {path} as {role}: {response.status_code}"
+            if is_allowed:
+                # A thing of somebody else is another matter than the role.
+                assert response.status_code != 401, where
+                # A page may say why it does not offer something; it is not refused itself.
+                is_refused = response.status_code == 403
+                assert not (is_refused and b"needs the role" in response.content), where
+                assert "sign-in" not in response.headers.get("Location", ""), where
+            elif role is not None:
+                assert response.status_code == 403, where
+                assert b"needs the role" in response.content, where
+            elif path.startswith("/api/"):
+                assert response.status_code == 401, where
+            else:
+                assert response.status_code == 302, where
+                assert response.headers["Location"].startswith("/account/sign-in/"), where
+    assert counts() == before
+
+
+# --- A private study is nowhere ---
+
+SECRET = b"test,record_size_kb,file_size_kb,value,unit\nzebrawrite,4,64,987123,KB/s\n"
+MARKS = (b"secret-zebra", b"Secret Zebra", b"zebrawrite", b"987123", b"987,123")
+
+
+@pytest.fixture
+def secret(there: dict[str, object], ada: User) -> dict[str, object]:
+    """One of everything of a study that only Ada sees; numbers of rows as in ``there``."""
+    given = {"study": "Secret Zebra", "filesystem": "ext4", "configuration": "ext4_noatime"}
+    result = import_files([("zebra.csv", SECRET)], **given, user=ada)
+    run = Run.objects.get(pk=result.runs[0])
+    watch = watching.watch(
+        ada,
+        run.series,
+        test="zebrawrite",
+        category="maximum",
+        along="date",
+        margin_percent=10,
+        email="",
+        webhook_url="",
+        site="https://fsbench.example",
+    )
+    key = permalinks.pin(ComparisonSpec(studies=("secret-zebra",)), ada).key
+    wide = permalinks.pin(ComparisonSpec(tests=("zebrawrite",)), ada).key
+    lun = Lun.objects.select_related("worker").get(name="disk1")
+    ordered = submit(
+        RunRequest(
+            lun_id=lun.pk,
+            configurations=(ConfigurationRequest("ext4", {}, "none"),),
+            workload="iozone-small",
+            study="secret-zebra",
+        ),
+        "disk1",
+        ada,
+    )
+    Study.objects.filter(slug="secret-zebra").update(visibility=Visibility.PRIVATE)
+    return {
+        **there,
+        "run": run.pk,
+        "series": run.series_id,
+        "watch": watch.pk,
+        "artefact": run.artefacts.get().pk,
+        "queued": ordered[0].pk,
+        "order": ordered[0].submission_id,
+        "result": result.id,
+        "key": key,
+        "wide": wide,
+    }
+
+
+def readable(there: dict[str, object], secret: dict[str, object]) -> Iterator[str]:
+    """Every address that reads: of what is public, of what is secret, and searches for it."""
+    for address, _ in READ_BY_ALL.values():
+        yield "/" + address.format(**there)
+        of_secret = address.replace("studies/lab", "studies/secret-zebra")
+        yield "/" + of_secret.replace("study=lab", "study=secret-zebra").format(**secret)
+        if "study=lab" in address:
+            yield "/" + address.replace("study=lab", "").format(**there)
+    for route in ("imports/{result}/", "imports/{result}/progress/", "p/{wide}/", "runs/{queued}/"):
+        yield "/" + route.format(**secret)
+    yield from ("/search/?q=zebra", "/api/v1/search?q=zebra", "/api/v1/sweeps", "/api/v1/runs")
+    yield from ("/runs/new/", "/imports/new/", "/runs/new/document/", "/p/", "/hardware/", "/luns/")
+    yield "/imports/reread/{artefact}/".format(**secret)
+    yield "/history/?series={series}".format(**secret)
+    yield from ("/history/", "/watches/", "/workloads/", "/watches/{watch}/".format(**secret))
+    yield "/watches/new/?series={series}&test=zebrawrite&category=maximum".format(**secret)
+
+
+def answers(client: Client, there: dict[str, object], secret: dict[str, object]) -> set[str]:
+    """The addresses whose answer tells of the secret study beyond what was asked."""
+    found = set()
+    for path in readable(there, secret):
+        response = client.get(path)
+        content = b"".join(response) if response.streaming else response.content
+        # What was asked for is repeated: "there is no study ...".
+        if any(mark in content for mark in MARKS if mark not in path.encode()):
+            found.add(path)
+        elif "secret-zebra" in path:
+            other = client.get(path.replace("secret-zebra", "secret-zebrb"))
+            if other.status_code != response.status_code:
+                found.add(path)
+    return found
+
+
+@pytest.mark.parametrize("role", [None, Role.VIEWER, Role.OPERATOR], ids=str)
+def test_a_private_study_is_nowhere_for_others(
+    role: Role | None, there: dict[str, object], secret: dict[str, object]
+) -> None:
+    client = Client()
+    if role is not None:
+        client.force_login(person(role))
+    assert answers(client, there, secret) == set()
+
+
+def test_a_private_study_is_everywhere_for_who_made_it(
+    ada: User, there: dict[str, object], secret: dict[str, object]
+) -> None:
+    """The walk above can find it: what it would find is all here."""
+    client = Client()
+    client.force_login(ada)
+    found = answers(client, there, secret)
+    for path in ("/", "/studies/", "/runs/", "/sweeps/", "/compare/", "/api/v1/studies"):
+        assert path in found or f"{path}?" in found, path
+    assert "/p/{wide}/".format(**secret) in found
+    assert "/search/?q=ext4" in found
+    for address in ("/history/?series={series}", "/watches/{watch}/"):
+        assert address.format(**secret) in found, address
+    assert {"/history/", "/watches/"} <= found
+
+
+def test_a_teams_study_is_its_members(there: dict[str, object], secret: dict[str, object]) -> None:
+    team = Team.objects.get(pk=there["team"])
+    Study.objects.filter(slug="secret-zebra").update(visibility=Visibility.TEAM, team=team)
+    eve, mallory = person(Role.CONTRIBUTOR, "eve"), person(Role.CONTRIBUTOR, "mallory")
+    team.members.add(eve)
+    theirs, other = Client(), Client()
+    theirs.force_login(eve)
+    other.force_login(mallory)
+    assert theirs.get("/studies/secret-zebra/").status_code == 200
+    assert other.get("/studies/secret-zebra/").status_code == 404
+    assert answers(other, there, secret) == set()
+    _, token = tokens.create(eve, "reads", can_import=False, can_run=False)
+    headers = {"Authorization": f"Bearer {token}"}
+    path = "/api/v1/studies/secret-zebra"
+    assert Client().get(path, headers=headers).status_code == 200
+    assert Client().get(path).status_code == 404
+
+
+def test_nobody_adds_to_a_study_of_others(
+    there: dict[str, object], secret: dict[str, object]
+) -> None:
+    given = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+    eve = person(Role.CONTRIBUTOR, "eve")
+    before = counts()
+    with pytest.raises(ImportRefused, match="is taken"):
+        import_files([("z.csv", TABLE % 3)], **{**given, "study": "Secret Zebra"}, user=eve)
+    team = Team.objects.get(pk=there["team"])
+    Study.objects.filter(slug="lab").update(team=team)
+    with pytest.raises(ImportRefused, match="belongs to the team Storage"):
+        import_files([("z.csv", TABLE % 3)], **given, user=eve)
+    assert counts() == before
+    team.members.add(eve)
+    import_files([("z.csv", TABLE % 3)], **given, user=eve)
+
+
+# --- LUNs and orders ---
+
+
+def ordered_by(user: User, worker_lun: Lun, study: str) -> list[Run]:
+    request = RunRequest(
+        lun_id=worker_lun.pk,
+        configurations=(ConfigurationRequest("ext4", {}, "none"),),
+        workload="iozone-small",
+        new_study=study,
+    )
+    with rights.seen_by(user):
+        return submit(request, worker_lun.name, user)
+
+
+def test_an_operator_orders_on_granted_luns_alone(there: dict[str, object]) -> None:
+    eve, lun = person(Role.OPERATOR, "eve"), Lun.objects.get(name="disk1")
+    with pytest.raises(SubmissionRefused, match="not granted to you"):
+        ordered_by(eve, lun, "Eves")
+    team = Team.objects.get(pk=there["team"])
+    LunGrant.objects.create(lun=lun, team=team)
+    with pytest.raises(SubmissionRefused, match="not granted to you"):
+        ordered_by(eve, lun, "Eves")
+    team.members.add(eve)
+    assert ordered_by(eve, lun, "Eves")
+    team.members.clear()
+    LunGrant.objects.create(lun=lun, user=eve)
+    assert ordered_by(eve, lun, "Eves too")
+
+
+def test_an_operator_steers_its_own_and_its_teams_orders(
+    there: dict[str, object], ada: User
+) -> None:
+    eve = person(Role.OPERATOR, "eve")
+    client = Client()
+    client.force_login(eve)
+    before = counts()
+    for act in ("pause", "resume", "cancel", "priority", "retry"):
+        path = f"/sweeps/{there['order']}/{act}/"
+        assert client.post(path, {"priority": "3"}).status_code == 403, path
+        path = f"/api/v1/sweeps/{there['order']}/{act}"
+        body = {"priority": {"priority": 3}, "retry": {"confirm": "disk1"}}.get(act, {})
+        response = client.post(path, body, "application/json")
+        assert response.status_code == 403, (path, response.content)
+        assert "neither yours" in response.json()["detail"]
+    for path, offer in (("runs/{queued}/", "/cancel/"), ("sweeps/{order}/", "/pause/")):
+        page = client.get("/" + path.format(**there)).content.decode()
+        assert offer not in page, path
+        assert "neither yours" in page, path
+    assert client.post(f"/runs/{there['queued']}/cancel/").status_code == 403
+    assert client.post(f"/api/v1/runs/{there['queued']}/cancel").status_code == 403
+    assert counts() == before
+    team = Team.objects.get(pk=there["team"])
+    team.members.add(eve, ada)
+    assert "/pause/" in client.get("/sweeps/{order}/".format(**there)).content.decode()
+    assert client.post(f"/sweeps/{there['order']}/pause/").status_code == 302
+    assert Submission.objects.get(pk=there["order"]).paused_at is not None

@@ -87,6 +87,8 @@ def _start(folder: Path, *command: str, **variables: str) -> subprocess.Complete
     ("name", "value"),
     [
         ("FSBENCH_DEBUG", "no"),
+        ("FSBENCH_LOG_FORMAT", "xml"),
+        ("FSBENCH_METRICS_TOKEN", "short"),
         ("FSBENCH_HTTPS", "1"),
         ("FSBENCH_SECRET_KEY", "short"),
         ("FSBENCH_WORKER_HEARTBEAT_S", "often"),

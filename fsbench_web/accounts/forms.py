@@ -1,10 +1,12 @@
 """Forms of the account page."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from fsbench_web.accounts.models import ApiToken
 
@@ -30,15 +32,30 @@ class PasswordForm(PasswordChangeForm):
 class TokenForm(forms.ModelForm):
     """A new API token: what it is for."""
 
+    days = forms.TypedChoiceField(
+        label="Expires",
+        coerce=int,
+        required=False,
+        choices=[(30, "In 30 days"), (90, "In 90 days"), (365, "In a year"), (0, "Never")],
+        initial=90,
+    )
+
     class Meta:
         model = ApiToken
-        fields = ["name"]
+        fields = ["name", "can_import", "can_run"]
+        labels = {"can_import": "May import", "can_run": "May order and steer runs"}
+        help_texts = {"can_import": "Imports and permalinks.", "can_run": "Runs erase LUNs."}
         error_messages = {"name": {"required": "Say what the token is for, then make it."}}
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.user = user
+
+    @property
+    def expires_at(self) -> datetime | None:
+        days = self.cleaned_data["days"]  # "" where the form did not say
+        return timezone.now() + timedelta(days=days) if days else None
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -2,15 +2,21 @@
 
 import hashlib
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import ApiToken
 
 PREFIX = "fsb_"
+REFUSED = (
+    "This token opens nothing: it was mistyped or revoked, it expired, or its user is not active. "
+    "The account page makes a new one."
+)
 _HINT_LENGTH = 10
 # A sweep posts many requests in a second; its token need not write a row for each.
 _NOTE_USE_EVERY = timedelta(minutes=1)
@@ -20,7 +26,14 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def create(user: User, name: str = "") -> tuple[ApiToken, str]:
+def create(
+    user: User,
+    name: str = "",
+    *,
+    can_import: bool = True,
+    can_run: bool = True,
+    expires_at: datetime | None = None,
+) -> tuple[ApiToken, str]:
     """Make a token. Returns its row and the token itself, which cannot be had again.
 
     Without a name it is called after its first characters. Raises IntegrityError where the user
@@ -28,19 +41,43 @@ def create(user: User, name: str = "") -> tuple[ApiToken, str]:
     """
     token = PREFIX + secrets.token_urlsafe(32)
     hint = token[:_HINT_LENGTH]
-    row = ApiToken.objects.create(
-        user=user, name=name or f"command line {hint}", hint=hint, digest=_digest(token)
-    )
+    with transaction.atomic():
+        row = ApiToken.objects.create(
+            user=user,
+            name=name or f"command line {hint}",
+            hint=hint,
+            digest=_digest(token),
+            can_import=can_import,
+            can_run=can_run,
+            expires_at=expires_at,
+        )
+        audit.note(user, "token made", f"token {hint}…", name=row.name, scopes=row.scopes)
     return row, token
+
+
+def revoke(row: ApiToken, by: User) -> None:
+    """From now on the token opens nothing."""
+    with transaction.atomic():
+        row.delete()
+        audit.note(by, "token revoked", f"token {row.hint}…", name=row.name)
+
+
+def row_of(token: str) -> ApiToken | None:
+    """The token's row with its user; None if it is unknown, over, or its user's account is closed.
+
+    Notes the use.
+    """
+    row = ApiToken.objects.select_related("user").filter(digest=_digest(token)).first()
+    now = timezone.now()
+    if row is None or not row.user.is_active or row.is_over(now):
+        return None
+    ApiToken.objects.filter(
+        Q(last_used_at=None) | Q(last_used_at__lt=now - _NOTE_USE_EVERY), pk=row.pk
+    ).update(last_used_at=now)
+    return row
 
 
 def user_of(token: str) -> User | None:
     """The active user whose token this is, or None. Notes the use."""
-    row = ApiToken.objects.select_related("user").filter(digest=_digest(token)).first()
-    if row is None or not row.user.is_active:
-        return None
-    now = timezone.now()
-    ApiToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lt=now - _NOTE_USE_EVERY), pk=row.pk
-    ).update(last_used_at=now)
-    return row.user
+    row = row_of(token)
+    return row.user if row is not None else None

@@ -1,5 +1,6 @@
 """Sign-in, sign-out and the account page."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
@@ -12,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from fsbench_web.accounts import throttle, tokens
+from fsbench_web.accounts import audit, rights, throttle, tokens
 from fsbench_web.accounts.forms import PasswordForm, SignInForm, TokenForm
 from fsbench_web.accounts.models import ApiToken
 
@@ -55,8 +56,14 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         elif form.is_valid():
             throttle.forget(name, address)
             login(request, form.get_user())
+            audit.note(form.get_user(), "signed in", f"account {form.get_user()}")
             return redirect(next_page or resolve_url("home"))
-    context = {"form": form, "next": next_page, "refused": refused}
+    context = {
+        "form": form,
+        "next": next_page,
+        "refused": refused,
+        "anonymous_reading": settings.ANONYMOUS_READING,
+    }
     return render(request, "accounts/sign_in.html", context, status=status)
 
 
@@ -75,7 +82,11 @@ def _account_page(
     status: int = 200,
 ) -> HttpResponse:
     user = _signed_in_user(request)
+    role = rights.role_of(user)
     context = {
+        "role": role.label if role else "",
+        "is_administrator": rights.is_administrator(user),
+        "granted": rights.granted_luns(user).select_related("lun__worker"),
         "password_form": password_form or PasswordForm(user),
         "token_form": token_form or TokenForm(user=user),
         "tokens": ApiToken.objects.filter(user=user),
@@ -99,7 +110,9 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form = PasswordForm(_signed_in_user(request), request.POST)
     if not form.is_valid():
         return _account_page(request, password_form=form, status=422)
-    user = form.save()
+    with transaction.atomic():
+        user = form.save()
+        audit.note(user, "password changed", f"account {user}")
     # Every other session of the user ends; this one goes on.
     update_session_auth_hash(request, user)
     messages.success(request, "Your password is changed. Other browsers are signed out.")
@@ -117,7 +130,13 @@ def create_token(request: HttpRequest) -> HttpResponse:
         return _account_page(request, token_form=form, status=422)
     try:
         with transaction.atomic():
-            _, token = tokens.create(user, form.cleaned_data["name"])
+            _, token = tokens.create(
+                user,
+                form.cleaned_data["name"],
+                can_import=form.cleaned_data["can_import"],
+                can_run=form.cleaned_data["can_run"],
+                expires_at=form.expires_at,
+            )
     except IntegrityError:
         form.add_error("name", "A token of this name was made a moment ago; see the list below.")
         return _account_page(request, token_form=form, status=422)
@@ -128,6 +147,6 @@ def create_token(request: HttpRequest) -> HttpResponse:
 @login_required
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=token_id, user=_signed_in_user(request))
-    token.delete()
+    tokens.revoke(token, _signed_in_user(request))
     messages.success(request, f"The token “{token.name}” is revoked and opens nothing any more.")
     return redirect("accounts:account")

@@ -9,12 +9,15 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error as DatabaseError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest
-from django.utils import timezone
 from kombu.pidbox import Mailbox
 from ninja import Router, Schema, Status
 
+from fsbench_web import log_lines
 from fsbench_web.api.errors import Problem
+from fsbench_web.catalog import clock
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
 
@@ -66,7 +69,7 @@ def _database() -> tuple[str, int]:
     """ "ok" or what is wrong, and how many workers gave a sign of life lately."""
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
     try:
-        return "ok", Worker.objects.filter(seen_at__gte=timezone.now() - silent_after).count()
+        return "ok", Worker.objects.filter(seen_at__gte=clock.now() - silent_after).count()
     except DatabaseError as error:
         logger.warning("the database does not answer: %s", error)
         return (
@@ -75,8 +78,11 @@ def _database() -> tuple[str, int]:
         ), 0
 
 
-def _ask_broker(expected: int) -> _Broker:
-    """Connect to the broker, then ping the workers until ``expected`` of them have answered."""
+def _ask_broker(expected: int | None) -> _Broker:
+    """Connect to the broker, then ping the workers until ``expected`` of them have answered.
+
+    None pings nobody.
+    """
     connection = app.connection_for_write(
         connect_timeout=CONNECT_S, transport_options=_TRANSPORT_OPTIONS
     )
@@ -89,6 +95,8 @@ def _ask_broker(expected: int) -> _Broker:
             return _Broker(
                 "The broker does not answer: see the web process's log and CELERY_BROKER_URL.", []
             )
+        if expected is None:
+            return _Broker("ok", [])
         # app.control.ping would publish through the application's pool, without these limits.
         mailbox = Mailbox(
             app.conf.control_exchange, "fanout", connection, accept=["json"], serializer="json"
@@ -97,9 +105,14 @@ def _ask_broker(expected: int) -> _Broker:
     return _Broker("ok", sorted({name for answer in answers for name in answer}))
 
 
-def _broker(expected: int) -> _Broker:
+def broker_state() -> str:
+    """ "ok" where the broker can be reached, else a sentence. Asks no worker."""
+    return _broker(None).state
+
+
+def _broker(expected: int | None) -> _Broker:
     """``_ask_broker`` in a thread, given up after the deadline (a name server may hang, too)."""
-    asked: Future[_Broker] = _threads.submit(_ask_broker, expected)
+    asked: Future[_Broker] = _threads.submit(log_lines.carried(_ask_broker), expected)
     try:
         return asked.result(timeout=DEADLINE_S)
     except FutureTimeout:
@@ -110,6 +123,89 @@ def _broker(expected: int) -> _Broker:
     except Exception:
         logger.warning("the workers could not be asked", exc_info=True)
         return _Broker("The broker broke off while the workers were asked: see the log.", [])
+
+
+class Live(Schema):
+    status: str
+
+
+class Ready(Schema):
+    """ "ok" for each part that is there, else a sentence."""
+
+    status: str
+    database: str
+    migrations: str
+    broker: str
+
+
+class NotReady(Ready):
+    """The same, with the errors of every other answer of the API."""
+
+    detail: str
+    errors: list[Problem]
+
+
+# Once the tables are as this version wants them they stay so while its process lives.
+_is_migrated = False
+
+
+def _migrations() -> str:
+    """ "ok", or that the tables are older than this version. Raises DatabaseError."""
+    global _is_migrated
+    if not _is_migrated:
+        executor = MigrationExecutor(connection)
+        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        if missing:
+            return (
+                f"{len(missing)} migrations are not applied yet: `manage.py migrate` brings the "
+                "tables to this version."
+            )
+        _is_migrated = True
+    return "ok"
+
+
+@router.get(
+    "/health/live", response=Live, summary="Does the web process answer?", url_name="health_live"
+)
+def health_live(request: HttpRequest) -> dict[str, str]:
+    """200 as long as the process answers at all; it asks nothing of any other part. Whoever gets
+
+    no answer should restart the process; whoever gets one should not, whatever else is wrong.
+    """
+    return {"status": "ok"}
+
+
+@router.get(
+    "/health/ready",
+    response={200: Ready, 503: NotReady},
+    summary="Can the web process serve people?",
+    url_name="health_ready",
+)
+def health_ready(request: HttpRequest) -> Status[dict[str, Any]]:
+    """200 when the database answers, its tables are those of this version and the broker can be
+
+    reached; else 503 that says which is not so. Workers are not asked: pages are read without
+    them. Takes four seconds at most.
+    """
+    migrations = "The database was not asked."
+    try:
+        database, migrations = "ok", _migrations()
+        _ping_database()
+    except DatabaseError as error:
+        logger.warning("the database does not answer: %s", error)
+        database = "The database does not answer: see the web process's log and DATABASE_URL."
+    broker = broker_state()
+    parts = {"database": database, "migrations": migrations, "broker": broker}
+    problems = [{"field": part, "message": state} for part, state in parts.items() if state != "ok"]
+    if not problems:
+        return Status(200, {"status": "ok", **parts})
+    detail = " ".join(problem["message"] for problem in problems)
+    return Status(503, {"status": "failing", **parts, "detail": detail, "errors": problems})
+
+
+def _ping_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
 
 
 @router.get(

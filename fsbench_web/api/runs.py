@@ -23,7 +23,7 @@ from fsbench_web.api.run_schemas import (
 from fsbench_web.api.studies import study_or_404
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import lifecycle, logs
+from fsbench_web.studies import control, logs
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.named import existing_study, lun_named
 from fsbench_web.studies.submission import (
@@ -125,7 +125,7 @@ def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     (`cancel_requested` is true until then). A run that has ended keeps its state: 409.
     """
     run = _run_or_404(run_id)
-    state = lifecycle.cancel(run.pk, by=user_of(request).get_username())
+    state = control.cancel_run(run.pk, by=user_of(request).get_username())
     run = _run_or_404(run_id)
     if run.has_ended and state != RunState.CANCELLED:
         raise Refused(409, [(None, f"Run {run.pk} has ended as {state}; it cannot be cancelled.")])

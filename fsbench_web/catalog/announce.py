@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
+from fsbench_web.catalog import clock
 from fsbench_web.catalog.models import HardwareProfile, Lun, Worker
 
 
@@ -66,7 +66,7 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
 
     With ``has_started`` the worker's start time is set; the first announcement always sets it.
     """
-    now = timezone.now()
+    now = clock.now()
     values: dict[str, Any] = {
         "executor": announcement.executor,
         "capabilities": announcement.capabilities,

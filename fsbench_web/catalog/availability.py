@@ -11,6 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from fsbench_web.catalog import clock
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError, external_journal
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.figures.numbers import size
@@ -23,7 +24,7 @@ GUIDE = "docs/operating.md"
 def is_alive(worker: Worker, now: datetime | None = None) -> bool:
     """Whether the worker gave a sign of life lately (FSBENCH_WORKER_SILENT_AFTER_S)."""
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
-    return worker.seen_at >= (now or timezone.now()) - silent_after
+    return worker.seen_at >= (now or clock.now()) - silent_after
 
 
 def kernel(worker: Worker) -> str:
@@ -38,7 +39,7 @@ def distribution(worker: Worker) -> str:
 
 def worker_problems(worker: Worker) -> Iterator[str]:
     """Why no run can start on this worker now."""
-    now = timezone.now()
+    now = clock.now()
     if not is_alive(worker, now):
         yield (
             f"The worker {worker.name} has given no sign of life for "

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
+from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.models import HardwareProfile
 
 
@@ -26,9 +27,11 @@ def study_counts() -> dict[int, int]:
         .values_list("pk", "series__study")
         .distinct()
     ) | set(HardwareProfile.objects.filter(studies__isnull=False).values_list("pk", "studies"))
+    hidden = hidden_studies()
     counts: dict[int, int] = {}
-    for profile, _ in pairs:
-        counts[profile] = counts.get(profile, 0) + 1
+    for profile, study in pairs:
+        if study not in hidden:
+            counts[profile] = counts.get(profile, 0) + 1
     return counts
 
 

@@ -4,19 +4,18 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web import formats
+from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.own_workloads import add_version
 from fsbench_web.workloads import ParameterError
 from fsbench_web.workloads.fio_jobs import FLAGS, MOST_BYTES, OPTIONS
-
-_ADMINISTRATORS = "Only administrators may upload or withdraw workloads: ask one of them."
 
 
 class UploadForm(forms.Form):
@@ -53,14 +52,16 @@ class UploadForm(forms.Form):
 def own_workloads(request: HttpRequest) -> HttpResponse:
     """Every version that was uploaded."""
     rows = OwnWorkload.objects.select_related("created_by")
-    return render(request, "catalog/own_workloads.html", {"workloads": rows})
+    context = {"workloads": rows, "may_provide": _may_provide(request)}
+    return render(request, "catalog/own_workloads.html", context)
 
 
 @never_cache
 @require_safe
 def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
     """One version with its text."""
-    return render(request, "catalog/own_workload.html", {"workload": _found(workload_id)})
+    context = {"workload": _found(workload_id), "may_provide": _may_provide(request)}
+    return render(request, "catalog/own_workload.html", context)
 
 
 @login_required
@@ -68,7 +69,7 @@ def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_own_workload(request: HttpRequest) -> HttpResponse:
     """Upload a workload, or a new version of one."""
-    user = _administrator(request)
+    assert isinstance(request.user, User)
     form = UploadForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
@@ -79,7 +80,7 @@ def new_own_workload(request: HttpRequest) -> HttpResponse:
                 data["text"],
                 parser=data["parser"],
                 space_mb=data["space_mb"],
-                by=user,
+                by=request.user,
             )
         except ParameterError as error:
             form.add_error(None, str(error))
@@ -95,18 +96,16 @@ def new_own_workload(request: HttpRequest) -> HttpResponse:
 @require_POST
 def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
     """Offer it no more. Its text stays, and so do the runs made of it."""
-    _administrator(request)
     row = _found(workload_id)
-    OwnWorkload.objects.filter(slug=row.slug).update(is_withdrawn=True)
+    with transaction.atomic():
+        if OwnWorkload.objects.filter(slug=row.slug, is_withdrawn=False).update(is_withdrawn=True):
+            audit.note_here("workload withdrawn", row.title)
     messages.success(request, f"{row.title} is not offered any more. A new version brings it back.")
     return redirect("catalog:own_workloads")
 
 
-def _administrator(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    if not request.user.is_staff:
-        raise PermissionDenied(_ADMINISTRATORS)
-    return request.user
+def _may_provide(request: HttpRequest) -> bool:
+    return rights.may(request.user, rights.Action.PROVIDE)
 
 
 def _found(workload_id: int) -> OwnWorkload:

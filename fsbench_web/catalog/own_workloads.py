@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.names import slug_of
 from fsbench_web.workloads import ParameterError, Preset, presets, workload_of
@@ -122,6 +123,7 @@ def add_version(
         try:
             with transaction.atomic():
                 row.save(force_insert=True)
+                audit.note(by, "workload uploaded", str(row), kind=kind)
         except IntegrityError:
             # Somebody else made this version at the same moment.
             if attempt == _TRIES - 1:

@@ -2,13 +2,15 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
-from django.db.models import Count
+from django.db import transaction
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog import availability, device_rate, hardware_use, maintenance
 from fsbench_web.catalog.models import HardwareProfile, Worker
 from fsbench_web.catalog.worker_states import luns_with_use, worker_state, worker_states
@@ -39,8 +41,16 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
         "lun", "run__series__configuration", "run__series__workload"
     )
     # A run may hold several LUNs, and so several leases.
-    running = {lease.run_id: lease.run for lease in leases.order_by("run_id")}
-    return render(request, "catalog/worker.html", {"entry": state, "runs": running.values()})
+    running = {
+        lease.run_id: lease.run
+        for lease in leases.exclude(run__series__study__in=hidden_studies()).order_by("run_id")
+    }
+    context = {
+        "entry": state,
+        "runs": running.values(),
+        "maintaining": rights.decide(request.user, rights.Action.MAINTAIN),
+    }
+    return render(request, "catalog/worker.html", context)
 
 
 @login_required
@@ -72,7 +82,10 @@ def _no_worker(name: str) -> Http404:
 @require_safe
 def hardware_list(request: HttpRequest) -> HttpResponse:
     """All hardware profiles with how much was measured on them."""
-    profiles = HardwareProfile.objects.annotate(run_count=Count("series__runs")).order_by("name")
+    seen = ~Q(series__study__in=hidden_studies())
+    profiles = HardwareProfile.objects.annotate(
+        run_count=Count("series__runs", filter=seen)
+    ).order_by("name")
     workers: dict[int | None, list[Worker]] = {}
     for worker in Worker.objects.order_by("name"):
         workers.setdefault(worker.hardware_id, []).append(worker)
@@ -96,6 +109,7 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
     profile = _profile(slug)
     context = {
         "profile": profile,
+        "may_provide": rights.may(request.user, rights.Action.PROVIDE),
         "studies": hardware_use.studies_on(profile),
         "workers": [
             (worker, availability.is_alive(worker))
@@ -108,16 +122,16 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
-    """State what its storage can deliver: staff alone, as it decides what is flagged."""
-    if not request.user.is_staff:
-        raise PermissionDenied("Only staff state what a device can deliver.")
+    """State what its storage can deliver: administrators alone, as it decides what is flagged."""
     profile = _profile(slug)
     try:
         rate = device_rate.parsed(request.POST.get("rate", "").strip() or device_rate.NOT_KNOWN)
     except ValueError as error:
         messages.error(request, str(error))
     else:
-        HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
+        with transaction.atomic():
+            HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
+            audit.note_here("device rate stated", f"hardware {profile.slug}", kb_s=rate)
         messages.success(
             request, "Kept for results from now on. On the server: manage.py reflag --all"
         )

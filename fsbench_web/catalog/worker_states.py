@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
-from fsbench_web.catalog import availability
+from fsbench_web.catalog import availability, clock
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun, Worker
 
@@ -50,7 +49,7 @@ class WorkerState:
     @property
     def silent_for_s(self) -> int:
         """Seconds since its last sign of life."""
-        return max(0, round((timezone.now() - self.worker.seen_at).total_seconds()))
+        return max(0, round((clock.now() - self.worker.seen_at).total_seconds()))
 
     @property
     def state(self) -> str:
@@ -70,6 +69,16 @@ class WorkerState:
     def running(self) -> list[int]:
         """The runs that hold its LUNs, by number."""
         return sorted({run for lun in self.luns if (run := self.run_of(lun)) is not None})
+
+    @property
+    def listed(self) -> int:
+        """How many LUNs its host lists."""
+        return sum(lun.is_listed for lun in self.luns)
+
+    @property
+    def in_use(self) -> int:
+        """How many of its LUNs a run has."""
+        return sum(self.run_of(lun) is not None for lun in self.luns)
 
     @staticmethod
     def run_of(lun: Lun) -> int | None:

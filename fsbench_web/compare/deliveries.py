@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from fsbench_web.compare import webhook
+from fsbench_web.compare import watch_rights, webhook
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.scoring import news
 
@@ -24,6 +24,7 @@ logger = logging.getLogger("fsbench.watches")
 CLAIM_LASTS = timedelta(minutes=2)
 """Longer than any try takes."""
 SENT_AT_ONCE = 50
+NOT_TO_SEE = "Its owner may no longer see what it tells of."
 Channel, State = WatchDelivery.Channel, WatchDelivery.State
 
 
@@ -51,7 +52,10 @@ def send_due(now: datetime | None = None) -> int:
     """Send what waits and is due. Returns how many were tried."""
     now = now or timezone.now()
     due = WatchDelivery.objects.filter(
-        state=State.WAITING, next_try_at__lte=now, message__watch__is_active=True
+        state=State.WAITING,
+        next_try_at__lte=now,
+        message__watch__is_active=True,
+        message__watch__user__is_active=True,
     ).order_by("next_try_at", "id")
     return sum(_send(delivery, now) for delivery in _with_rows(due)[:SENT_AT_ONCE])
 
@@ -63,7 +67,9 @@ def send_now(message: WatchMessage) -> None:
 
 
 def _with_rows(deliveries: QuerySet[WatchDelivery]) -> QuerySet[WatchDelivery]:
-    return deliveries.select_related("message__watch__user", "message__watch__configuration")
+    return deliveries.select_related(
+        "message__watch__user__person", "message__watch__configuration"
+    )
 
 
 def _send(delivery: WatchDelivery, now: datetime) -> bool:
@@ -73,6 +79,9 @@ def _send(delivery: WatchDelivery, now: datetime) -> bool:
     ).update(tries=tries, next_try_at=now + CLAIM_LASTS)
     if claimed != 1:
         return False
+    if not watch_rights.may_be_sent(delivery.message):
+        _end(delivery, tries, state=State.FAILED, last_error=NOT_TO_SEE)
+        return True
     if tries > news.MOST_TRIES:
         _end(delivery, tries, state=State.FAILED)
         return True

@@ -60,7 +60,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     that 404 is the answer for all that is not public.
     """
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
-    if link is None or link.visibility != Visibility.PUBLIC:
+    if link is None or link.visibility != Visibility.PUBLIC or sharing.shows_hidden(link):
         problem = "There is no comparison here that anyone may see."
         return _answer("compare/embed.html", {"problem": problem}, 404)
     if sharing.is_over(link):

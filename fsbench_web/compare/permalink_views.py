@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,6 +15,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from fsbench_web.accounts import audit, rights
 from fsbench_web.compare import embed, permalinks, picture, sharing
 from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.properties import PROPERTIES
@@ -44,7 +45,11 @@ def of_permalink(view: View) -> View:
     def opened(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
         link = found(request, key)
         answer = over(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
-        if link.visibility != Visibility.PUBLIC or answer.status_code != 200:
+        if (
+            link.visibility != Visibility.PUBLIC
+            or rights.is_personal()
+            or answer.status_code != 200
+        ):
             add_never_cache_headers(answer)
         return answer
 
@@ -55,8 +60,10 @@ def found(request: HttpRequest, key: str) -> Permalink:
     """The permalink, expired or not. Raises Http404 for who may not see it."""
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
     # Nobody is asked who they are for what anyone may see: no cookie, and caches may keep it.
-    if link is None or (
-        link.visibility != Visibility.PUBLIC and not sharing.may_see(link, request.user)
+    if (
+        link is None
+        or (link.visibility != Visibility.PUBLIC and not sharing.may_see(link, request.user))
+        or sharing.shows_hidden(link)
     ):
         raise Http404(
             f'There is no permalink "{key}" that you may see. The address may be cut off or '
@@ -76,14 +83,16 @@ def over(request: HttpRequest, link: Permalink) -> HttpResponse:
     return render(request, "compare/permalink_over.html", context, status=410)
 
 
+def _comparison(request: HttpRequest) -> str:
+    """The page that shows what is to be shared."""
+    return f"{reverse('compare:page')}?{request.POST.get('query', '')}"
+
+
 @require_POST
 def pin(request: HttpRequest) -> HttpResponse:
     """Keep the comparison of the posted query under a short address."""
-    query = request.POST.get("query", "")
-    back = f"{reverse('compare:page')}?{query}"
-    if not request.user.is_authenticated:
-        # To the comparison and not to this address, which answers no GET.
-        return redirect(f"{reverse('accounts:sign_in')}?{urlencode({'next': back})}")
+    assert request.user.is_authenticated  # accounts.gate
+    query, back = request.POST.get("query", ""), _comparison(request)
     form = SharingForm(request.POST)
     try:
         spec = ComparisonSpec.from_query(query)
@@ -101,6 +110,9 @@ def pin(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(error))
         return redirect(back)
     return redirect("compare:permalink", made.key)
+
+
+pin.after_sign_in = _comparison  # type: ignore[attr-defined]
 
 
 @require_safe
@@ -187,7 +199,9 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
         context = {"permalink": _to_change(request, key), "form": form}
         return render(request, "compare/permalink_edit.html", context, status=422)
     # The numbers are not written again: whatever happened to them meanwhile stays visible.
-    form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
+    with transaction.atomic():
+        form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
+        audit.note(request.user, "permalink changed", f"permalink {key}", fields=form.changed_data)
     messages.success(request, "Saved. The numbers and the address are the same as before.")
     return redirect("compare:permalink", key)
 
@@ -200,7 +214,9 @@ def delete(request: HttpRequest, key: str) -> HttpResponse:
     link = _to_change(request, key)
     if request.method != "POST":
         return render(request, "compare/permalink_delete.html", {"permalink": link})
-    link.delete()
+    with transaction.atomic():
+        link.delete()
+        audit.note(request.user, "permalink deleted", f"permalink {key}", title=link.title)
     messages.success(
         request, f"The permalink {key} is deleted; its address opens nothing any more."
     )

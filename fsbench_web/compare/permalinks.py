@@ -8,8 +8,10 @@ from datetime import date
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 from django.utils import timezone
 
+from fsbench_web.accounts import audit
 from fsbench_web.compare.differences import Difference, Differences, Group, differences
 from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.rows import DeltaTable
@@ -92,7 +94,12 @@ def pin(
         "created_by_id": user.pk,
     }
     known = Permalink.objects.filter(**same).first()
-    return known or Permalink.objects.create(snapshot=snapshot, **same)
+    if known is not None:
+        return known
+    with transaction.atomic():
+        made = Permalink.objects.create(snapshot=snapshot, **same)
+        audit.note(user, "permalink made", f"permalink {made.key}", visibility=visibility)
+    return made
 
 
 def read(permalink: Permalink) -> Pinned:

@@ -1,13 +1,17 @@
 """Who may see a permalink, until when, and who may change it: the one place that answers."""
 
+import json
 from datetime import date, timedelta
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
+from django.http import QueryDict
 from django.utils import timezone
 
+from fsbench_web.accounts import rights
 from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.studies.models import Study
 
 KEPT_DAYS = 30
 """Days behind its last one in which the author of a permalink may still give it another."""
@@ -22,12 +26,28 @@ def may_see(link: Permalink, user: AnyUser) -> bool:
     return link.visibility == Visibility.TEAM and user.is_authenticated
 
 
+def shows_hidden(link: Permalink) -> bool:
+    """Whether it has numbers or names of a study that whoever asks must not see.
+
+    A permalink does not open a study: a study's numbers are for those who may see the study.
+    """
+    hidden = rights.hidden_studies()
+    if not hidden:
+        return False
+    kept = Study._base_manager.filter(pk__in=hidden)
+    studies = QueryDict(link.query).getlist("study")
+    if studies and kept.filter(slug__in=studies).exists():
+        return True
+    runs = json.loads(link.snapshot)["run_ids"]
+    return kept.filter(series__runs__in=runs).exists()
+
+
 def may_change(link: Permalink, user: AnyUser) -> bool:
     """Its author; where the author's account is gone, whoever manages the site."""
     if not user.is_authenticated:
         return False
     if link.created_by_id is None:
-        return bool(getattr(user, "is_superuser", False))
+        return rights.is_administrator(user)
     return link.created_by_id == user.pk
 
 

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.catalog import preparation
 from fsbench_web.compare import uncertainty
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
@@ -114,6 +115,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "study": found,
             "systems": found.systems.order_by("id"),
+            "may_own": not found.is_published
+            and rights.may(request.user, rights.Action.OWN, found),
             "by": by,
             "groups": groups,
             "overviews": _overviews(groups),

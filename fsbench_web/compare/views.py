@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.compare import csv
 from fsbench_web.compare.bounds import bounded
 from fsbench_web.compare.choices import form
@@ -49,7 +50,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "compared": PROPERTIES[spec.by],
         "baseline_missing": bool(shown.tables and spec.baseline)
         and not any(table.baseline for table in shown.tables),
-        "share_form": SharingForm() if request.user.is_authenticated else None,
+        "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
         "ways_out": [] if shown.tables else _ways_out(spec),
     }
     response = render(request, "compare/page.html", context)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from fsbench_web.compare import deliveries, history, history_views, watching, webhook
+from fsbench_web.compare import deliveries, history, history_views, watch_rights, watching, webhook
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watch_form import WatchForm
 from fsbench_web.scoring import categories, news, testnames
@@ -34,7 +34,7 @@ def mine(request: HttpRequest) -> HttpResponse:
                 "watch": one,
                 "title": watching.title_of(one),
                 "line": watching.address_of(one),
-                "last": next(iter(one.last_messages), None),  # type: ignore[attr-defined]
+                "last": next(iter(watch_rights.not_hidden(one.last_messages)), None),  # type: ignore[attr-defined]
             }
             for one in _mine(request).prefetch_related(_last_messages())
         ],
@@ -94,6 +94,9 @@ def page(request: HttpRequest, watch_id: int) -> HttpResponse:
 def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Send a test to the addresses of the watch, and say what became of it."""
     one = _own(request, watch_id)
+    if not watch_rights.is_there(one):
+        messages.info(request, "There is nothing to send: you may not see this line any more.")
+        return redirect("compare:watch", one.pk)
     lately = WatchMessage.objects.filter(
         watch__user=_user(request),
         kind=WatchMessage.Kind.TEST,
@@ -149,12 +152,15 @@ def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
 
 def _page(request: HttpRequest, one: Watch, *, secret: str = "", status: int = 200) -> HttpResponse:
     listed = one.messages.prefetch_related("deliveries")
+    newest = list(listed[:SHOWN_MESSAGES])
+    shown = watch_rights.not_hidden(newest)
     context = {
         "watch": one,
         "title": watching.title_of(one),
         "line": watching.address_of(one),
-        "listed": listed[:SHOWN_MESSAGES],
-        "total": listed.count(),
+        "is_there": watch_rights.is_there(one),
+        "listed": shown,
+        "total": listed.count() - len(newest) + len(shown),
         "secret": secret if one.webhook_url else "",
         "is_new": status == 201,
         "signature_header": webhook.SIGNATURE_HEADER,

@@ -2,7 +2,9 @@
 
 `keep_house` may be called by several processes at once and as often as one likes. A line is scored
 only when its finished runs are others than at the last look; whoever comes first writes, under the
-lock of the watch; and a change has a key of its own, so that it is told once.
+lock of the watch; and a change has a key of its own, so that it is told once. Whoever looks, the
+line is what the owner of the watch may see of it; what was told of a study that was hidden from the
+owner since is neither shown nor sent any more.
 """
 
 import hashlib
@@ -20,9 +22,11 @@ from django.db.models import Count, Max, Q
 from django.urls import reverse
 from django.utils import timezone
 
+from fsbench_web.accounts.rights import seen_by
 from fsbench_web.compare import deliveries
 from fsbench_web.compare.history import LINE, History, history, same_line
 from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.compare.watch_rights import is_there
 from fsbench_web.scoring import categories, news, testnames
 from fsbench_web.scoring.changes import Change
 from fsbench_web.scoring.units import is_known
@@ -83,7 +87,8 @@ def watch(
         secret_salt=secrets.token_urlsafe(24),
         site=site,
     )
-    seen, shown = _look(made)
+    with seen_by(user):
+        seen, shown = _look(made)
     made.seen, made.checked_at, made.problem = seen, timezone.now(), _problem(shown)
     with transaction.atomic():
         # Two forms sent at once are counted and compared one after the other.
@@ -118,7 +123,8 @@ def keep_house(now: datetime | None = None) -> list[WatchMessage]:
 def look_at_all(now: datetime | None = None) -> list[WatchMessage]:
     """Check each active watch of each active account."""
     made: list[WatchMessage] = []
-    for one in Watch.objects.filter(is_active=True, user__is_active=True).order_by("id"):
+    watches = Watch.objects.filter(is_active=True, user__is_active=True)
+    for one in watches.select_related("user__person").order_by("id"):
         try:
             made += check(one, now)
         except DatabaseError:
@@ -136,7 +142,11 @@ def look_at_all(now: datetime | None = None) -> list[WatchMessage]:
 def check(one: Watch, now: datetime | None = None) -> list[WatchMessage]:
     """Look at the line if there is something new in it. Returns the messages made, with the
     deliveries that wait."""
-    now = now or timezone.now()
+    with seen_by(one.user):
+        return _check(one, now or timezone.now())
+
+
+def _check(one: Watch, now: datetime) -> list[WatchMessage]:
     if one.seen == _seen(one) and one.checked_at and now - one.checked_at < LOOK_ANYWAY_AFTER:
         return []
     seen, shown = _look(one)
@@ -149,16 +159,16 @@ def check(one: Watch, now: datetime | None = None) -> list[WatchMessage]:
         )
         if locked is None:
             return []
-        fresh = _slower(locked, shown, _told(locked))
-        made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
-        for message in made:
-            deliveries.enqueue(message, now)
-        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(shown)
         locked.series = (
             Series.objects.filter(same_line(locked), runs__state=RunState.DONE)
             .order_by("-id")
             .first()
         )
+        fresh = _slower(locked, shown, _told(locked))
+        made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
+        for message in made:
+            deliveries.enqueue(message, now)
+        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(shown)
         locked.save(update_fields=["seen", "checked_at", "problem", "series"])
     return made
 
@@ -170,7 +180,8 @@ def pause(one: Watch) -> None:
 
 def resume(one: Watch) -> None:
     """Look again from now on: what got slower meanwhile is noted, and not told."""
-    seen, shown = _look(one)
+    with seen_by(one.user):
+        seen, shown = _look(one)
     with transaction.atomic():
         locked = Watch.objects.select_for_update(of=("self",)).get(pk=one.pk)
         if locked.is_active:
@@ -199,6 +210,8 @@ def try_out(one: Watch) -> WatchMessage:
 
 def title_of(one: Watch) -> str:
     """The line in words: configuration, test, category."""
+    if not is_there(one):
+        return "A line that is not there any more, or not yours to see"
     label = categories.in_sentence(categories.label(one.category))
     return f"{one.configuration}: {testnames.label(one.test)}, {label}"
 
@@ -308,5 +321,6 @@ def _payload(
             "p_value": change.p_value,
             "margin_percent": one.margin_percent,
             "runs": list(shown.points[change.place].runs),
+            "runs_of_line": sorted(run for each in shown.points for run in each.runs),
         }
     return payload

@@ -9,6 +9,7 @@ from typing import BinaryIO
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations import from_label
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.catalog.names import is_called, slug_of
@@ -20,6 +21,7 @@ from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Artefact, Run, Series, Study
+from fsbench_web.studies.order_checks import new_study_columns
 from fsbench_web.studies.series import lock, next_repeat, series_for
 
 ONCE = (
@@ -114,6 +116,7 @@ def commit(row: Import, plan: Plan, target: Target, user: User | None) -> Import
     row.save()
     row.files.all().delete()
     row.runs.set([entry.run for entry in stored.runs])
+    audit.note(user, "imported", f"import {row.pk}", study=stored.study.slug, runs=len(stored.runs))
     return ImportResult(row.pk, str(row.state), [entry.run.pk for entry in stored.runs])
 
 
@@ -212,9 +215,17 @@ def _note(row: Import, file: PlannedFile, artefact: Artefact, kept: list[StoredR
 
 def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
     """The study, made when it is new. Raises ImportRefused for one that takes no runs."""
-    study, is_new = Study.objects.get_or_create(
-        slug=target.study_slug(), defaults={"title": target.study, "created_by": user}
+    study, is_new = Study._base_manager.get_or_create(
+        slug=target.study_slug(),
+        defaults={"title": target.study, "created_by": user, **new_study_columns()},
     )
+    if study.pk in rights.hidden_from(user):
+        message = f'The address "{study.slug}" is taken: choose another name for the study.'
+        raise ImportRefused([ImportProblem(message)])
+    if is_new:
+        audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
+    elif user is not None and (why := rights.decide(user, rights.Action.IMPORT, study).why):
+        raise ImportRefused([ImportProblem(why)])
     if not is_called(target.study, study.slug, study.title):
         message = (
             f'The study "{study.title}" already has the address "{study.slug}", which "'

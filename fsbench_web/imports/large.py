@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from fsbench_web.accounts import audit
 from fsbench_web.catalog.configurations import from_label
 from fsbench_web.formats import UnreadableFile, long
 from fsbench_web.formats.long import Columns, LargeTable, Own
@@ -210,6 +211,7 @@ def store(
         raise ImportRefused([*problems[:100], *last])
     reason = f"Imported from {source.path}."
     runs = lifecycle.record_many_finished(places, by=user, reason=reason)
+    audit.note(user, "imported", f"study {study.slug}", runs=len(runs), file=source.path)
     artefact = store_source(runs[0], source)
     flags = _score(table, {pk: touched[pk] for pk in fresh}, runs, entries, say)
     total = len(table)

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.studies.models import Artefact, Run, Study
+from fsbench_web.studies.visible import Visible
 
 
 class ImportState(models.TextChoices):
@@ -41,6 +42,9 @@ class Import(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+
+    study_path = "study"
+    objects = Visible()
 
     class Meta:
         ordering = ["-id"]
@@ -86,6 +90,9 @@ class ImportedFile(models.Model):
         default=list,
         help_text="[[filesystem, configuration, hardware, repeat as the file says], run], ...]",
     )
+
+    study_path = "import_of__study"
+    objects = Visible()
 
     class Meta:
         ordering = ["id"]

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from fsbench_web.accounts import audit, rights
 from fsbench_web.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.formats.mapping import Mapping
 from fsbench_web.formats.spreadsheet import parse_mapped
@@ -212,6 +213,8 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
     run_ids = {artefact.run_id, *_run_ids(artefact)}
     runs = {run.pk: run for run in Run.objects.filter(pk__in=run_ids).select_related("series")}
     touched = {run.series_id: run.series for run in runs.values()}
+    for study in {series.study_id: series.study for series in touched.values()}.values():
+        rights.require(user, rights.Action.IMPORT, study)
     for _, series in sorted(touched.items()):
         lock(series)
     found = difference(artefact)
@@ -229,6 +232,9 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
             ingest.rescore(series)
         except ingest.MixedMeasurements as error:
             raise ImportRefused([ImportProblem(f"{series.configuration.label}: {error}")]) from None
+    audit.note(
+        user, "read again", f"artefact {artefact_id}", runs=sorted(run_ids)[:100], of=len(run_ids)
+    )
     return found
 
 

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from fsbench_web.compare import sharing, watching
+from fsbench_web.operations import chores
 from fsbench_web.serve.children import Child
 from fsbench_web.studies import lifecycle, logs
 
@@ -158,8 +159,8 @@ class Supervisor:
                 lifecycle.reap_lost()
                 if time.monotonic() >= keep_house_at:
                     keep_house_at = time.monotonic() + KEEP_HOUSE_EVERY_S
-                    logs.keep_house()
-                    sharing.keep_house()
+                    chores.do("Logs of ended runs", logs.keep_house)
+                    chores.do("Snapshots of permalinks", sharing.keep_house)
             except DatabaseError as error:
                 logger.warning("the database does not answer: %s", error)
             self._pause(min(settings.WORKER_HEARTBEAT_S, 5))

@@ -19,6 +19,8 @@ def main(descriptor: int) -> None:
         "fsbench_web.asgi:application",
         log_level="warning",
         access_log=False,
+        # Its lines go the way of all others (fsbench_web.log_lines).
+        log_config=None,
         timeout_graceful_shutdown=GRACE_S,
         # The proxy in front says where a request came from, if there is one (FORWARDED_ALLOW_IPS).
         proxy_headers=True,

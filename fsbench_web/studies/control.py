@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog import availability
 from fsbench_web.studies import lifecycle, queue
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
@@ -42,8 +43,13 @@ class Cancelled:
 
 
 def _locked(order_id: int) -> Submission:
-    """The order, locked until the transaction ends. Raises Submission.DoesNotExist."""
-    return Submission.objects.select_for_update(no_key=True).get(pk=order_id)
+    """The order, locked until the transaction ends, and whoever asks may steer it.
+
+    Raises Submission.DoesNotExist, PermissionDenied.
+    """
+    order = Submission.objects.select_for_update(no_key=True).get(pk=order_id)
+    rights.require_here(rights.Action.STEER, order)
+    return order
 
 
 @transaction.atomic
@@ -53,6 +59,7 @@ def pause(order_id: int) -> bool:
     if order.paused_at is not None:
         return False
     Submission.objects.filter(pk=order_id).update(paused_at=timezone.now())
+    audit.note_here("order paused", f"sweep {order_id}")
     return True
 
 
@@ -63,6 +70,7 @@ def resume(order_id: int) -> bool:
     if order.paused_at is None:
         return False
     Submission.objects.filter(pk=order_id).update(paused_at=None)
+    audit.note_here("order resumed", f"sweep {order_id}")
     _nudge_luns_of(order)
     return True
 
@@ -79,6 +87,7 @@ def set_priority(order_id: int, priority: int) -> None:
         )
     order = _locked(order_id)
     Submission.objects.filter(pk=order_id).update(priority=priority)
+    audit.note_here("order priority", f"sweep {order_id}", priority=priority)
     _nudge_luns_of(order)
 
 
@@ -95,7 +104,17 @@ def cancel(order_id: int, by: str) -> Cancelled:
             at_once += state == RunState.CANCELLED
             asked += state in ACTIVE_STATES
         last_id = found[-1]
+    audit.note_here("order cancelled", f"sweep {order_id}", at_once=at_once, asked=asked)
     return Cancelled(at_once, asked)
+
+
+@transaction.atomic
+def cancel_run(run_id: int, by: str) -> RunState:
+    """``lifecycle.cancel``, if whoever asks may. Raises Run.DoesNotExist, PermissionDenied."""
+    rights.require_here(rights.Action.STEER, Run.objects.get(pk=run_id))
+    state = lifecycle.cancel(run_id, by)
+    audit.note_here("run cancelled", f"run {run_id}", state=str(state))
+    return state
 
 
 def retriable(order: Submission, states: Collection[str] = RETRIABLE_STATES) -> list[Run]:
@@ -120,7 +139,10 @@ def retry(
     """
     order = _locked(order_id)
     runs = retriable(order, states)
-    return _again(runs, confirmation, order_confirmation(order), by) if runs else []
+    made = _again(runs, confirmation, order_confirmation(order), by) if runs else []
+    if made:
+        audit.note(by, "runs retried", f"sweep {order_id}", runs=[run.pk for run in made])
+    return made
 
 
 @transaction.atomic
@@ -135,11 +157,14 @@ def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
     else:
         Run.objects.select_for_update().get(pk=run_id)
     run = Run.objects.select_related(*_RELATED).get(pk=run_id)
+    rights.require_here(rights.Action.STEER, run)
     if run.state not in RETRIABLE_STATES or run.origin != Run.Origin.MEASURED:
         return None
     if Run.objects.filter(retry_of=run).exists():
         return None
-    return _again([run], confirmation, run_confirmation(run), by)[0]
+    made = _again([run], confirmation, run_confirmation(run), by)[0]
+    audit.note(by, "run retried", f"run {run_id}", as_run=made.pk)
+    return made
 
 
 def order_confirmation(order: Submission) -> str:
@@ -192,6 +217,9 @@ def _problems(run: Run) -> Iterator[str]:
     if lun is None or (run.series.configuration.external_journal and journal is None):
         yield f"The LUN of run {run.pk} is not known any more: order its configuration anew."
         return
+    for used in (lun, journal):
+        if used is not None and (why := rights.decide_here(rights.Action.RUN, used).why):
+            yield why
     yield from availability.lun_problems(lun)
     if journal is not None:
         slug = run.series.configuration.filesystem

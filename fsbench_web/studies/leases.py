@@ -7,11 +7,13 @@ leases before runs, so that no two transactions wait for each other.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import CombinedExpression
 
+from fsbench_web.catalog.clock import AT_DATABASE
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import Lease, Run, Series
 
@@ -101,7 +103,7 @@ def is_shared(series: Series) -> bool:
     return len(resources(series)) > 1
 
 
-def take(run: Run, worker: Worker, now: datetime) -> LeaseHandle | None:
+def take(run: Run, worker: Worker) -> LeaseHandle | None:
     """Lease all that the run needs, or nothing. Call it in a transaction."""
     needed = resources(run.series)
     # Made here on first use, in the order of ``resources``: who waits for a row that somebody else
@@ -110,7 +112,7 @@ def take(run: Run, worker: Worker, now: datetime) -> LeaseHandle | None:
     rows = Lease.objects.filter(pk__in=keys)
     if any(lease.run_id is not None for lease in _locked(rows)):
         return None
-    rows.update(run=run, worker=worker, token=F("token") + 1, expires_at=now + lease_duration())
+    rows.update(run=run, worker=worker, token=F("token") + 1, expires_at=_expiry())
     lun_id, token, others = 0, 0, []
     for lease in rows.order_by("pk"):
         if lease.lun_id is not None and lease.lun_id == run.series.lun_id:
@@ -141,9 +143,19 @@ def hold(handle: LeaseHandle) -> Run:
     return Run.objects.get(pk=handle.run_id)
 
 
-def prolong(handle: LeaseHandle, now: datetime) -> None:
+def prolong(handle: LeaseHandle) -> None:
     """Let all leases of a handle that is held live on."""
-    Lease.objects.filter(handle.own()).update(expires_at=now + lease_duration())
+    Lease.objects.filter(handle.own()).update(expires_at=_expiry())
+
+
+def _expiry() -> CombinedExpression:
+    """By the database's clock, in the statement that writes it: no worker's clock has a say."""
+    return AT_DATABASE + lease_duration()
+
+
+def expired() -> QuerySet[Lease]:
+    """Those that nobody has prolonged in time, by the clock that wrote them."""
+    return Lease.objects.filter(expires_at__lt=AT_DATABASE)
 
 
 def free(run: Run) -> None:

@@ -16,9 +16,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from fsbench_web import log_lines
+from fsbench_web.catalog import clock
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
 from fsbench_web.scoring.confidence import Continue, Stop
@@ -80,6 +81,7 @@ def create_queued(
         state=RunState.QUEUED,
         reason=why or f"{ordered}{again}.",
     )
+    logger.info("run %s waits: %s%s", run.pk, ordered, again, extra={"run": run.pk})
     return run
 
 
@@ -122,6 +124,8 @@ def create_all_queued(
         ],
         batch_size=500,
     )
+    if runs:
+        logger.info("runs %s to %s wait: %s", runs[0].pk, runs[-1].pk, why)
     return runs
 
 
@@ -135,7 +139,7 @@ def record_finished(
     environment: Environment | None = None,
 ) -> Run:
     """Write a run that somebody else executed and whose results are stored with it."""
-    now = timezone.now()
+    now = clock.now()
     run = Run.objects.create(
         series=series,
         repeat=repeat,
@@ -156,7 +160,7 @@ def record_many_finished(
     places: Sequence[tuple[Series, int]], *, by: User | None, reason: str
 ) -> list[Run]:
     """``record_finished`` for many runs of one import: (series, repeat) each."""
-    now = timezone.now()
+    now = clock.now()
     runs = Run.objects.bulk_create(
         [
             Run(
@@ -197,11 +201,15 @@ def nudge(run: Run, now: datetime | None = None) -> bool:
                 queue=lun.worker.queue,
                 retry=False,
                 connection=broker,
+                # So that the worker's lines name the request that ordered the run.
+                headers={"fsbench_request": log_lines.current("request")},
             )
     except (OSError, OperationalError) as error:
-        logger.warning("run %s waits: the broker cannot be reached: %s", run.pk, error)
+        logger.warning(
+            "run %s waits: the broker cannot be reached: %s", run.pk, error, extra={"run": run.pk}
+        )
         return False
-    Run.objects.filter(pk=run.pk).update(sent_at=now or timezone.now())
+    Run.objects.filter(pk=run.pk).update(sent_at=now or clock.now())
     return True
 
 
@@ -229,8 +237,8 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     )
     if run is None or run.series.lun is None:
         return None
-    now = timezone.now()
-    handle = leases.take(run, worker, now)
+    now = clock.now()
+    handle = leases.take(run, worker)
     if handle is None:
         return None
     claimed = Run.objects.filter(pk=run_id, state=RunState.QUEUED).update(
@@ -261,7 +269,7 @@ def advance(handle: LeaseHandle, state: RunState, reason: str = "") -> None:
     Run.objects.filter(pk=run.pk).update(
         state=state, phase=str(state), progress=0, remaining_s=None
     )
-    StateChange.objects.create(run=run, at=timezone.now(), state=state, reason=reason)
+    StateChange.objects.create(run=run, at=clock.now(), state=state, reason=reason)
 
 
 @transaction.atomic
@@ -277,7 +285,7 @@ def heartbeat(
     Raises LeaseLost when the lease went to another run.
     """
     run = leases.hold(handle)
-    leases.prolong(handle, timezone.now())
+    leases.prolong(handle)
     changes: dict[str, Any] = {}
     if phase is not None:
         changes["phase"] = phase
@@ -335,7 +343,7 @@ def finish(handle: LeaseHandle, state: RunState, reason: str) -> None:
 def _end(run: Run, state: RunState, reason: str) -> None:
     if state not in END_STATES:
         raise ValueError(f"{state} does not end a run")
-    now, reason = timezone.now(), _storable(reason)
+    now, reason = clock.now(), _storable(reason)
     changes: dict[str, Any] = {"state": state, "reason": reason, "ended_at": now}
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
@@ -403,7 +411,7 @@ def cancel(run_id: int, by: str) -> RunState:
         _end(run, RunState.CANCELLED, f"Cancelled by {by} before it started.")
     elif run.is_active:
         Run.objects.filter(pk=run_id, cancel_requested_at=None).update(
-            cancel_requested_at=timezone.now()
+            cancel_requested_at=clock.now()
         )
     return RunState(Run.objects.get(pk=run_id).state)
 
@@ -412,13 +420,15 @@ def cancel(run_id: int, by: str) -> RunState:
 def reap_lost(now: datetime | None = None) -> list[int]:
     """End as lost every active run whose lease ran out, and free its LUN. Returns their ids."""
     lost = []
-    for run in leases.runs_of(Lease.objects.filter(expires_at__lt=now or timezone.now())):
+    expired = Lease.objects.filter(expires_at__lt=now) if now else leases.expired()
+    for run in leases.runs_of(expired):
         _end(
             run,
             RunState.LOST,
             f"Its worker gave no sign of life for {settings.WORKER_SILENT_AFTER_S} s "
             f"while the run was {run.state}. Nothing of it enters a score.",
         )
+        logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
         lost.append(run.pk)
     return lost
 
@@ -445,7 +455,7 @@ def resend(worker: Worker, now: datetime | None = None) -> list[int]:
 
     A message may have been lost, or have come while what the run needs was in use.
     """
-    now = now or timezone.now()
+    now = now or clock.now()
     due = now - timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)
     sent: list[int] = []
     for run in queue.startable(worker):

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.catalog.models import (
     Environment,
     FilesystemConfiguration,
@@ -13,6 +14,7 @@ from fsbench_web.catalog.models import (
     Workload,
 )
 from fsbench_web.scoring.quality import FLAGS, Flag
+from fsbench_web.studies.visible import Visible
 
 
 class Study(models.Model):
@@ -41,10 +43,28 @@ class Study(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    team = models.ForeignKey(
+        Team, null=True, blank=True, on_delete=models.PROTECT, related_name="studies"
+    )
+    visibility = models.CharField(
+        max_length=10, choices=Visibility, default=Visibility.PUBLIC, db_default=Visibility.PUBLIC
+    )
+
+    study_path = "pk"
+    objects = Visible()
 
     class Meta:
         verbose_name_plural = "studies"
         ordering = ["-is_published", "title"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(visibility__in=Visibility.values), name="study_visibility_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_published=False) | Q(visibility=Visibility.PUBLIC),
+                name="study_published_is_public",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title
@@ -79,6 +99,9 @@ class Series(models.Model):
         null=True,
         help_text="What its cells were judged by, studies.quality; null: they never were",
     )
+
+    study_path = "study"
+    objects = Visible()
 
     class Meta:
         verbose_name_plural = "series"
@@ -128,6 +151,9 @@ class Submission(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+
+    study_path = "study"
+    objects = Visible()
 
     class Meta:
         ordering = ["-id"]
@@ -211,6 +237,9 @@ class Run(models.Model):
     ended_at = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(null=True, help_text="When the worker was last nudged")
 
+    study_path = "series__study"
+    objects = Visible()
+
     class Meta:
         ordering = ["-id"]
         constraints = [
@@ -290,6 +319,9 @@ class StateChange(models.Model):
     state = models.CharField(max_length=12, choices=RunState)
     reason = models.TextField(blank=True)
 
+    study_path = "run__series__study"
+    objects = Visible()
+
     class Meta:
         ordering = ["id"]
 
@@ -301,6 +333,9 @@ class LogLine(models.Model):
     at = models.DateTimeField()
     stream = models.CharField(max_length=10, help_text="fsbench, stdout or stderr")
     text = models.TextField()
+
+    study_path = "run__series__study"
+    objects = Visible()
 
     class Meta:
         ordering = ["id"]
@@ -317,6 +352,9 @@ class Artefact(models.Model):
     size_bytes = models.BigIntegerField(help_text="Before compression")
     content_gzip = models.BinaryField()
     created_at = models.DateTimeField(auto_now_add=True)
+
+    study_path = "run__series__study"
+    objects = Visible()
 
     class Meta:
         ordering = ["id"]
@@ -343,6 +381,9 @@ class Measurement(models.Model):
         null=True, help_text="What to know of it, slugs of scoring.quality; null: nothing"
     )
 
+    study_path = "run__series__study"
+    objects = Visible()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -357,7 +398,7 @@ class Measurement(models.Model):
         return [FLAGS[slug] for slug in self.flags or () if slug in FLAGS]
 
 
-class WholeScores(models.Manager["Score"]):
+class WholeScores(Visible["Score"]):
     """The scores that leave nothing out, which is what a score is unless somebody asks otherwise.
 
     This is the default manager, so that no page, count or relation shows a score of some of the
@@ -424,7 +465,8 @@ class Score(models.Model):
     origin = models.CharField(max_length=10, default="computed")
 
     objects = WholeScores()
-    selections: models.Manager["Score"] = models.Manager()
+    selections = Visible()
+    study_path = "series__study"
 
     class Meta:
         constraints = [

@@ -7,6 +7,9 @@ worker announced; before it erases anything the worker checks again on its own (
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from django.conf import settings
+
+from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import OptionError, validated_options
@@ -98,6 +101,12 @@ class Plan:
     study: Study | None
     time_limit_s: int
 
+    @property
+    def lun_names(self) -> list[str]:
+        """All LUNs that are erased, the data LUN first."""
+        journals = (run.journal.name for run in self.runs if run.journal is not None)
+        return list(dict.fromkeys([self.lun.name, *journals]))
+
 
 def checked(request: RunRequest, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
@@ -107,6 +116,7 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     configurations = _checked_configurations(request, lun, neighbours, problems)
     reference = _checked_reference(request, lun, neighbours, problems)
     study = _checked_study(request, problems)
+    _check_grants(lun, neighbours, request.journals, problems)
     _check_steering(request, problems)
     method_checks.check_preparation(request.preparation, lun, workloads, problems)
     if request.until is not None:
@@ -380,6 +390,16 @@ def _checked_configuration(
     return clean
 
 
+def _check_grants(
+    lun: Lun | None, neighbours: Mapping[str, Lun], journals: Sequence[str], problems: Problems
+) -> None:
+    """Whoever asks must have been granted every LUN that the order erases."""
+    used = [("lun", lun), *(("lun", neighbours.get(name)) for name in journals)]
+    for place, one in used:
+        if one is not None and (why := rights.decide_here(rights.Action.RUN, one).why):
+            problems.add(place, why)
+
+
 def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
     """The existing study; None where a new one is to be made (or a problem was noted)."""
     title = request.new_study.strip()
@@ -394,6 +414,8 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
                 f'There is no study "{request.study}": choose one of the list, or give the title '
                 "of a new one.",
             )
+        elif why := rights.decide_here(rights.Action.RUN, study).why:
+            problems.add("study", why)
         elif study.is_published:
             problems.add(
                 "study",
@@ -409,9 +431,14 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
         problems.add("study", f"The study's title is longer than {TITLE_LENGTH} characters.")
     elif not slug:
         problems.add("study", "The study's title needs a letter or a digit for its address.")
-    elif Study.objects.filter(slug=slug).exists():
+    elif Study._base_manager.filter(slug=slug).exists():  # also one that is not theirs to see
         problems.add("study", study_exists(slug))
     return None
+
+
+def new_study_columns() -> dict[str, str]:
+    """Who sees a new study, as the site has it."""
+    return {"visibility": settings.NEW_STUDY_VISIBILITY}
 
 
 def study_exists(slug: str) -> str:

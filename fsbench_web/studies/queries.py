@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
+from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog import preparation
 from fsbench_web.catalog.models import Environment
 from fsbench_web.scoring.confidence import Interval
@@ -377,8 +378,9 @@ SELECT test, category FROM pair
 
 def _distinct_pairs() -> list[tuple[str, str]]:
     """Every (test, category) that any score has. One query."""
-    if connection.vendor != "postgresql":
-        # SQLite has no LATERAL, and reads its index in one go.
+    if connection.vendor != "postgresql" or hidden_studies():
+        # SQLite has no LATERAL, and reads its index in one go. Where a study is hidden from who
+        # asks, the names of its tests are too, and this statement knows nothing of that.
         return list(Score.objects.order_by().values_list("test", "category").distinct())
     with connection.cursor() as cursor:
         table = connection.ops.quote_name(Score._meta.db_table)

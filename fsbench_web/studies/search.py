@@ -10,9 +10,10 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-from django.db.models import Q, QuerySet, TextField
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
+from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
 from fsbench_web.studies.models import Run, RunState, Series, Study
 
@@ -49,6 +50,9 @@ def _studies(query: Query) -> QuerySet[Study]:
 
 def _configurations(query: Query) -> QuerySet[FilesystemConfiguration]:
     found = _with_options().filter(_every_word(query, _of_configuration))
+    if hidden_studies():
+        # A name that only a hidden study has is a part of that study.
+        found = found.filter(Exists(Series.objects.filter(configuration=OuterRef("pk"))))
     return found.order_by("filesystem", "label", "pk")[:MOST]
 
 

@@ -8,6 +8,7 @@ import secrets
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from fsbench_web.accounts import audit
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun
@@ -22,6 +23,7 @@ from fsbench_web.studies.order_checks import (
     Plan,
     PlannedRun,
     checked,
+    new_study_columns,
     study_exists,
 )
 from fsbench_web.studies.order_document import written
@@ -92,6 +94,15 @@ def submit(request: RunRequest, confirmation: str, user: User | None, token: str
         problems.refuse_if_any()
         assert plan is not None
         runs = _write(plan, request, user, submission)
+        audit.note(
+            user,
+            "runs ordered",
+            f"sweep {submission.pk}",
+            study=runs[0].series.study.slug,
+            worker=plan.lun.worker.name,
+            luns=plan.lun_names,
+            runs=len(runs),
+        )
         # One message is enough: who comes for the first run goes on with the next ones.
         lifecycle.nudge_after_commit(runs[:1])
         return runs
@@ -172,9 +183,10 @@ def _rule(target: RepeatTarget) -> RepeatRule:
 
 
 def _new_study(title: str, user: User | None) -> Study:
-    study, is_new = Study.objects.get_or_create(
-        slug=slug_of(title), defaults={"title": title, "created_by": user}
+    study, is_new = Study._base_manager.get_or_create(
+        slug=slug_of(title), defaults={"title": title, "created_by": user, **new_study_columns()}
     )
     if not is_new:  # Somebody else made it between the check and now.
         raise SubmissionRefused({"study": [study_exists(study.slug)]})
+    audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
     return study

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from fsbench_web.studies.views import (
+    access,
     artefacts,
     documents,
     events,
@@ -17,6 +18,7 @@ app_name = "studies"
 urlpatterns = [
     path("studies/", study.studies, name="list"),
     path("studies/<slug:slug>/matrix/", study.matrix, name="matrix"),
+    path("studies/<slug:slug>/access/", access.access, name="access"),
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", new_run.new_run, name="new_run"),
     path("runs/new/review/", new_run.review, name="review_run"),

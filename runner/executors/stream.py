@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from fsbench_web.log_lines import carried
 from runner.executors.base import Message, OnMessage, ShouldStop
 
 # The agent ends its tool and unmounts within this time, or is killed: together with the time to
@@ -77,7 +78,7 @@ def follow(
         finally:
             put(None)
 
-    threading.Thread(target=read, daemon=True, name="agent-output").start()
+    threading.Thread(target=carried(read), daemon=True, name="agent-output").start()
     reader, kill_at, was_stopped = LineReader(), float("inf"), False
     try:
         while True:

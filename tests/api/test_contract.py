@@ -13,6 +13,8 @@ from fsbench_web.studies.published.data import FOLDER
 
 CALLS = {
     ("get", "/api/v1/health"),
+    ("get", "/api/v1/health/live"),
+    ("get", "/api/v1/health/ready"),
     ("get", "/api/v1/studies"),
     ("get", "/api/v1/studies/{slug}"),
     ("get", "/api/v1/deltas"),

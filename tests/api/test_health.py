@@ -136,3 +136,41 @@ def test_many_at_once_do_not_gather_threads(
             assert client.get(HEALTH).status_code == 503
     asking = [thread for thread in threading.enumerate() if thread.name.startswith("health")]
     assert len(asking) <= 4
+
+
+def test_live_asks_nothing_of_any_other_part(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health.app.conf, "broker_url", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr(connection, "cursor", lambda: pytest.fail("the database was asked"))
+    answer = client.get(f"{HEALTH}/live")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+@pytest.mark.django_db
+def test_ready_without_a_worker(client: Client) -> None:
+    answer = client.get(f"{HEALTH}/ready")
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ok", "database": "ok", "migrations": "ok", "broker": "ok"}
+
+
+@pytest.mark.django_db
+def test_not_ready_while_migrations_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_is_migrated", False)
+    monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: [("one", False)])
+    answer = client.get(f"{HEALTH}/ready")
+    assert answer.status_code == 503
+    assert "manage.py migrate" in answer.json()["detail"]
+    assert answer.json()["database"] == "ok"
+
+
+def test_not_ready_without_database(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> None:
+        raise OperationalError("secret-host refused")
+
+    monkeypatch.setattr(health, "_ping_database", away)
+    monkeypatch.setattr(health, "_is_migrated", True)
+    answer = client.get(f"{HEALTH}/ready")
+    assert answer.status_code == 503
+    assert [one["field"] for one in answer.json()["errors"]] == ["database"]
+    assert "secret-host" not in answer.content.decode()

@@ -185,7 +185,7 @@ def test_one_follows_a_sweep(client, post, sweep) -> None:
 
 
 def test_the_list_is_open_and_pages(client, post, sweep, django_assert_num_queries) -> None:
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         body = client.get(SWEEPS).json()
     assert (body["total"], [row["id"] for row in body["sweeps"]]) == (1, [sweep.pk])
     assert client.get(f"{SWEEPS}?offset=1").json()["sweeps"] == []

@@ -10,11 +10,13 @@ from django.db import connection
 from django.test import Client
 
 from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import Role
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, OwnWorkload, Workload
 from fsbench_web.catalog.own_workloads import add_version, offered, preset_of
 from fsbench_web.studies.models import Run
 from fsbench_web.workloads import ParameterError
+from tests.accounts.people import person
 from tests.studies.conftest import worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -56,10 +58,10 @@ def test_only_administrators_may_upload_and_withdraw(client: Client, root: User)
     row = add_version("Mine", "fio", JOB, space_mb=16, by=root)
     paths = ("/workloads/new/", f"/workloads/{row.pk}/withdraw/")
     assert [client.post(path, form()).status_code for path in paths] == [302, 302]
-    client.force_login(User.objects.create_user("ann"))
+    client.force_login(person(Role.OPERATOR))
     answers = [client.post(path, form()) for path in paths]
     assert [answer.status_code for answer in answers] == [403, 403]
-    assert "Only administrators" in answers[0].content.decode()
+    assert "needs the role administrator" in answers[0].content.decode()
     assert client.get("/workloads/new/").status_code == 403
     assert not OwnWorkload.objects.exclude(pk=row.pk).exists()
     row.refresh_from_db()

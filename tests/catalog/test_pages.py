@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from fsbench_web.accounts.models import Role
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import HardwareProfile, Worker
+from tests.accounts.people import person
 from tests.studies.conftest import start, worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -69,11 +71,11 @@ def test_the_hardware_page_needs_the_same_queries_for_many_profiles(
     runs,
     django_assert_num_queries,
 ):
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get("/hardware/")
     for number in range(5):
         announce(worker_announcement(name=f"more{number}"))
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get("/hardware/")
 
 
@@ -110,8 +112,8 @@ def test_what_is_no_rate_is_refused_in_words(client, box, django_user_model, rat
     assert box.deliverable_kb_s is None
 
 
-def test_others_read_the_rate_and_cannot_state_it(client, box, django_user_model):
-    client.force_login(django_user_model.objects.create_user("bob"))
+def test_others_read_the_rate_and_cannot_state_it(client, box):
+    client.force_login(person(Role.OPERATOR))
     assert 'name="rate"' not in client.get("/hardware/box/").content.decode()
     assert client.post("/hardware/box/device-rate/", {"rate": "1MB/s"}).status_code == 403
     box.refresh_from_db()

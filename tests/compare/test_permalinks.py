@@ -150,7 +150,7 @@ def test_sharing_needs_an_account(client):
     make_score("ext4")
     answer = client.post("/compare/pin/", {"query": "test=write"})
     assert answer.status_code == 302
-    assert answer["Location"].endswith("?next=%2Fcompare%2F%3Ftest%3Dwrite")
+    assert answer["Location"].endswith("?next=/compare/%3Ftest%3Dwrite")
     assert not Permalink.objects.exists()
 
 

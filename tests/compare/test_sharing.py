@@ -23,9 +23,11 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from fsbench_web import env
+from fsbench_web.accounts.models import Role
 from fsbench_web.compare import permalinks, sharing
 from fsbench_web.compare.models import Permalink, Visibility
 from fsbench_web.compare.spec import ComparisonSpec
+from tests.accounts.people import person
 from tests.compare.conftest import make_run, make_score
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +55,7 @@ HOSTILE = [
 
 @pytest.fixture
 def al() -> User:
-    return User.objects.create_user("al")
+    return person(Role.CONTRIBUTOR, "al")
 
 
 def pinned(author: User, **settings: object) -> Permalink:

@@ -175,7 +175,8 @@ class TestWhatIsTold:
 
     def test_a_line_without_news_is_not_scored(self, ada, line, django_assert_num_queries):
         one = watched(ada, line)
-        with django_assert_num_queries(1):
+        # What is hidden from her, and whether anything is new.
+        with django_assert_num_queries(2):
             assert watching.check(one) == []
 
     def test_one_line_that_cannot_be_judged_does_not_silence_the_others(
@@ -510,13 +511,13 @@ class TestPages:
         self, hers, ada, line, django_assert_num_queries
     ):
         watched(ada, line)
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(6):
             hers.get("/watches/")
         watched(ada, line, along="date")
         watched(ada, line, category="maximum")
         kernel("6.3", 80)
         watching.keep_house()
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(7):
             hers.get("/watches/")
 
     def test_runs_and_studies_lead_to_their_lines(self, client, line):

@@ -36,6 +36,8 @@ need libc6-dev matches '/usr/include/stdio.h'
 need stress-ng have stress-ng
 need mount have losetup
 need git have git
+need iproute2 have ip
+need openssl have openssl
 need fonts-dejavu-core matches '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
 # Debian's python3 cannot make virtual environments without it; other Pythons can.
 need python3-venv python3 -c 'import ensurepip, venv'

@@ -49,7 +49,8 @@ class Postgres(Service):
         super().__init__(
             [
                 *(str(programs / "postgres"), "-D", str(data), "-k", str(folder)),
-                *("-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"),
+                *self._network(data, user),
+                *("-c", "fsync=off", "-c", "full_page_writes=off"),
                 *("-c", "synchronous_commit=off", "-c", "max_connections=100"),
                 # A query the tests left hanging shows up as an error, not as a stuck suite.
                 *("-c", "statement_timeout=60s"),
@@ -62,6 +63,10 @@ class Postgres(Service):
         # As a parameter, because a host's name in a URL is made lower case when it is read.
         self.url = f"postgresql://fsbench@/postgres?host={quote(str(folder))}"
         self.wait_until_ready()
+
+    def _network(self, data: Path, user: str | None) -> list[str]:
+        """Options that say where it listens. Called between initdb and the start."""
+        return ["-c", "listen_addresses="]
 
     def wait_until_ready(self) -> None:
         self.wait_until(self._is_ready)

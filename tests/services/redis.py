@@ -33,14 +33,17 @@ class Redis(Service):
         self.port = free_port()
         super().__init__(
             [
-                *(program("redis-server", "redis-server"), "--bind", "127.0.0.1"),
-                *("--port", str(self.port), "--dir", str(folder)),
-                *("--save", "", "--appendonly", "no"),
+                *(program("redis-server", "redis-server"), "--dir", str(folder)),
+                *("--save", "", "--appendonly", "no", *self._network()),
             ],
             log=folder / "log",
         )
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.wait_until_ready()
+
+    def _network(self) -> list[str]:
+        """Options that say where it listens."""
+        return ["--bind", "127.0.0.1", "--port", str(self.port)]
 
     def wait_until_ready(self) -> None:
         self.wait_until(lambda: accepts(self.port))

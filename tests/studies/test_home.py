@@ -46,12 +46,12 @@ def test_a_silent_worker_is_said_to_be_silent(client, worker):
 def test_it_needs_the_same_queries_for_much_and_for_little(
     client, order, ann, runs, django_assert_num_queries
 ):
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         client.get("/")
     call_command("load_published", verbosity=0)
     for number in range(5):
         submit(order(new_study=f"Study {number}"), "disk1", ann)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         client.get("/")
 
 
@@ -80,7 +80,7 @@ def test_own_studies_come_a_page_at_a_time(client, django_assert_num_queries):
     Study.objects.bulk_create(
         Study(slug=f"mine-{number}", title=f"Mine {number}") for number in range(50)
     )
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         first = client.get("/studies/").content.decode()
     assert first.count('href="/studies/mine-') == 48
     assert "Page 1 of 2" in first

@@ -245,10 +245,10 @@ def test_the_list_needs_the_same_queries_for_many_runs(
 ):
     from fsbench_web.studies.submission import submit
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get("/runs/")
     submit(order(new_study="", study="first-look", repeats=20), "disk1", ann)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get("/runs/")
 
 
@@ -327,7 +327,7 @@ def test_the_page_of_a_run_needs_the_same_queries_for_many_cells(
     client, runs, django_assert_max_num_queries
 ):
     complete(runs[0])
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         client.get(f"/runs/{runs[0].pk}/")
 
 

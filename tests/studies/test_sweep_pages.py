@@ -337,14 +337,14 @@ class TestPage:
     ):
         for run in sweep.runs.order_by("id")[:6]:
             complete(run)
-        with django_assert_num_queries(10):
+        with django_assert_num_queries(11):
             client.get(f"/sweeps/{sweep.pk}/")
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(3):
             client.get("/sweeps/")
         for number in range(3):
             text = DOCUMENT.replace("Journal modes", f"Study {number}")
             submit(order_of(sweep_document.read(text)), "disk1", ann)
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(3):
             client.get("/sweeps/")
 
     def test_the_list_says_how_each_is(self, client, sweep):

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
+from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun
@@ -103,6 +104,7 @@ def _form_page(
     )
     journals = availability.journal_luns(chosen.worker) if chosen else []
     context = {
+        "may_provide": rights.may(request.user, rights.Action.PROVIDE),
         "form": form,
         "refused": refused,
         "lun_cards": cards,

@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability, preparation
 from fsbench_web.studies import (
     control,
     leases,
-    lifecycle,
     logs,
     queue,
     repeats,
@@ -70,6 +70,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     matrices = run_details.test_matrices(shown) if not too_many else []
     context = {
         "run": shown,
+        "steering": rights.decide(request.user, rights.Action.STEER, shown),
         "series": series,
         "steps": run_details.steps(shown),
         "changes": shown.changes.order_by("id"),
@@ -112,7 +113,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     """Cancel a queued run, or ask the worker to stop it."""
     try:
-        state = lifecycle.cancel(run_id, by=request.user.get_username())
+        state = control.cancel_run(run_id, by=request.user.get_username())
     except Run.DoesNotExist:
         raise _not_there(run_id) from None
     if state == RunState.CANCELLED:

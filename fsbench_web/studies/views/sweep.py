@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.figures.drift import reference_drift
 from fsbench_web.studies import control, sweep_document, sweeps
 from fsbench_web.studies.control import ControlRefused
@@ -71,6 +72,7 @@ def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None
         "cancelled": control.retriable(order, [RunState.CANCELLED]),
     }
     context |= {
+        "steering": rights.decide(request.user, rights.Action.STEER, order),
         "document": order.document,
         "text": sweep_document.write(order.document) if order.document else "",
         "drift": drift,

@@ -1,14 +1,19 @@
+import logging
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
+from fsbench_web import log_lines
 from runner.config import choose_executor, read_config
 from runner.host import Host
 from runner.locks import LockedElsewhere, worker_lock
 from runner.luns import LunFileError
 from runner.orphans import lock_of
 from runner.service import serve
+
+logger = logging.getLogger("fsbench.worker")
 
 
 class Command(BaseCommand):
@@ -17,11 +22,19 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             config = read_config()
+            log_lines.of_process(service="worker", worker=config.name)
             with worker_lock(lock_of(config.name, config.site)):
                 executor, reason = choose_executor(config)
-                self.stdout.write(f"Worker {config.name}, executor {executor.name}: {reason}")
+                self._say(f"Worker {config.name}, executor {executor.name}: {reason}")
                 status = serve(Host(config, executor, reason))
         except (ImproperlyConfigured, LunFileError, LockedElsewhere, RuntimeError) as error:
             raise CommandError(str(error)) from None
         if status:
             raise SystemExit(status)
+
+    def _say(self, sentence: str) -> None:
+        """For a person who started it; whoever collects JSON gets no line of another form."""
+        if settings.LOG_FORMAT == "json":
+            logger.info(sentence)
+        else:
+            self.stdout.write(sentence)

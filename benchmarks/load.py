@@ -1,0 +1,422 @@
+"""A site under load: browsers on compare pages and uploads at once, beside workers that run.
+
+    .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.load [--minutes 10]
+
+As root (the workers attach loop devices). On a PostgreSQL and a Redis of its own: one web process
+as ``make run`` starts it, an importer, and eight worker processes with a LUN each, whose executor
+is the tests' fake: no disk is measured, but every claim, heartbeat, log line and result is written
+as by real ones. Each browser asks for a compare page of another study, then for the charts of one
+of its tests, and reads for 4 to 12 s (``--think`` is their mean). The uploads start together, all
+at the same moment, every 15 s, each with numbers of its own.
+
+In the end every upload that was answered with 201 and every run that ended is looked up: each
+number must be there once and be the one that was sent. Prints latencies as the clients saw them and
+ends with 1 where something failed, was lost, or the 95th percentile of the pages is not under
+500 ms.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+MANAGE = Path(__file__).resolve().parent.parent / "manage.py"
+LIMIT_MS = 500
+UPLOAD_EVERY_S = 15.0
+RUN_TAKES_S = 2.0
+CELLS = [(record, size) for size in (64, 128, 256, 512) for record in (4, 8, 16, 32, 64)]
+SMALL = {
+    "minimum_record_kb": 4,
+    "maximum_record_kb": 64,
+    "minimum_file_kb": 64,
+    "maximum_file_kb": 512,
+}
+
+
+@dataclass
+class Seen:
+    """What the clients saw. Milliseconds by kind of request; a sentence for each failure."""
+
+    took_ms: dict[str, list[float]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    uploaded: dict[int, float] = field(default_factory=dict)  # run -> its first value
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, kind: str, took_s: float) -> None:
+        with self.lock:
+            self.took_ms.setdefault(kind, []).append(took_s * 1000)
+
+    def fail(self, sentence: str) -> None:
+        with self.lock:
+            self.failures.append(sentence)
+
+
+class Client:
+    """One connection that is kept, as a browser keeps it."""
+
+    def __init__(self, port: int, seen: Seen) -> None:
+        self._port, self._seen = port, seen
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def ask(
+        self,
+        kind: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        wanted: int = 200,
+    ) -> bytes | None:
+        """The body, or None when it was not what was wanted, which is noted."""
+        method, began = ("GET" if body is None else "POST"), time.perf_counter()
+        try:
+            self._connection.request(method, path, body, headers or {})
+            answer = self._connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            self._seen.fail(f"{kind} {path}: {type(error).__name__} {error}")
+            return None
+        self._seen.note(kind, time.perf_counter() - began)
+        if answer.status != wanted:
+            self._seen.fail(f"{kind} {path}: {answer.status} {content[:200]!r}")
+            return None
+        return content
+
+
+def browse(port: int, studies: list[str], think_s: float, seen: Seen, end: threading.Event) -> None:
+    client, chance = Client(port, seen), random.Random(threading.get_ident())
+    end.wait(chance.uniform(0, think_s))
+    while not end.is_set():
+        study = chance.choice(studies)
+        if client.ask("compare page", f"/compare/?study={study}") is not None:
+            client.ask("charts of a test", f"/compare/charts/write/?study={study}")
+        end.wait(chance.uniform(think_s / 2, think_s * 1.5))
+
+
+def upload(
+    port: int, token: str, number: int, start: threading.Barrier, seen: Seen, end: threading.Event
+) -> None:
+    client, turn = Client(port, seen), 0
+    while not end.is_set():
+        try:
+            start.wait()
+        except threading.BrokenBarrierError:
+            return
+        if end.is_set():
+            return
+        turn += 1
+        first = 1_000_000.0 + number * 10_000 + turn
+        rows = "".join(
+            f"write,{record},{size},{first + place / 100:.2f},KB/s\n"
+            for place, (record, size) in enumerate(CELLS)
+        )
+        table = "test,record_size_kb,file_size_kb,value,unit\n" + rows
+        fields = {"study": f"Load {number}", "filesystem": "ext4", "configuration": f"c{turn % 5}"}
+        body, content_type = _multipart(fields, f"{number}-{turn}.csv", table.encode())
+        answer = client.ask(
+            "upload",
+            "/api/v1/imports",
+            body,
+            {"Content-Type": content_type, "Authorization": f"Bearer {token}"},
+            wanted=201,
+        )
+        if answer is not None:
+            runs = json.loads(answer)["runs"]
+            with seen.lock:
+                seen.uploaded |= dict.fromkeys(runs, first)
+
+
+def _multipart(fields: dict[str, str], name: str, data: bytes) -> tuple[bytes, str]:
+    edge = "fsbench-load-boundary"
+    parts = [
+        f'--{edge}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
+        for key, value in fields.items()
+    ]
+    head = (
+        f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        "Content-Type: text/csv\r\n\r\n"
+    )
+    parts += [head.encode(), data, f"\r\n--{edge}--\r\n".encode()]
+    return b"".join(parts), f"multipart/form-data; boundary={edge}"
+
+
+def work() -> None:
+    """A worker process with the fake executor; its settings are in the environment."""
+    import django
+
+    django.setup()
+    from runner.config import read_config
+    from runner.executors.base import OnMessage, Outcome, ShouldStop
+    from runner.executors.fake import FakeExecutor, message, succeed
+    from runner.host import Host
+    from runner.plan import RunPlan
+    from runner.service import serve
+
+    def slowly(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
+        until = time.monotonic() + RUN_TAKES_S
+        while time.monotonic() < until and not should_stop():
+            on_message(message("log", stream="stderr", text="a fake at work"))
+            time.sleep(0.1)
+        return succeed(plan, on_message, should_stop)
+
+    sys.exit(serve(Host(read_config(), FakeExecutor(slowly), "benchmarks.load")))
+
+
+class Site:
+    """The processes of the site, each with its log."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self.environment = folder, environment
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: str, *argv: str, **more: Any) -> None:
+        own = {"FSBENCH_TEST_DATA": str(self.folder / name)} | more.pop("env", {})
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, *argv],
+                env=self.environment | own,
+                stdout=log,
+                stderr=log,
+                **more,
+            )
+
+    def start_worker(self, name: str) -> None:
+        folder = self.folder / name
+        folder.mkdir()
+        luns = folder / "luns.toml"
+        luns.write_text(
+            f'[[lun]]\nname = "disk"\nkind = "sparse-file"\npath = "{folder}/disk.img"\n'
+            'size = "64 MiB"\n'
+        )
+        luns.chmod(0o600)
+        env = {"FSBENCH_LUNS": str(luns), "FSBENCH_WORKER": name}
+        self.start(name, "-m", "benchmarks.load", "--work", env=env)
+
+    def stop(self, names: list[str] | None = None) -> None:
+        """Ask all (or some) to end, and wait."""
+        chosen = [self.processes[name] for name in names or self.processes]
+        for process in chosen:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in chosen:
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+    def errors(self) -> Iterator[str]:
+        """Processes that ended, and lines of level ERROR or above, of the logs (JSON)."""
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                yield f"{name} ended with {process.returncode}"
+            for line in (self.folder / f"{name}.log").read_text().splitlines():
+                try:
+                    said = json.loads(line)
+                except ValueError:
+                    yield f"{name}: {line[:300]}"
+                    continue
+                if said["level"] in ("ERROR", "CRITICAL"):
+                    yield f"{name}: {said['message'][:200]} {said.get('error', '')[-200:]}"
+
+
+@contextmanager
+def site(workers: int) -> Iterator[tuple[Site, int]]:
+    """Everything started; gives it and the port of the web."""
+    from fsbench_web.serve.supervisor import open_socket
+    from tests.services.redis import redis
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fsbench-load-")))
+        url = stack.enter_context(redis())
+        listening = stack.enter_context(open_socket("127.0.0.1", 0))
+        environment = os.environ | {"CELERY_BROKER_URL": url, "FSBENCH_LOG_FORMAT": "json"}
+        made = Site(folder, environment)
+        stack.callback(made.stop)
+        web = str(listening.fileno())
+        made.start("web", "-m", "fsbench_web.serve.web", web, pass_fds=[listening.fileno()])
+        made.start("importer", str(MANAGE), "importer")
+        for number in range(workers):
+            made.start_worker(f"load-{number}")
+        yield made, listening.getsockname()[1]
+
+
+def wait_for_workers(count: int) -> None:
+    from fsbench_web.catalog.models import Worker
+
+    deadline = time.monotonic() + 120
+    while Worker.objects.filter(name__startswith="load-").count() < count:
+        if time.monotonic() > deadline:
+            sys.exit("Not all workers announced themselves within two minutes.")
+        time.sleep(0.5)
+
+
+def order(workers: int, each: int) -> None:
+    """Queued runs for every worker, more than it can do."""
+    from django.db import transaction
+
+    from fsbench_web.catalog.configurations import configuration_for
+    from fsbench_web.catalog.models import Lun, Workload
+    from fsbench_web.studies import lifecycle
+    from fsbench_web.studies.models import Study
+    from fsbench_web.studies.series import series_for
+
+    study = Study.objects.create(slug="under-load", title="Under load")
+    workload = Workload.objects.create(
+        slug="under-load", title="Under load", tool="iozone", parameters=SMALL
+    )
+    for lun in Lun.objects.filter(worker__name__startswith="load-").select_related("worker"):
+        series = series_for(
+            study,
+            configuration_for("ext4", {}, external_journal=False),
+            workload=workload,
+            hardware=lun.worker.hardware,
+            lun=lun,
+            journal_lun=None,
+            kernel=lun.worker.capabilities["kernel"],
+            distribution=lun.worker.capabilities["distribution"],
+        )
+        wanted = [lifecycle.NewRun(series, repeat + 1) for repeat in range(each)]
+        with transaction.atomic():
+            lifecycle.create_all_queued(wanted, by=None, submission=None)
+
+
+def tokens_of(count: int) -> list[str]:
+    """A token of an account of its own for each who uploads."""
+    from django.contrib.auth.models import User
+    from django.core.management import call_command
+
+    made = []
+    for number in range(count):
+        User.objects.create_superuser(f"load-{number}")
+        printed = StringIO()
+        call_command("create_token", f"load-{number}", stdout=printed)
+        made.append(printed.getvalue().strip())
+    return made
+
+
+def lost_writes(seen: Seen) -> Iterator[str]:
+    """What was confirmed, or ended as done, and is not there as it should be."""
+    from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+
+    for run_id, first in seen.uploaded.items():
+        rows = Measurement.objects.filter(run=run_id, run__state=RunState.DONE)
+        values = sorted(rows.values_list("value", flat=True))
+        expected = [round(first + place / 100, 2) for place in range(len(CELLS))]
+        if values != expected:
+            yield f"upload of run {run_id}: {len(values)} of {len(expected)} numbers as sent"
+    for run in Run.objects.filter(series__study__slug="under-load").exclude(state=RunState.QUEUED):
+        count = Measurement.objects.filter(run=run, file_size_kb__isnull=False).count()
+        changes = list(run.changes.values_list("state", flat=True))
+        if run.state == RunState.DONE and count != 6 * len(CELLS):
+            yield f"run {run.pk} is done with {count} of {6 * len(CELLS)} numbers"
+        # The end of the measurement stops the workers, and so the runs of that moment.
+        elif run.state != RunState.DONE and "The worker was stopped" not in run.reason:
+            yield f"run {run.pk} ended {run.state}: {run.reason}"
+        if len(changes) != len(set(changes)):
+            yield f"run {run.pk} was carried out twice: {changes}"
+    for lease in Lease.objects.exclude(run=None):
+        yield f"run {lease.run_id} still has its LUN"
+
+
+def share(values: list[float], part: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(part * len(values)))]
+
+
+def report(seen: Seen, seconds: float) -> bool:
+    """Print latencies; whether the pages are within the limit."""
+    print(f"{'':20}{'requests':>9}{'a second':>9}{'median':>8}{'p95':>8}{'p99':>8}{'worst':>8}  ms")
+    for kind, took in sorted(seen.took_ms.items()):
+        shown = "".join(f"{share(took, part):8.0f}" for part in (0.5, 0.95, 0.99, 1))
+        print(f"{kind:20}{len(took):9}{len(took) / seconds:9.1f}{shown}")
+    pages = [ms for kind, took in seen.took_ms.items() if kind != "upload" for ms in took]
+    everything = [ms for took in seen.took_ms.values() for ms in took]
+    p95 = share(pages, 0.95)
+    print(f"95th percentile: pages {p95:.0f} ms, with uploads {share(everything, 0.95):.0f} ms")
+    return p95 < LIMIT_MS
+
+
+def main(options: argparse.Namespace) -> int:
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks.dataset", str(options.runs), "12"], check=True
+    )
+    import django
+
+    django.setup()
+    from fsbench_web.studies.models import Run, RunState, Study
+
+    seconds, seen, end = options.minutes * 60, Seen(), threading.Event()
+    studies = list(Study.objects.order_by("slug").values_list("slug", flat=True))
+    tokens = tokens_of(options.uploads)
+    with site(options.workers) as (made, port):
+        wait_for_workers(options.workers)
+        order(options.workers, int(seconds / RUN_TAKES_S) + 20)
+        barrier = threading.Barrier(options.uploads + 1)
+        clients = [
+            threading.Thread(target=browse, args=(port, studies, options.think, seen, end))
+            for _ in range(options.browsers)
+        ] + [
+            threading.Thread(target=upload, args=(port, token, number, barrier, seen, end))
+            for number, token in enumerate(tokens)
+        ]
+        for client in clients:
+            client.start()
+        began, load = time.monotonic(), []
+        while time.monotonic() - began < seconds:
+            barrier.wait(120)
+            load.append(os.getloadavg()[0])
+            time.sleep(max(0.0, min(UPLOAD_EVERY_S, seconds - (time.monotonic() - began))))
+        end.set()
+        barrier.abort()
+        for client in clients:
+            client.join(60)
+        errors = list(made.errors())
+        made.stop([name for name in made.processes if name.startswith("load-")])
+        lost = list(lost_writes(seen))
+    done = Run.objects.filter(series__study__slug="under-load", state=RunState.DONE).count()
+    is_fast = report(seen, seconds)
+    print(
+        f"{options.browsers} browsers ({options.think:g} s between pages), {options.uploads} "
+        f"uploads at once, {options.workers} workers, {options.minutes:g} minutes; "
+        f"{len(seen.uploaded)} uploads stored, {done} runs done; load {min(load):.1f} to "
+        f"{max(load):.1f} on {os.cpu_count()} processors"
+    )
+    for title, found in (
+        ("failed requests", seen.failures),
+        ("errors in logs", errors),
+        ("lost or wrong", lost),
+    ):
+        print(f"{title}: {len(found)}")
+        for sentence in found[:10]:
+            print(f"  {sentence}")
+    return 0 if is_fast and not (seen.failures or errors or lost) else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    parser = argparse.ArgumentParser(description="A site under load; see this file's top.")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--browsers", type=int, default=50)
+    parser.add_argument("--uploads", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--think", type=float, default=8, help="mean seconds between two pages")
+    parser.add_argument("--runs", type=int, default=1000, help="runs that are there before")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.work:
+        work()
+    if not os.environ.get("DATABASE_URL", "").startswith("postgresql"):
+        sys.exit("DATABASE_URL must name an empty PostgreSQL database: see this file's top.")
+    sys.exit(main(chosen))

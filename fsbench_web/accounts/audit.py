@@ -1,0 +1,36 @@
+"""What was done by whom, kept for ever. The caller holds the transaction that does it."""
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import AuditEntry
+
+WORDS = (
+    *("signed in", "password changed", "token made", "token revoked"),
+    *("account made", "account changed", "team made", "team changed", "team deleted"),
+    *("LUN granted", "LUN grant withdrawn"),
+    *("study made", "study access changed", "imported", "read again"),
+    *("permalink made", "permalink changed", "permalink deleted"),
+    *("runs ordered", "order paused", "order resumed", "order cancelled", "order priority"),
+    *("runs retried", "run cancelled", "run retried"),
+    *("worker drained", "worker resumed", "LUN erased"),
+    *("workload uploaded", "workload withdrawn", "device rate stated"),
+)
+
+
+def note_here(what: str, thing: str, **detail: object) -> None:
+    """Write an entry of whoever asks (accounts.rights.person), or of fsbench itself."""
+    note(rights.person(), what, thing, **detail)
+
+
+def note(
+    who: AbstractBaseUser | AnonymousUser | str | None, what: str, thing: str, **detail: object
+) -> None:
+    """Write an entry. ``who`` is an account, ``worker:NAME``, or None for fsbench itself.
+
+    ``detail`` is what JSON can hold.
+    """
+    if what not in WORDS:
+        raise ValueError(f"{what!r} is not a word of the audit log.")
+    name = who if isinstance(who, str) else who.get_username() if who else "fsbench"
+    AuditEntry.objects.create(who=name[:150], what=what, thing=thing[:200], detail=detail)

@@ -1,0 +1,96 @@
+"""Middleware that asks accounts.rights before any view: no view can forget to.
+
+Who asks is the signed-in user, or under /api/ the user of the token in the header. From here until
+the answer is made, the managers of studies leave out what this person must not see.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.decorators import sync_and_async_middleware
+
+from fsbench_web import error_pages
+from fsbench_web.accounts import rights, tokens
+from fsbench_web.accounts.models import ApiToken
+
+NEEDS_SIGN_IN = (
+    "This call needs an account: send the header "
+    '"Authorization: Bearer TOKEN". Tokens are made on the account page, or with '
+    "`manage.py create_token USERNAME`."
+)
+_SCOPE_WORDS = {"import": "imports", "run": "runs"}
+
+
+@sync_and_async_middleware
+def gate(
+    get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]],
+) -> Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]:
+    """Refuse what ``rights.RULES`` does not allow, before the view is called."""
+    if iscoroutinefunction(get_response):
+
+        async def asynchronous(request: HttpRequest) -> HttpResponseBase:
+            # Until the view is known nobody is: an error page shows nothing of any study.
+            with rights.seen_by(AnonymousUser()):
+                return await get_response(request)
+
+        asynchronous.process_view = _before_view  # type: ignore[attr-defined]
+        return asynchronous
+
+    def synchronous(request: HttpRequest) -> HttpResponseBase:
+        with rights.seen_by(AnonymousUser()):
+            return get_response(request)  # type: ignore[return-value]
+
+    synchronous.process_view = _before_view  # type: ignore[attr-defined]
+    return synchronous
+
+
+def _before_view(
+    request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
+) -> HttpResponseBase | None:
+    match = request.resolver_match
+    assert match is not None
+    is_api = request.path.startswith("/api/")
+    action = rights.action_of(match.route, request.method)
+    if action is None:
+        raise PermissionDenied("No rule says who may open this address: it is closed to all.")
+    if action is rights.Action.OPEN:
+        return None
+    token = _token_of(request) if is_api else None
+    user: rights.AnyUser = request.user
+    if token is not None:
+        found = tokens.row_of(token)
+        # A session beside the header has no say: what is seen is what the token opens.
+        user = AnonymousUser() if found is None else found.user
+        if found is not None:
+            request.api_token = found  # type: ignore[attr-defined]
+            _check_scope(found, action)
+    if not rights.may(user, action) and not user.is_authenticated:
+        if not is_api:
+            # What a form was sent to answers no GET: a view may say where to go on instead.
+            after = getattr(view, "after_sign_in", None)
+            return redirect_to_login(after(request) if after else request.get_full_path())
+        has_shown = "Authorization" in request.headers
+        return error_pages.unauthorised(request, tokens.REFUSED if has_shown else NEEDS_SIGN_IN)
+    rights.require(user, action)
+    rights.look_as(user)
+    return None
+
+
+def _token_of(request: HttpRequest) -> str | None:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def _check_scope(token: ApiToken, action: rights.Action) -> None:
+    scope = rights.scope_of(action)
+    if scope not in token.scopes:
+        raise PermissionDenied(
+            f'The token "{token.name}" was not made for {_SCOPE_WORDS[scope]}. '
+            "The account page makes one that is."
+        )

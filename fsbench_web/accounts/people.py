@@ -1,0 +1,109 @@
+"""What an administrator changes: accounts, roles, teams, grants; all of it in the audit log."""
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from fsbench_web.accounts import audit
+from fsbench_web.accounts.models import LunGrant, Person, Role, Team
+from fsbench_web.accounts.rights import role_of
+
+
+class LastAdministrator(ValueError):
+    """Nobody would be left who can give rights."""
+
+
+@transaction.atomic
+def create(name: str, password: str, role: Role, by: User) -> User:
+    """A new account. The form has checked name and password."""
+    user = User.objects.create_user(name, password=password, is_staff=role is Role.ADMINISTRATOR)
+    Person.objects.create(user=user, role=role)
+    audit.note(by, "account made", f"account {name}", role=str(role))
+    return user
+
+
+@transaction.atomic
+def change(
+    user_id: int,
+    *,
+    role: Role,
+    is_active: bool,
+    teams: Iterable[Team],
+    luns: Iterable[int],
+    by: User,
+) -> User:
+    """Role, whether the account is open, its teams and the LUNs granted to it, all at once.
+
+    Raises LastAdministrator. A closed account's sessions and tokens open nothing any more.
+    """
+    # Everybody who may end as the last administrator waits for each other here.
+    administrators = User.objects.select_for_update().filter(is_active=True, is_staff=True)
+    others = [user for user in administrators if user.pk != user_id]
+    user = User.objects.select_for_update().get(pk=user_id)
+    before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
+    is_administrator = role is Role.ADMINISTRATOR
+    if not (is_administrator and is_active) and not others and user.is_staff and user.is_active:
+        raise LastAdministrator(
+            f"{user.get_username()} is the last administrator: make another one first."
+        )
+    user.is_staff, user.is_active = is_administrator, is_active
+    user.is_superuser = user.is_superuser and is_administrator
+    user.save(update_fields=["is_staff", "is_active", "is_superuser"])
+    Person.objects.update_or_create(user=user, defaults={"role": role})
+    user.teams.set(teams)
+    after = {"role": str(role), "open": is_active, "teams": _teams(user)}
+    if after != before:
+        audit.note(by, "account changed", f"account {user}", before=before, after=after)
+    grant(luns, by, user=user)
+    return user
+
+
+def _teams(user: User) -> list[str]:
+    return list(user.teams.order_by("name").values_list("name", flat=True))
+
+
+@transaction.atomic
+def grant(
+    luns: Iterable[int], by: User, *, user: User | None = None, team: Team | None = None
+) -> None:
+    """These LUNs and no others are granted to the person or the team."""
+    rows = LunGrant.objects.filter(user=user, team=team).select_related("lun__worker")
+    wanted, present = set(luns), {row.lun_id: row for row in rows}
+    whom = f"team {team}" if team else f"account {user}"
+    for lun_id, row in present.items():
+        if lun_id not in wanted:
+            row.delete()
+            audit.note(by, "LUN grant withdrawn", _name(row), whom=whom)
+    for lun_id in sorted(wanted - present.keys()):
+        made = LunGrant.objects.create(lun_id=lun_id, user=user, team=team)
+        audit.note(by, "LUN granted", _name(made), whom=whom)
+
+
+def _name(row: LunGrant) -> str:
+    return f"LUN {row.lun.worker.name}/{row.lun.name}"
+
+
+@transaction.atomic
+def create_team(name: str, by: User) -> Team:
+    team = Team.objects.create(name=name)
+    audit.note(by, "team made", f"team {name}")
+    return team
+
+
+@transaction.atomic
+def change_team(
+    team: Team, *, name: str, members: Iterable[User], luns: Iterable[int], by: User
+) -> None:
+    before = {"name": team.name, "members": _members(team)}
+    team.name = name
+    team.save(update_fields=["name"])
+    team.members.set(members)
+    after = {"name": team.name, "members": _members(team)}
+    if after != before:
+        audit.note(by, "team changed", f"team {before['name']}", before=before, after=after)
+    grant(luns, by, team=team)
+
+
+def _members(team: Team) -> list[str]:
+    return list(team.members.order_by("username").values_list("username", flat=True))

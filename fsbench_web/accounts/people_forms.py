@@ -1,0 +1,128 @@
+"""Forms of the administrators' pages."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.db.models import QuerySet
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import LunGrant, Role, Team
+from fsbench_web.catalog.models import Lun
+
+ROLE_HELP = (
+    "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
+    "operators order runs on the LUNs granted to them; administrators do everything."
+)
+
+
+class _LunChoice(forms.ModelMultipleChoiceField):
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.worker.name} / {obj.name} ({obj.get_role_display()})"
+
+
+def _luns() -> _LunChoice:
+    rows: QuerySet[Lun] = Lun.objects.select_related("worker").order_by("worker__name", "name")
+    return _LunChoice(
+        queryset=rows,
+        required=False,
+        label="LUNs",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Runs erase them. A journal's LUN needs a grant of its own.",
+    )
+
+
+class AccountForm(forms.ModelForm):
+    """A new account."""
+
+    password = forms.CharField(
+        label="Password",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="10 characters or more; the account page changes it.",
+    )
+    role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
+
+    class Meta:
+        model = User
+        fields = ["username"]
+        help_texts = {"username": "Letters, digits and @ . + - _"}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password)
+        return password
+
+
+class PersonForm(forms.Form):
+    """What an administrator says of an account."""
+
+    role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
+    is_active = forms.BooleanField(
+        required=False,
+        label="The account is open",
+        help_text="A closed account's sessions and tokens open nothing; what it made stays.",
+    )
+    teams = forms.ModelMultipleChoiceField(
+        queryset=Team.objects.order_by("name"),
+        required=False,
+        label="Teams",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    luns = _luns()
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        initial = {
+            "role": _kept_role(user),
+            "is_active": user.is_active,
+            "teams": user.teams.all(),
+            "luns": Lun.objects.filter(grants__user=user),
+        }
+        super().__init__(*args, **{**kwargs, "initial": initial})
+        self.label_suffix = ""
+
+
+def _kept_role(user: User) -> str:
+    """The role, also of a closed account."""
+    if user.is_active:
+        return str(rights.role_of(user))
+    if user.is_superuser or user.is_staff:
+        return str(Role.ADMINISTRATOR)
+    person = getattr(user, "person", None)
+    return person.role if person is not None else str(Role.VIEWER)
+
+
+class TeamNameForm(forms.ModelForm):
+    """A new team."""
+
+    class Meta:
+        model = Team
+        fields = ["name"]
+        error_messages = {"name": {"unique": "There is a team of this name already."}}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+
+class TeamForm(TeamNameForm):
+    """Name, members and LUNs of a team."""
+
+    members = forms.ModelMultipleChoiceField(
+        queryset=User.objects.order_by("username"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    luns = _luns()
+
+    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
+        grants = LunGrant.objects.filter(team=team)
+        initial = {
+            "members": team.members.all(),
+            "luns": Lun.objects.filter(pk__in=grants.values("lun")),
+        }
+        super().__init__(*args, instance=team, initial=initial, **kwargs)

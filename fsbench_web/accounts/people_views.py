@@ -1,0 +1,161 @@
+"""Pages of administrators: people, teams and their grants, and the audit log."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+
+from fsbench_web.accounts import audit, people, rights
+from fsbench_web.accounts.models import AuditEntry, Role, Team
+from fsbench_web.accounts.people_forms import AccountForm, PersonForm, TeamForm, TeamNameForm
+
+ENTRIES_SHOWN = 100
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _people_page(
+    request: HttpRequest,
+    status: int = 200,
+    *,
+    account_form: AccountForm | None = None,
+    team_form: TeamNameForm | None = None,
+) -> HttpResponse:
+    users = User.objects.select_related("person").prefetch_related("teams", "lun_grants__lun")
+    context = {
+        "people": [
+            {
+                "user": user,
+                "role": role.label if (role := rights.role_of(user)) else "closed",
+                "teams": user.teams.all(),
+                "luns": [grant.lun for grant in user.lun_grants.all()],
+            }
+            for user in users.order_by("-is_active", "username")
+        ],
+        "teams": Team.objects.prefetch_related("members", "lun_grants__lun").order_by("name"),
+        "account_form": account_form or AccountForm(),
+        "team_form": team_form or TeamNameForm(),
+    }
+    return render(request, "accounts/people.html", context, status=status)
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def people_list(request: HttpRequest) -> HttpResponse:
+    """Everybody with an account, and the teams; a POST makes an account."""
+    if request.method != "POST":
+        return _people_page(request)
+    form = AccountForm(request.POST)
+    if not form.is_valid():
+        return _people_page(request, 422, account_form=form)
+    made = people.create(
+        form.cleaned_data["username"],
+        form.cleaned_data["password"],
+        Role(form.cleaned_data["role"]),
+        _user(request),
+    )
+    messages.success(request, f"The account {made} is made. Hand the password over safely.")
+    return redirect("people:person", user_id=made.pk)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def person(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Role, teams and LUNs of one account, and whether it is open."""
+    found = User.objects.filter(pk=user_id).first()
+    if found is None:
+        raise Http404("There is no such account. The people page lists all there are.")
+    form = PersonForm(request.POST if request.method == "POST" else None, user=found)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            given: dict[str, Any] = form.cleaned_data
+            try:
+                people.change(
+                    found.pk,
+                    role=Role(given["role"]),
+                    is_active=given["is_active"],
+                    teams=given["teams"],
+                    luns=given["luns"].values_list("pk", flat=True),
+                    by=_user(request),
+                )
+            except people.LastAdministrator as refused:
+                form.add_error("role", str(refused))
+            else:
+                messages.success(request, f"The account {found} is changed.")
+                return redirect("people:people")
+    return render(request, "accounts/person.html", {"person": found, "form": form}, status=status)
+
+
+@never_cache
+@require_http_methods(["POST"])
+def teams(request: HttpRequest) -> HttpResponse:
+    """Make a team."""
+    form = TeamNameForm(request.POST)
+    if not form.is_valid():
+        return _people_page(request, 422, team_form=form)
+    made = people.create_team(form.cleaned_data["name"], _user(request))
+    return redirect("people:team", team_id=made.pk)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def team(request: HttpRequest, team_id: int) -> HttpResponse:
+    """Name, members and LUNs of one team."""
+    found = Team.objects.filter(pk=team_id).first()
+    if found is None:
+        raise Http404("There is no such team. The people page lists all there are.")
+    name = found.name
+    form = TeamForm(request.POST if request.method == "POST" else None, team=found)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            given: dict[str, Any] = form.cleaned_data
+            people.change_team(
+                found,
+                name=given["name"],
+                members=given["members"],
+                luns=given["luns"].values_list("pk", flat=True),
+                by=_user(request),
+            )
+            messages.success(request, f"The team {found} is changed.")
+            return redirect("people:people")
+    context = {"team": found, "name": name, "form": form}
+    return render(request, "accounts/team.html", context, status=status)
+
+
+@never_cache
+@require_safe
+def audit_log(request: HttpRequest) -> HttpResponse:
+    """What was done by whom, newest first; by ``who``, ``what`` and ``thing`` of the query."""
+    asked = {name: request.GET.get(name, "").strip()[:200] for name in ("who", "what", "thing")}
+    asked = {name: value.replace("\0", "") for name, value in asked.items()}
+    entries = AuditEntry.objects.order_by("-id")
+    if asked["who"]:
+        entries = entries.filter(who=asked["who"])
+    if asked["what"]:
+        entries = entries.filter(what=asked["what"])
+    if asked["thing"]:
+        entries = entries.filter(thing__icontains=asked["thing"])
+    shown = Paginator(entries, ENTRIES_SHOWN).get_page(request.GET.get("page"))
+    rest = request.GET.copy()
+    rest.pop("page", None)
+    context = {
+        "page": shown,
+        "asked": asked,
+        "words": sorted(audit.WORDS),
+        "query": rest.urlencode(),
+    }
+    return render(request, "accounts/audit.html", context)

@@ -1,0 +1,74 @@
+"""One clock for all hosts: that of the database.
+
+Leases, signs of life and the times of runs are compared across hosts whose own clocks may be hours
+apart. Whatever writes or compares such a time takes it from here. Where PostgreSQL compares by
+itself, it takes its own (``AT_DATABASE``).
+"""
+
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+from django.db import DatabaseError, connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+AT_DATABASE = Now()
+# How long the time is told from the last answer of the database. Drift of the hardware clock is
+# some milliseconds in this time.
+ASK_EVERY_S = 60.0
+
+_lock = threading.Lock()
+# (what CLOCK_BOOTTIME showed, the database's time then). It goes on while a host sleeps, and nobody
+# can set it.
+_known: tuple[float, datetime] | None = None
+_asked = 0.0
+
+
+def now() -> datetime:
+    """The time at the database, which may differ from this host's. Raises DatabaseError.
+
+    SQLite is a file of this host: there it is this host's time.
+    """
+    if connection.vendor != "postgresql":
+        return timezone.now()
+    global _known, _asked
+    known = _known
+    if known is None or _ticks() - _asked > ASK_EVERY_S:
+        try:
+            known = _ask()
+        except DatabaseError:
+            # It is away: the clock goes on, and is not asked again with every line of a log.
+            if known is None:
+                raise
+        with _lock:
+            _known, _asked = known, _ticks()
+    return known[1] + timedelta(seconds=_ticks() - known[0])
+
+
+def at(here: float) -> datetime:
+    """What the database's clock showed when this host's showed ``here`` (seconds since 1970)."""
+    return now() + timedelta(seconds=here - time.time())
+
+
+def forget() -> None:
+    """Ask the database again next time."""
+    global _known
+    with _lock:
+        _known = None
+
+
+def _ticks() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _ask() -> tuple[float, datetime]:
+    connection.ensure_connection()
+    before = _ticks()
+    # Past Django's cursor: it belongs to no page and to no query count. clock_timestamp() moves on
+    # within a transaction, which now() does not.
+    with connection.wrap_database_errors:
+        row = connection.connection.execute("SELECT clock_timestamp()").fetchone()
+    after = _ticks()
+    told: datetime = row[0]
+    return (before + after) / 2, told.astimezone(UTC)

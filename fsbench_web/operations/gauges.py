@@ -1,0 +1,121 @@
+"""The state of the installation in numbers, in a constant number of queries."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Min, Q
+
+from fsbench_web.catalog import availability, clock
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.imports.models import Import, ImportState
+from fsbench_web.operations.models import Chore
+from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Run, RunState
+
+DAY = timedelta(days=1)
+_IMPORTS_WAITING = (ImportState.RECEIVED, ImportState.ACCEPTED)
+
+
+@dataclass(frozen=True)
+class WorkerGauges:
+    """``oldest_s``: seconds that the oldest of the waiting runs waits; None when none does."""
+
+    name: str
+    is_alive: bool
+    is_drained: bool
+    silent_s: float
+    waiting: int
+    oldest_s: float | None
+
+
+@dataclass(frozen=True)
+class LunGauges:
+    worker: str
+    name: str
+    is_in_use: bool
+    is_usable: bool
+    busy_s_last_day: float
+
+
+@dataclass(frozen=True)
+class Gauges:
+    """``runs`` and ``ended_last_day`` have every state, also with 0 runs."""
+
+    runs: dict[str, int]
+    ended_last_day: dict[str, int]
+    workers: list[WorkerGauges]
+    luns: list[LunGauges]
+    imports_waiting: int
+    chore_ages_s: dict[str, float]
+
+
+def read_gauges() -> Gauges:
+    """Everything as it is now. Eight queries, however much there is."""
+    now = clock.now()
+    return Gauges(
+        runs=_by_state(Q(), list(RunState)),
+        ended_last_day=_by_state(Q(ended_at__gt=now - DAY), END_STATES),
+        workers=_workers(now),
+        luns=_luns(now),
+        imports_waiting=Import.objects.filter(state__in=_IMPORTS_WAITING).count(),
+        chore_ages_s={
+            chore.name: max(0.0, (now - chore.done_at).total_seconds())
+            for chore in Chore.objects.exclude(done_at=None)
+            if chore.done_at is not None
+        },
+    )
+
+
+def _by_state(which: Q, states: Sequence[RunState]) -> dict[str, int]:
+    rows = Run.objects.filter(which, state__in=states).values_list("state")
+    counted = dict(rows.annotate(count=Count("pk")).order_by("state"))
+    return {str(state): counted.get(state, 0) for state in states}
+
+
+def _workers(now: datetime) -> list[WorkerGauges]:
+    queued = Run.objects.filter(state=RunState.QUEUED).values_list("series__lun__worker")
+    waiting = {
+        worker_id: (count, oldest)
+        for worker_id, count, oldest in queued.annotate(
+            count=Count("pk"), oldest=Min("created_at")
+        ).order_by("series__lun__worker")
+    }
+    rows = []
+    for worker in Worker.objects.order_by("name"):
+        count, oldest = waiting.get(worker.pk, (0, None))
+        rows.append(
+            WorkerGauges(
+                name=worker.name,
+                is_alive=availability.is_alive(worker, now),
+                is_drained=worker.is_drained,
+                silent_s=max(0.0, (now - worker.seen_at).total_seconds()),
+                waiting=count,
+                oldest_s=max(0.0, (now - oldest).total_seconds()) if oldest else None,
+            )
+        )
+    return rows
+
+
+def _luns(now: datetime) -> list[LunGauges]:
+    luns = Lun.objects.select_related("worker", "lease").order_by("worker__name", "name")
+    since = now - DAY
+    busy: dict[int, float] = {}
+    had = Run.objects.filter(
+        Q(ended_at__gt=since) | Q(state__in=ACTIVE_STATES),
+        started_at__isnull=False,
+        series__lun__isnull=False,
+    )
+    for lun_id, began, ended in had.values_list("series__lun", "started_at", "ended_at"):
+        assert began is not None
+        within = (min(ended or now, now) - max(began, since)).total_seconds()
+        busy[lun_id] = busy.get(lun_id, 0.0) + max(0.0, within)
+    return [
+        LunGauges(
+            worker=lun.worker.name,
+            name=lun.name,
+            is_in_use=getattr(lun, "lease", None) is not None and lun.lease.run_id is not None,
+            is_usable=lun.is_listed and not lun.problem,
+            busy_s_last_day=busy.get(lun.pk, 0.0),
+        )
+        for lun in luns
+    ]

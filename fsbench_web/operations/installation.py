@@ -1,0 +1,190 @@
+"""What an administrator wants to know of the installation before somebody else complains."""
+
+import logging
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import celery
+import django
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import QuerySet
+
+from fsbench_web.api.health import broker_state
+from fsbench_web.catalog import clock
+from fsbench_web.catalog.worker_states import WorkerState, luns_with_use, worker_states
+from fsbench_web.operations.gauges import DAY, Gauges, read_gauges
+from fsbench_web.operations.models import Chore
+from fsbench_web.studies.models import Run, RunState
+from fsbench_web.version import VERSION
+
+logger = logging.getLogger("fsbench.operations")
+
+# Below either of them the disk of the data folder is a problem.
+FEW_FREE_BYTES = 2 * 1024**3
+SMALL_FREE_SHARE = 0.05
+LATEST = 20
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Bytes; ``data_bytes`` is what is in the data folder itself."""
+
+    folder: Path
+    total_bytes: int
+    free_bytes: int
+    data_bytes: int
+
+    @property
+    def is_short(self) -> bool:
+        return (
+            self.free_bytes < FEW_FREE_BYTES
+            or self.free_bytes < SMALL_FREE_SHARE * self.total_bytes
+        )
+
+
+@dataclass(frozen=True)
+class Installation:
+    """``database_bytes`` is None where the database does not tell."""
+
+    now: datetime
+    gauges: Gauges
+    workers: list[WorkerState]
+    disk: Disk
+    database: str
+    database_bytes: int | None
+    broker: str
+    broker_kind: str
+    ended_badly: list[Run]
+    applied: list[tuple[str, datetime]]
+    unapplied: list[str]
+    chores: list[Chore]
+    versions: list[tuple[str, str]]
+
+    @property
+    def problems(self) -> list[str]:
+        """Sentences, each with what to do; none when all is well."""
+        return list(_problems(self))
+
+
+def look() -> Installation:
+    """All of it as it is now. Takes as long as the broker needs to answer, four seconds at most."""
+    database, size = _database()
+    applied, unapplied = _migrations()
+    return Installation(
+        now=clock.now(),
+        gauges=read_gauges(),
+        workers=worker_states(luns_with_use()),
+        disk=disk_of(settings.DATA_DIR),
+        database=database,
+        database_bytes=size,
+        broker=broker_state(),
+        broker_kind=settings.CELERY_BROKER_URL.partition(":")[0],
+        ended_badly=list(ended_badly()[:LATEST]),
+        applied=applied,
+        unapplied=unapplied,
+        chores=list(Chore.objects.order_by("name")),
+        versions=_versions(database),
+    )
+
+
+def ended_badly() -> "QuerySet[Run]":
+    """Runs of the last 24 hours that failed or were lost, the latest first."""
+    return (
+        Run.objects.filter(
+            state__in=[RunState.FAILED, RunState.LOST], ended_at__gt=clock.now() - DAY
+        )
+        .select_related("series__lun__worker", "series__configuration", "series__study")
+        .order_by("-ended_at", "-pk")
+    )
+
+
+def disk_of(folder: Path) -> Disk:
+    """Room on the file system of the folder, and what the folder takes."""
+    usage = shutil.disk_usage(folder)
+    return Disk(folder, usage.total, usage.free, _taken(folder))
+
+
+def _taken(folder: Path) -> int:
+    """Bytes on the disk: a sparse file counts with what is written. Files may vanish meanwhile."""
+    taken = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                taken += (Path(place) / name).lstat().st_blocks * 512
+            except OSError:
+                continue
+    return taken
+
+
+def _database() -> tuple[str, int | None]:
+    """Its name with version, and its size in bytes."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT current_setting('server_version'), pg_database_size(current_database())"
+            )
+            version, size = cursor.fetchone()
+            return f"PostgreSQL {version}", int(size)
+        cursor.execute("SELECT sqlite_version()")
+        version = cursor.fetchone()[0]
+    # The log that is not written back yet is part of it.
+    files = [Path(f"{connection.settings_dict['NAME']}{end}") for end in ("", "-wal")]
+    sizes = [file.stat().st_size for file in files if file.is_file()]
+    return f"SQLite {version}", sum(sizes) if sizes else None
+
+
+def _migrations() -> tuple[list[tuple[str, datetime]], list[str]]:
+    """The latest that were applied, and those of this version that were not."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    records = executor.recorder.migration_qs.order_by("-applied", "-pk")[:3]
+    return (
+        [(f"{record.app} {record.name}", record.applied) for record in records],
+        [f"{migration.app_label} {migration.name}" for migration, _ in plan],
+    )
+
+
+def _versions(database: str) -> list[tuple[str, str]]:
+    return [
+        ("fsbench", VERSION),
+        ("Python", platform.python_version()),
+        ("Django", django.get_version()),
+        ("Celery", celery.__version__),
+        ("Database", database),
+        ("System", f"{platform.system()} {platform.release()}"),
+    ]
+
+
+def _problems(there: Installation) -> "list[str]":
+    found = []
+    if there.unapplied:
+        found.append(
+            f"{len(there.unapplied)} migrations are not applied: run `manage.py migrate`, then "
+            "restart web and workers."
+        )
+    if there.broker != "ok":
+        found.append(f"{there.broker} Runs that are ordered wait until it is back.")
+    if there.disk.is_short:
+        found.append(
+            f"The disk of {there.disk.folder} is nearly full: make room, or uploads and (with "
+            "SQLite) every write will fail."
+        )
+    if not there.workers:
+        found.append("No worker has announced itself: start one on the host with the disks.")
+    for entry in there.workers:
+        # A drained one that was stopped is meant to be silent.
+        if not entry.is_alive and not entry.worker.is_drained:
+            found.append(
+                f"{entry.worker.name} is silent, with {entry.waiting} runs waiting for it: start "
+                "it on its host."
+            )
+    found.extend(
+        f"{chore.name} failed last time: {chore.problem}" for chore in there.chores if chore.problem
+    )
+    return found

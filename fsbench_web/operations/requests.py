@@ -1,0 +1,89 @@
+"""Every request from outside: its id, how long its answer took, and one line in the log.
+
+The id is in the answer (``X-Request-ID``) and in every log line that the request causes, also those
+of a worker that works on a run it ordered. A proxy may give it.
+"""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import sync_and_async_middleware
+
+from fsbench_web import log_lines
+from fsbench_web.operations import metrics
+
+logger = logging.getLogger("fsbench.access")
+
+HEADER = "X-Request-ID"
+_ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+
+@sync_and_async_middleware
+def watched(
+    get_response: Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]],
+) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+    """Middleware, the outermost: what the others refuse is counted too."""
+    if iscoroutinefunction(get_response):
+
+        async def asynchronous(request: HttpRequest) -> HttpResponse:
+            with log_lines.about(request=_request_id(request)):
+                began = time.perf_counter()
+                return _noted(request, await get_response(request), time.perf_counter() - began)
+
+        asynchronous.process_view = _name_the_run  # type: ignore[attr-defined]
+        return asynchronous
+
+    def synchronous(request: HttpRequest) -> HttpResponse:
+        with log_lines.about(request=_request_id(request)):
+            began = time.perf_counter()
+            response: HttpResponse = get_response(request)  # type: ignore[assignment]
+            return _noted(request, response, time.perf_counter() - began)
+
+    synchronous.process_view = _name_the_run  # type: ignore[attr-defined]
+    return synchronous
+
+
+def _request_id(request: HttpRequest) -> str:
+    given = request.headers.get(HEADER, "")
+    return given if _ACCEPTED.fullmatch(given) else uuid.uuid4().hex
+
+
+def _name_the_run(
+    request: HttpRequest, view: Callable[..., Any], arguments: Any, named: dict[str, Any]
+) -> None:
+    """The lines of a request for a run are about that run (process_view: its address is known)."""
+    if "run_id" in named:
+        log_lines.also(run=named["run_id"])
+
+
+def route_of(request: HttpRequest) -> str:
+    """The name of the address, of which there are as many as in urls.py; "none" where none fits."""
+    match = request.resolver_match
+    if match is None:
+        return "none"
+    return match.view_name or match.route or "none"
+
+
+def _noted(request: HttpRequest, response: HttpResponse, duration_s: float) -> HttpResponse:
+    route, method = route_of(request), request.method or ""
+    metrics.count_request(route, method, response.status_code, duration_s)
+    response.headers.setdefault(HEADER, log_lines.current("request"))
+    logger.info(
+        "%s %s %s",
+        method,
+        request.path,
+        response.status_code,
+        extra={
+            "method": method,
+            "route": route,
+            "status": response.status_code,
+            "duration_ms": round(duration_s * 1000, 1),
+        },
+    )
+    return response

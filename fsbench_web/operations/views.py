@@ -1,0 +1,39 @@
+"""The page of operations, and what Prometheus reads."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client.exposition import choose_encoder
+
+from fsbench_web.operations import access, installation
+from fsbench_web.operations.metrics import registry
+
+
+@login_required
+@never_cache
+@require_safe
+def operations(request: HttpRequest) -> HttpResponse:
+    """Everything that an administrator looks at, and first of all what is wrong."""
+    if not access.is_administrator(request):
+        raise PermissionDenied("The operations page is for administrators of this site.")
+    return render(request, "operations/operations.html", {"there": installation.look()})
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Prometheus' text format (or OpenMetrics, where it is asked for)."""
+    if not (access.has_metrics_token(request) or access.is_administrator(request)):
+        # Not login_required: a scraper cannot follow to a form.
+        return HttpResponse(
+            "The metrics are for administrators, and for whoever sends FSBENCH_METRICS_TOKEN as "
+            "`Authorization: Bearer ...`.\n",
+            status=401,
+            content_type="text/plain; charset=utf-8",
+            headers={"WWW-Authenticate": 'Bearer realm="metrics"'},
+        )
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    return HttpResponse(encode(registry), content_type=content_type)

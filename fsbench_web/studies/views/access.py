@@ -1,0 +1,77 @@
+"""Who owns a study, and who sees it."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.models import Team, Visibility
+from fsbench_web.studies.models import Study
+
+
+class AccessForm(forms.ModelForm):
+    """Owner and visibility of a study."""
+
+    class Meta:
+        model = Study
+        fields = ["visibility", "team"]
+        labels = {"visibility": "Who sees it", "team": "Team that owns it"}
+        help_texts = {
+            "visibility": "It holds for its runs, scores, raw output, uploads, comparisons and the "
+            "permalinks of them. Names of hardware, configurations and LUNs are everybody's.",
+            "team": "Only its members (and administrators) then add runs and imports.",
+        }
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        teams = Team.objects.order_by("name")
+        if not rights.is_administrator(user):
+            teams = teams.filter(members=user)
+        field = self.fields["team"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset, field.empty_label = teams, "No team"
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        if given.get("visibility") == Visibility.TEAM and given.get("team") is None:
+            self.add_error("team", "Choose the team that is to see it.")
+        return given
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def access(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say who sees the study; its maker, its team and administrators may."""
+    found = Study.objects.filter(slug=slug).first()
+    if found is None:
+        raise Http404(f'There is no study "{slug}" that you may see.')
+    rights.require(request.user, rights.Action.OWN, found)
+    assert isinstance(request.user, User)
+    if found.is_published:
+        return render(request, "studies/access.html", {"study": found}, status=200)
+    form = AccessForm(request.POST or None, instance=found, user=request.user)
+    if request.method != "POST" or not form.is_valid():
+        context = {"study": found, "form": form}
+        return render(
+            request, "studies/access.html", context, status=422 if request.method == "POST" else 200
+        )
+    with transaction.atomic():
+        made = form.save(commit=False)
+        made.save(update_fields=["visibility", "team"])
+        audit.note(
+            request.user,
+            "study access changed",
+            f"study {slug}",
+            visibility=made.visibility,
+            team=str(made.team) if made.team else None,
+        )
+    messages.success(request, f"Saved: {made.title} is seen by: {made.get_visibility_display()}.")
+    return redirect("studies:study", slug=slug)

@@ -1,0 +1,92 @@
+"""The operations page: for administrators, and it says what is wrong."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.models import Worker
+from fsbench_web.operations import chores, installation
+from fsbench_web.studies.models import Run, RunState
+from tests.runner.conftest import write_order
+from tests.studies.conftest import worker_announcement
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    return client
+
+
+def test_it_is_for_administrators(client: Client) -> None:
+    assert client.get("/operations/").status_code == 302
+    client.force_login(User.objects.create_user("ada"))
+    answer = client.get("/operations/")
+    assert answer.status_code == 403
+    assert "administrators" in answer.content.decode()
+
+
+def test_an_empty_site_says_what_to_do(admin: Client) -> None:
+    page = admin.get("/operations/").content.decode()
+    assert "No worker has announced itself" in page
+    assert "Nothing was done yet" in page
+
+
+def test_it_shows_what_goes_wrong(admin: Client) -> None:
+    worker = announce(worker_announcement())
+    run = write_order(worker, lun="disk1")
+    Run.objects.update(
+        state=RunState.LOST, ended_at=timezone.now(), reason="<b>Its worker</b> fell silent."
+    )
+    write_order(worker, lun="disk1")
+    Worker.objects.update(seen_at=timezone.now() - timedelta(minutes=5))
+    with pytest.raises(ValueError, match="disk"):
+        chores.do("Logs of ended runs", lambda: int("disk"))
+    page = admin.get("/operations/").content.decode()
+    assert f"{worker.name} is silent, with 1 runs waiting" in page
+    assert f"/runs/{run.pk}/" in page
+    assert "&lt;b&gt;Its worker" in page
+    assert "1 lost" in page
+    assert "Logs of ended runs failed last time: ValueError" in page
+    vendor = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}[connection.vendor]
+    assert vendor in page
+
+
+def test_a_drained_worker_that_was_stopped_is_no_problem(admin: Client) -> None:
+    announce(worker_announcement())
+    past = timezone.now() - timedelta(minutes=5)
+    Worker.objects.update(seen_at=past, drained_at=past)
+    assert "is silent" not in admin.get("/operations/").content.decode()
+
+
+def test_the_disk_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 100_000)
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(10**9)
+    disk = installation.disk_of(tmp_path)
+    assert 100_000 <= disk.data_bytes < 10**6
+    assert 0 < disk.free_bytes <= disk.total_bytes
+    short = installation.Disk(tmp_path, 10**12, 10**9, 0)
+    assert short.is_short
+    assert not installation.Disk(tmp_path, 10**12, 10**11, 0).is_short
+
+
+def test_work_that_fails_keeps_when_it_last_succeeded() -> None:
+    chores.do("Work", lambda: None, by="lab1")
+    with pytest.raises(ValueError, match="x"):
+        chores.do("Work", lambda: int("x"), by="lab2")
+    chore = installation.Chore.objects.get()
+    assert chore.done_at is not None
+    assert chore.failed_at is not None
+    assert chore.failed_at >= chore.done_at
+    assert chore.by == "lab2"
+    chores.do("Work", lambda: None)
+    assert installation.Chore.objects.get().problem == ""

@@ -1,0 +1,69 @@
+"""Every erasure is in the audit log before the disk is touched; what was not erased is not."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+
+from fsbench_web.accounts import audit
+from fsbench_web.accounts.models import AuditEntry
+from fsbench_web.studies.models import Run, RunState
+from runner import blockdev, execute
+from runner.host import Host
+
+pytestmark = [pytest.mark.django_db, pytest.mark.root]
+
+MakeHost = Callable[..., Host]
+Order = Callable[..., Run]
+CarryOut = Callable[[Run, Host], Run]
+
+
+@pytest.fixture(autouse=True)
+def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is measured here, and dropping the caches slows the whole machine."""
+    monkeypatch.setattr(execute, "drop_caches", lambda: True)
+
+
+def test_an_erasure_says_who_which_lun_and_which_serial(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"serial": "S3X9", "wwn": "0x5002538e"}
+    monkeypatch.setattr(blockdev, "identity", lambda number: found)
+    host = make_host()
+    run = order(host)
+    Run.objects.filter(pk=run.pk).update(created_by=User.objects.create_user("ada"))
+    assert carry_out(run, host).state == RunState.DONE
+    entry = AuditEntry.objects.get(what="LUN erased")
+    assert entry.who == f"worker:{host.name}"
+    assert run.series.lun is not None
+    assert entry.thing == f"LUN {host.name}/{run.series.lun.name}"
+    said = entry.detail
+    assert (said["run"], said["ordered_by"]) == (run.pk, "ada")
+    assert (said["serial"], said["wwn"]) == ("S3X9", "0x5002538e")
+    assert said["device"].startswith("/dev/loop")
+    assert said["size_bytes"] > 0
+
+
+def test_a_refused_run_erased_nothing_and_says_nothing(
+    make_host: MakeHost, order: Order, carry_out: CarryOut
+) -> None:
+    host = make_host()
+    run = order(host)
+    host.config.lun_file.write_text("")
+    assert carry_out(run, host).state == RunState.FAILED
+    assert not AuditEntry.objects.exists()
+
+
+def test_what_cannot_be_noted_is_not_erased(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*args: object, **kwargs: object) -> None:
+        raise OperationalError("the database is away")
+
+    monkeypatch.setattr(audit, "note", away)
+    host = make_host()
+    run = carry_out(order(host), host)
+    assert run.state != RunState.DONE
+    assert "Nothing was erased." in run.reason
+    assert run.commands == []
