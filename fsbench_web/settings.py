@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web import env, log_lines
+from fsbench_web import env, log_lines, sign_on
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("FSBENCH_DATA", BASE_DIR / "data")
@@ -45,6 +45,10 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    # Whom a provider's subject stands for, and the way there and back (accounts.oidc).
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "fsbench_web.catalog",
     "fsbench_web.studies",
     "fsbench_web.compare",
@@ -65,6 +69,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "fsbench_web.error_pages.database_away",
@@ -157,6 +162,17 @@ DEFAULT_ROLE = env.choice(
 )
 NEW_STUDY_VISIBILITY = env.choice("FSBENCH_NEW_STUDY_VISIBILITY", "public", ["public", "private"])
 SESSION_COOKIE_AGE = env.integer("FSBENCH_SESSION_HOURS", 336, minimum=1, maximum=8760) * 3600
+# OpenID Connect, if a provider is named; passwords can then be switched off (docs/people.md).
+SIGN_ON = sign_on.from_environment()
+PASSWORD_SIGN_IN = env.flag("FSBENCH_PASSWORD_SIGN_IN", True)
+if not PASSWORD_SIGN_IN and SIGN_ON is None:
+    raise ImproperlyConfigured(
+        "FSBENCH_PASSWORD_SIGN_IN=False leaves no way to sign in without FSBENCH_OIDC_ISSUER."
+    )
+SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.oidc.Outgoing"
+# Of allauth's own pages there is none here; nothing of the provider's tokens is kept.
+ACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_STORE_TOKENS = False
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
@@ -210,6 +226,7 @@ LOGGING = log_lines.configuration(
     log_lines.secrets_of(
         SECRET_KEY,
         METRICS_TOKEN,
+        SIGN_ON.secret if SIGN_ON else None,
         DATABASES["default"].get("PASSWORD"),
         urlsplit(CELERY_BROKER_URL).password,
     ),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
@@ -82,6 +83,9 @@ READ_BY_ALL = {
     "p/<slug:key>/picture.png": ("p/{key}/picture.png", 200),
     "p/<slug:key>/embed/": ("p/{key}/embed/", 200),
     "account/sign-in/": ("account/sign-in/", 200),
+    # No sign-in service is set up here (tests/accounts/test_oidc.py).
+    "account/sign-in/service/": ("account/sign-in/service/", 404),
+    "account/sign-in/service/callback/": ("account/sign-in/service/callback/", 404),
     "api/v1/openapi.json": ("api/v1/openapi.json", 200),
     "api/v1/docs": ("api/v1/docs", 200),
     "api/v1/health": ("api/v1/health", 503),
@@ -146,6 +150,10 @@ POSTS = {
     "watches/<int:watch_id>/pause/": "watches/{watch}/pause/",
     "watches/<int:watch_id>/resume/": "watches/{watch}/resume/",
     "people/teams/": "people/teams/",
+    "people/<int:user_id>/identities/": "people/{user}/identities/",
+    "people/<int:user_id>/identities/<int:identity_id>/unlink/": (
+        "people/{user}/identities/{identity}/unlink/"
+    ),
     "account/password/": "account/password/",
     "account/tokens/": "account/tokens/",
     "account/tokens/<int:token_id>/revoke/": "account/tokens/{token}/revoke/",
@@ -182,6 +190,8 @@ NEEDS: dict[str, Role] = {
     "people/": Role.ADMINISTRATOR,
     "people/<int:user_id>/": Role.ADMINISTRATOR,
     "people/teams/": Role.ADMINISTRATOR,
+    "people/<int:user_id>/identities/": Role.ADMINISTRATOR,
+    "people/<int:user_id>/identities/<int:identity_id>/unlink/": Role.ADMINISTRATOR,
     "people/teams/<int:team_id>/": Role.ADMINISTRATOR,
     "audit/": Role.ADMINISTRATOR,
     "operations/": Role.ADMINISTRATOR,
@@ -280,6 +290,7 @@ def there(ada: User) -> dict[str, object]:
         "result": result.id,
         "token": tokens.create(ada, "hers")[0].pk,
         "user": ada.pk,
+        "identity": SocialAccount.objects.create(user=ada, provider="https://o", uid="ada").pk,
         "team": Team.objects.create(name="Storage").pk,
     }
 
@@ -291,6 +302,7 @@ def counts() -> list[object]:
         Import.objects.count(),
         list(Import.objects.order_by("pk").values_list("state", flat=True)),
         tokens.ApiToken.objects.count(),
+        SocialAccount.objects.count(),
         permalinks.Permalink.objects.count(),
         list(Watch.objects.values_list("is_active", flat=True)),
         WatchMessage.objects.count(),
@@ -413,6 +425,8 @@ EVERY = {
 # A session that signs out walks no further; these two answer without an account.
 _OPEN = {
     "account/sign-in/",
+    "account/sign-in/service/",
+    "account/sign-in/service/callback/",
     "api/v1/health",
     "api/v1/health/live",
     "api/v1/health/ready",

@@ -4,10 +4,14 @@ from collections.abc import Iterable
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import LunGrant, Person, Role, Team
 from fsbench_web.accounts.rights import role_of
+
+# Names that the audit log uses for what no person did.
+RESERVED = frozenset({"fsbench"})
 
 
 class LastAdministrator(ValueError):
@@ -16,8 +20,10 @@ class LastAdministrator(ValueError):
 
 @transaction.atomic
 def create(name: str, password: str, role: Role, by: User) -> User:
-    """A new account. The form has checked name and password."""
-    user = User.objects.create_user(name, password=password, is_staff=role is Role.ADMINISTRATOR)
+    """A new account. The form has checked name and password; without one it opens with none."""
+    user = User.objects.create_user(
+        name, password=password or None, is_staff=role is Role.ADMINISTRATOR
+    )
     Person.objects.create(user=user, role=role)
     audit.note(by, "account made", f"account {name}", role=str(role))
     return user
@@ -37,26 +43,69 @@ def change(
 
     Raises LastAdministrator. A closed account's sessions and tokens open nothing any more.
     """
-    # Everybody who may end as the last administrator waits for each other here.
-    administrators = User.objects.select_for_update().filter(is_active=True, is_staff=True)
-    others = [user for user in administrators if user.pk != user_id]
-    user = User.objects.select_for_update().get(pk=user_id)
+    user = _locked(user_id, role=role, is_active=is_active)
     before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
-    is_administrator = role is Role.ADMINISTRATOR
-    if not (is_administrator and is_active) and not others and user.is_staff and user.is_active:
-        raise LastAdministrator(
-            f"{user.get_username()} is the last administrator: make another one first."
-        )
-    user.is_staff, user.is_active = is_administrator, is_active
-    user.is_superuser = user.is_superuser and is_administrator
-    user.save(update_fields=["is_staff", "is_active", "is_superuser"])
-    Person.objects.update_or_create(user=user, defaults={"role": role})
+    user.is_active = is_active
+    _give(user, role)
     user.teams.set(teams)
     after = {"role": str(role), "open": is_active, "teams": _teams(user)}
     if after != before:
         audit.note(by, "account changed", f"account {user}", before=before, after=after)
     grant(luns, by, user=user)
     return user
+
+
+@transaction.atomic
+def set_role(user_id: int, role: Role, by: User | None) -> None:
+    """The role alone. Raises LastAdministrator."""
+    user = _locked(user_id, role=role, is_active=True)
+    before = role_of(user)
+    if before != role:
+        _give(user, role)
+        audit.note(
+            by, "account changed", f"account {user}", before={"role": before}, after={"role": role}
+        )
+
+
+@transaction.atomic
+def set_teams(user: User, teams: Iterable[Team], by: User | None) -> None:
+    """The teams alone."""
+    before = _teams(user)
+    user.teams.set(teams)
+    after = _teams(user)
+    if after != before:
+        audit.note(
+            by,
+            "account changed",
+            f"account {user}",
+            before={"teams": before},
+            after={"teams": after},
+        )
+
+
+def _locked(user_id: int, *, role: Role, is_active: bool) -> User:
+    """The account, to be changed to this. Raises LastAdministrator.
+
+    Everybody who may end as the last administrator waits for each other here, in one order.
+    """
+    marked = Q(is_staff=True) | Q(is_superuser=True)
+    rows = User.objects.select_for_update().order_by("pk")
+    administrators = [user.pk for user in rows.filter(marked, is_active=True)]
+    user = User.objects.select_for_update().get(pk=user_id)
+    stays = role is Role.ADMINISTRATOR and is_active
+    if not stays and administrators == [user.pk]:
+        raise LastAdministrator(
+            f"{user.get_username()} is the last administrator: make another one first."
+        )
+    return user
+
+
+def _give(user: User, role: Role) -> None:
+    is_administrator = role is Role.ADMINISTRATOR
+    user.is_staff = is_administrator
+    user.is_superuser = user.is_superuser and is_administrator
+    user.save(update_fields=["is_staff", "is_active", "is_superuser"])
+    Person.objects.update_or_create(user=user, defaults={"role": role})
 
 
 def _teams(user: User) -> list[str]:
@@ -85,7 +134,7 @@ def _name(row: LunGrant) -> str:
 
 
 @transaction.atomic
-def create_team(name: str, by: User) -> Team:
+def create_team(name: str, by: User | None) -> Team:
     team = Team.objects.create(name=name)
     audit.note(by, "team made", f"team {name}")
     return team

@@ -3,13 +3,15 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import QuerySet
 
-from fsbench_web.accounts import rights
+from fsbench_web.accounts import people, rights
 from fsbench_web.accounts.models import LunGrant, Role, Team
 from fsbench_web.catalog.models import Lun
+from fsbench_web.sign_on import SUBJECT_LENGTH
 
 ROLE_HELP = (
     "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
@@ -51,11 +53,35 @@ class AccountForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+        if not settings.PASSWORD_SIGN_IN:
+            del self.fields["password"]
+
+    def clean_username(self) -> str:
+        name: str = self.cleaned_data["username"]
+        if name.lower() in people.RESERVED:
+            raise forms.ValidationError("The audit log uses this name for what no person did.")
+        return name
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         validate_password(password)
         return password
+
+
+class IdentityForm(forms.Form):
+    """A person of the sign-in service that is to open an account."""
+
+    subject = forms.CharField(
+        label="Subject",
+        max_length=SUBJECT_LENGTH,
+        strip=False,
+        help_text="As the sign-in service names the person in the claim sub; who is refused "
+        "without an account is shown it.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
 
 
 class PersonForm(forms.Form):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
@@ -9,11 +10,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from fsbench_web.accounts import audit, people, rights
+from fsbench_web.accounts import audit, identities, people, rights
 from fsbench_web.accounts.models import AuditEntry, Role, Team
-from fsbench_web.accounts.people_forms import AccountForm, PersonForm, TeamForm, TeamNameForm
+from fsbench_web.accounts.people_forms import (
+    AccountForm,
+    IdentityForm,
+    PersonForm,
+    TeamForm,
+    TeamNameForm,
+)
 
 ENTRIES_SHOWN = 100
 
@@ -60,11 +67,19 @@ def people_list(request: HttpRequest) -> HttpResponse:
         return _people_page(request, 422, account_form=form)
     made = people.create(
         form.cleaned_data["username"],
-        form.cleaned_data["password"],
+        form.cleaned_data.get("password", ""),
         Role(form.cleaned_data["role"]),
         _user(request),
     )
-    messages.success(request, f"The account {made} is made. Hand the password over safely.")
+    messages.success(
+        request,
+        f"The account {made} is made. "
+        + (
+            "Hand the password over safely."
+            if made.has_usable_password()
+            else "Link a subject to it: nothing opens it yet."
+        ),
+    )
     return redirect("people:person", user_id=made.pk)
 
 
@@ -72,9 +87,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def person(request: HttpRequest, user_id: int) -> HttpResponse:
     """Role, teams and LUNs of one account, and whether it is open."""
-    found = User.objects.filter(pk=user_id).first()
-    if found is None:
-        raise Http404("There is no such account. The people page lists all there are.")
+    found = _account(user_id)
     form = PersonForm(request.POST if request.method == "POST" else None, user=found)
     status = 200
     if request.method == "POST":
@@ -95,7 +108,65 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
             else:
                 messages.success(request, f"The account {found} is changed.")
                 return redirect("people:people")
-    return render(request, "accounts/person.html", {"person": found, "form": form}, status=status)
+    return _person_page(request, found, form, status)
+
+
+def _account(user_id: int) -> User:
+    found = User.objects.filter(pk=user_id).first()
+    if found is None:
+        raise Http404("There is no such account. The people page lists all there are.")
+    return found
+
+
+def _person_page(
+    request: HttpRequest,
+    found: User,
+    form: PersonForm,
+    status: int = 200,
+    *,
+    identity_form: IdentityForm | None = None,
+) -> HttpResponse:
+    context = {
+        "person": found,
+        "form": form,
+        "sign_on": settings.SIGN_ON,
+        "identities": identities.of_account(found),
+        "identity_form": identity_form or IdentityForm(),
+        "has_password": found.has_usable_password(),
+    }
+    return render(request, "accounts/person.html", context, status=status)
+
+
+@never_cache
+@require_POST
+def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Link a subject of the sign-in service to this account."""
+    found = _account(user_id)
+    if settings.SIGN_ON is None:
+        raise Http404("No sign-in service is set up: docs/people.md says how.")
+    form = IdentityForm(request.POST)
+    if form.is_valid():
+        try:
+            identities.link(
+                found, settings.SIGN_ON.issuer, form.cleaned_data["subject"], _user(request)
+            )
+        except identities.NotLinked as refused:
+            form.add_error("subject", str(refused))
+        else:
+            messages.success(request, f"Who signs in as this subject is {found} from now on.")
+            return redirect("people:person", user_id=found.pk)
+    return _person_page(request, found, PersonForm(user=found), 422, identity_form=form)
+
+
+@never_cache
+@require_POST
+def unlink_identity(request: HttpRequest, user_id: int, identity_id: int) -> HttpResponse:
+    """The subject opens this account no more."""
+    found = _account(user_id)
+    if not identities.unlink(found, identity_id, _user(request)):
+        raise Http404("This account has no such link. Its page lists those it has.")
+    messages.success(request, f"The subject opens {found} no more.")
+    return redirect("people:person", user_id=found.pk)
 
 
 @never_cache

@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
@@ -13,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from fsbench_web.accounts import audit, rights, throttle, tokens
+from fsbench_web.accounts import audit, identities, rights, throttle, tokens
 from fsbench_web.accounts.forms import PasswordForm, SignInForm, TokenForm
 from fsbench_web.accounts.models import ApiToken
 
@@ -24,9 +25,13 @@ _TOO_MANY = (
 )
 
 
-def _next_page(request: HttpRequest) -> str:
+def next_page(request: HttpRequest) -> str:
     """Where to go after sign-in: a path of this host, so that a link cannot lead astray."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    return safe_page(request, request.POST.get("next") or request.GET.get("next") or "")
+
+
+def safe_page(request: HttpRequest, wanted: str) -> str:
+    """The path if it is one of this host, else nothing."""
     allowed = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
@@ -43,12 +48,14 @@ def _signed_in_user(request: HttpRequest) -> User:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    next_page = _next_page(request)
+    wanted = next_page(request)
     if request.user.is_authenticated and request.method != "POST":
-        return redirect(next_page or "accounts:account")
+        return redirect(wanted or "accounts:account")
     form = SignInForm(request)
     refused, status = "", 200
     if request.method == "POST":
+        if not settings.PASSWORD_SIGN_IN:
+            raise PermissionDenied("Sign-in with a password is switched off here.")
         name, address = request.POST.get("username", ""), request.META.get("REMOTE_ADDR", "")
         form, status = SignInForm(request, data=request.POST), 422
         if not throttle.admit(name, address):
@@ -57,10 +64,25 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             throttle.forget(name, address)
             login(request, form.get_user())
             audit.note(form.get_user(), "signed in", f"account {form.get_user()}")
-            return redirect(next_page or resolve_url("home"))
+            return redirect(wanted or resolve_url("home"))
+    heading = "Too many failed sign-ins." if refused else ""
+    return sign_in_page(request, form, wanted, heading, refused, status)
+
+
+def sign_in_page(
+    request: HttpRequest,
+    form: SignInForm,
+    wanted: str,
+    heading: str = "",
+    refused: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The ways to sign in, and why the last one led to nothing."""
     context = {
-        "form": form,
-        "next": next_page,
+        "form": form if settings.PASSWORD_SIGN_IN else None,
+        "sign_on": settings.SIGN_ON,
+        "next": wanted,
+        "heading": heading,
         "refused": refused,
         "anonymous_reading": settings.ANONYMOUS_READING,
     }
@@ -71,6 +93,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def sign_out(request: HttpRequest) -> HttpResponse:
     logout(request)
     return redirect("home")
+
+
+def _has_password(user: User) -> bool:
+    """Whether the account opens with a password that can be changed here."""
+    return settings.PASSWORD_SIGN_IN and user.has_usable_password()
 
 
 def _account_page(
@@ -87,7 +114,9 @@ def _account_page(
         "role": role.label if role else "",
         "is_administrator": rights.is_administrator(user),
         "granted": rights.granted_luns(user).select_related("lun__worker"),
-        "password_form": password_form or PasswordForm(user),
+        "password_form": (password_form or PasswordForm(user)) if _has_password(user) else None,
+        "identities": identities.of_account(user),
+        "sign_on": settings.SIGN_ON,
         "token_form": token_form or TokenForm(user=user),
         "tokens": ApiToken.objects.filter(user=user),
         "new_token": new_token,
@@ -107,6 +136,8 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def change_password(request: HttpRequest) -> HttpResponse:
+    if not _has_password(_signed_in_user(request)):
+        raise PermissionDenied("Your account opens without a password: there is none to change.")
     form = PasswordForm(_signed_in_user(request), request.POST)
     if not form.is_valid():
         return _account_page(request, password_form=form, status=422)

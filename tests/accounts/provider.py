@@ -1,0 +1,145 @@
+"""A small OpenID provider on loopback: discovery, keys, codes with PKCE, signed ID tokens.
+
+It is strict where a real one is (a code counts once, for its client, redirect address and PKCE
+verifier), and says whatever a test wants it to say.
+"""
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+
+CLIENT_ID, CLIENT_SECRET = "fsbench-test", "a-secret-of-the-tests"
+Claims = dict[str, Any]
+
+
+def _key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+class Provider:
+    """What tests turn: who signs in (``person``), and how an ID token is spoilt (``spoil``)."""
+
+    def __init__(self, issuer: str) -> None:
+        self.issuer = issuer
+        self.key, self.kid = _key(), "one"
+        self.person: Claims = {"sub": "248289761001", "preferred_username": "jane"}
+        self.information: Claims | None = None
+        self.spoil: Callable[[Claims], str | None] = lambda claims: None
+        self.description: Claims = {}
+        self.codes: dict[str, dict[str, str]] = {}
+        self.asked: list[str] = []
+
+    def metadata(self) -> Claims:
+        return {
+            "issuer": self.issuer,
+            "authorization_endpoint": f"{self.issuer}/authorize",
+            "token_endpoint": f"{self.issuer}/token",
+            "jwks_uri": f"{self.issuer}/keys",
+            "userinfo_endpoint": f"{self.issuer}/userinfo",
+            "response_types_supported": ["code"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            **self.description,
+        }
+
+    def keys(self) -> Claims:
+        public = json.loads(RSAAlgorithm.to_jwk(self.key.public_key()))
+        return {"keys": [public | {"kid": self.kid, "use": "sig", "alg": "RS256"}]}
+
+    def authorise(self, asked: dict[str, str]) -> str:
+        """Where the browser is sent after the person agreed."""
+        assert asked["client_id"] == CLIENT_ID
+        assert asked["response_type"] == "code"
+        assert asked["code_challenge_method"] == "S256"
+        assert "openid" in asked["scope"].split()
+        code = secrets.token_urlsafe(16)
+        self.codes[code] = asked
+        return asked["redirect_uri"] + "?" + urlencode({"code": code, "state": asked["state"]})
+
+    def token(self, sent: dict[str, str], authorisation: str) -> Claims | None:
+        expected = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        asked = self.codes.pop(sent.get("code", ""), None)
+        if asked is None or authorisation != f"Basic {expected}":
+            return None
+        digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        if challenge != asked["code_challenge"] or sent["redirect_uri"] != asked["redirect_uri"]:
+            return None
+        now = int(time.time())
+        said = {
+            "iss": self.issuer,
+            "aud": CLIENT_ID,
+            "iat": now,
+            "exp": now + 300,
+            "nonce": asked["nonce"],
+            **self.person,
+        }
+        token = self.spoil(said) or self.signed(said)
+        return {"access_token": "access", "token_type": "Bearer", "id_token": token}
+
+    def signed(self, said: Claims) -> str:
+        return jwt.encode(said, self.key, "RS256", headers={"kid": self.kid})
+
+
+@contextmanager
+def provider() -> Iterator[Provider]:
+    """A provider that runs on a thread until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            pass
+
+        def answer(self, status: int, body: object, **headers: str) -> None:
+            content = json.dumps(body).encode()
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            here.asked.append(parts.path)
+            asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            if parts.path == "/.well-known/openid-configuration":
+                self.answer(200, here.metadata())
+            elif parts.path == "/keys":
+                self.answer(200, here.keys())
+            elif parts.path == "/authorize":
+                self.answer(302, {}, Location=here.authorise(asked))
+            elif parts.path == "/userinfo" and self.headers["Authorization"] == "Bearer access":
+                self.answer(200, here.information or {"sub": here.person["sub"]})
+            elif parts.path == "/elsewhere":
+                self.answer(302, {}, Location=f"{here.issuer}/keys")
+            else:
+                self.answer(404, {})
+
+        def do_POST(self) -> None:
+            here.asked.append(self.path)
+            text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            sent = {name: values[0] for name, values in parse_qs(text).items()}
+            found = here.token(sent, self.headers.get("Authorization", ""))
+            self.answer(200 if found else 400, found or {"error": "invalid_grant"})
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    here = Provider(f"http://127.0.0.1:{server.server_address[1]}")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield here
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
