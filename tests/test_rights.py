@@ -1,9 +1,11 @@
 """Who may do what at every address. An address that is in no table here fails the test."""
 
+import html
 import io
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
@@ -114,6 +116,7 @@ SIGNED_IN = {
     ),
     "imports/reread/<int:artefact_id>/": "imports/reread/{artefact}/",
     "account/": "account/",
+    "account/email/<str:signed>/": "account/email/x/",
     "watches/": "watches/",
     "watches/new/": "watches/new/?{line}",
     "watches/<int:watch_id>/": "watches/{watch}/",
@@ -155,6 +158,7 @@ POSTS = {
         "people/{user}/identities/{identity}/unlink/"
     ),
     "account/password/": "account/password/",
+    "account/email/": "account/email/",
     "account/tokens/": "account/tokens/",
     "account/tokens/<int:token_id>/revoke/": "account/tokens/{token}/revoke/",
 }
@@ -202,6 +206,8 @@ NEEDS: dict[str, Role] = {
     "p/": Role.VIEWER,
     "account/": Role.VIEWER,
     "account/password/": Role.VIEWER,
+    "account/email/": Role.VIEWER,
+    "account/email/<str:signed>/": Role.VIEWER,
     "account/tokens/": Role.VIEWER,
     "account/tokens/<int:token_id>/revoke/": Role.VIEWER,
 }
@@ -481,6 +487,47 @@ def test_each_role_may_what_it_needs_and_nothing_more(
                 assert response.status_code == 302, where
                 assert response.headers["Location"].startswith("/account/sign-in/"), where
     assert counts() == before
+
+
+def refused_offers(client: Client, user: User, paths: Iterator[str]) -> dict[str, set[str]]:
+    """The links and forms of these pages that lead to what this account may not do."""
+    refused: dict[str, set[str]] = {}
+    for path in paths:
+        page = client.get(path)
+        if page.status_code != 200 or not page.headers["Content-Type"].startswith("text/html"):
+            continue
+        content = page.content.decode()
+        offers = {("GET", one) for one in re.findall(r'<a [^>]*href="([^"]*)"', content)}
+        for form in re.findall(r"<form [^>]*>", content):
+            method = "POST" if 'method="post"' in form else "GET"
+            aimed = re.search(r'action="([^"]*)"', form)
+            offers.add((method, aimed[1] if aimed else path))
+        for method, offer in offers:
+            there = urlsplit(html.unescape(offer)).path
+            if not there.startswith("/") or there.startswith("/static/"):
+                continue
+            action = rights.action_of(resolve(there).route, method)
+            assert action is not None, offer
+            if not rights.may(user, action):
+                refused.setdefault(path, set()).add(f"{method} {there}")
+    return refused
+
+
+@pytest.mark.parametrize("role", list(Role), ids=str)
+def test_no_page_offers_what_is_refused(role: Role, there: dict[str, object]) -> None:
+    """Every link and every form of every page that a role may open leads to what it may do."""
+    client, user = Client(), person(role)
+    client.force_login(user)
+    paths = (f"/{address.format(**there)}" for address in EVERY.values())
+    assert refused_offers(client, user, paths) == {}
+
+
+@pytest.mark.parametrize("role", list(Role), ids=str)
+def test_no_empty_page_offers_what_is_refused(role: Role) -> None:
+    client, user = Client(), person(role)
+    client.force_login(user)
+    plain = (f"/{address}" for address in EVERY.values() if "{" not in address)
+    assert refused_offers(client, user, plain) == {}
 
 
 # --- A private study is nowhere ---

@@ -29,6 +29,22 @@ class PasswordForm(PasswordChangeForm):
         del self.fields["old_password"].widget.attrs["autofocus"]
 
 
+class EmailForm(forms.Form):
+    """The address that watches write to."""
+
+    email = forms.EmailField(
+        label="E-mail address",
+        required=False,
+        max_length=254,
+        help_text="A letter with a link goes there first. Empty: none.",
+        error_messages={"invalid": "Write the address as ada@example.org, or leave it empty."},
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+
 class TokenForm(forms.ModelForm):
     """A new API token: what it is for."""
 

@@ -50,7 +50,7 @@ def account_of(claims: Claims, sign_on: SignOn) -> User:
                 "Your account here is closed. An administrator can open it.", "closed account"
             )
         email = _usable(claims.email)
-        if email and user.email != email:
+        if email and not user.email:
             audit.note(user, "e-mail address changed", f"account {user}", by="sign-in service")
             User.objects.filter(pk=user.pk).update(email=email)
         _follow_groups(user, claims, sign_on)

@@ -38,14 +38,19 @@ def change(
     teams: Iterable[Team],
     luns: Iterable[int],
     by: User,
+    email: str | None = None,
 ) -> User:
-    """Role, whether the account is open, its teams and the LUNs granted to it, all at once.
+    """Role, whether the account is open, its teams, LUNs and e-mail address, all at once.
 
-    Raises LastAdministrator. A closed account's sessions and tokens open nothing any more.
+    ``email`` None leaves the address as it is. Raises LastAdministrator. A closed account's
+    sessions and tokens open nothing any more.
     """
     user = _locked(user_id, role=role, is_active=is_active)
     before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
     user.is_active = is_active
+    if email is not None and email != user.email:
+        user.email = email
+        audit.note(by, "e-mail address changed", f"account {user}", by="an administrator")
     _give(user, role)
     user.teams.set(teams)
     after = {"role": str(role), "open": is_active, "teams": _teams(user)}
@@ -104,7 +109,7 @@ def _give(user: User, role: Role) -> None:
     is_administrator = role is Role.ADMINISTRATOR
     user.is_staff = is_administrator
     user.is_superuser = user.is_superuser and is_administrator
-    user.save(update_fields=["is_staff", "is_active", "is_superuser"])
+    user.save(update_fields=["is_staff", "is_active", "is_superuser", "email"])
     Person.objects.update_or_create(user=user, defaults={"role": role})
 
 

@@ -93,6 +93,12 @@ class PersonForm(forms.Form):
         label="The account is open",
         help_text="A closed account's sessions and tokens open nothing; what it made stays.",
     )
+    email = forms.EmailField(
+        label="E-mail address",
+        required=False,
+        max_length=254,
+        help_text="Its watches write there. Set it only where you know it is this person's.",
+    )
     teams = forms.ModelMultipleChoiceField(
         queryset=Team.objects.order_by("name"),
         required=False,
@@ -105,6 +111,7 @@ class PersonForm(forms.Form):
         initial = {
             "role": _kept_role(user),
             "is_active": user.is_active,
+            "email": user.email,
             "teams": user.teams.all(),
             "luns": Lun.objects.filter(grants__user=user),
         }

@@ -102,6 +102,7 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
                     teams=given["teams"],
                     luns=given["luns"].values_list("pk", flat=True),
                     by=_user(request),
+                    email=given["email"],
                 )
             except people.LastAdministrator as refused:
                 form.add_error("role", str(refused))

@@ -31,6 +31,7 @@ class Action(StrEnum):
     READ = "read"
     ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
     SHARE = "share"  # permalinks
+    CALL = "call"  # make the server send to an address: a webhook
     IMPORT = "import"
     OWN = "own"  # say who sees a study
     RUN = "run"  # order runs, which erase a LUN
@@ -44,6 +45,7 @@ _NEEDS: dict[Action, Role] = {
     Action.READ: Role.VIEWER,
     Action.ACCOUNT: Role.VIEWER,
     Action.SHARE: Role.CONTRIBUTOR,
+    Action.CALL: Role.CONTRIBUTOR,
     Action.IMPORT: Role.CONTRIBUTOR,
     Action.OWN: Role.CONTRIBUTOR,
     Action.RUN: Role.OPERATOR,
@@ -56,6 +58,7 @@ _WORDS: dict[Action, str] = {
     Action.READ: "Reading",
     Action.ACCOUNT: "This page",
     Action.SHARE: "Keeping permalinks",
+    Action.CALL: "A webhook",
     Action.IMPORT: "Importing",
     Action.OWN: "Saying who sees a study",
     Action.RUN: "Ordering runs",
@@ -380,6 +383,8 @@ RULES: dict[str, Rule] = {
     "account/sign-in/service/callback/": Action.OPEN,
     "account/sign-out/": Action.OPEN,
     "account/password/": Action.ACCOUNT,
+    "account/email/": Action.ACCOUNT,
+    "account/email/<str:signed>/": Action.ACCOUNT,
     "account/tokens/": Action.ACCOUNT,
     "account/tokens/<int:token_id>/revoke/": Action.ACCOUNT,
     "studies/<slug:slug>/access/": Action.OWN,

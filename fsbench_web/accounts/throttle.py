@@ -20,7 +20,7 @@ def _key(username: str, address: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def admit(username: str, address: str) -> bool:
+def admit(username: str, address: str, limit: int = LIMIT) -> bool:
     """Count an attempt before its password is checked. False: too many, do not check it.
 
     The attempt is written first and counted then, so that many at once cannot slip through; one
@@ -29,7 +29,7 @@ def admit(username: str, address: str) -> bool:
     now = timezone.now()
     SignInAttempt.objects.filter(at__lt=now - WINDOW).delete()
     attempt = SignInAttempt.objects.create(key=_key(username, address), at=now)
-    if SignInAttempt.objects.filter(key=attempt.key).count() > LIMIT:
+    if SignInAttempt.objects.filter(key=attempt.key).count() > limit:
         attempt.delete()
         return False
     return True

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from fsbench_web.accounts import oidc_views, views
+from fsbench_web.accounts import email_views, oidc_views, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -10,6 +10,8 @@ urlpatterns = [
     path("sign-in/service/callback/", oidc_views.callback, name="oidc_callback"),
     path("sign-out/", views.sign_out, name="sign_out"),
     path("password/", views.change_password, name="change_password"),
+    path("email/", email_views.ask, name="ask_email"),
+    path("email/<str:signed>/", email_views.confirm, name="confirm_email"),
     path("tokens/", views.create_token, name="create_token"),
     path("tokens/<int:token_id>/revoke/", views.revoke_token, name="revoke_token"),
 ]

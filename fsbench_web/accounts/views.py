@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from fsbench_web.accounts import audit, identities, rights, throttle, tokens
-from fsbench_web.accounts.forms import PasswordForm, SignInForm, TokenForm
+from fsbench_web.accounts.forms import EmailForm, PasswordForm, SignInForm, TokenForm
 from fsbench_web.accounts.models import ApiToken
 
 _TOO_MANY = (
@@ -100,14 +100,22 @@ def _has_password(user: User) -> bool:
     return settings.PASSWORD_SIGN_IN and user.has_usable_password()
 
 
-def _account_page(
+def _may_not(user: User) -> list[rights.Decision]:
+    """What the account may not do, with the reason."""
+    asked = (rights.Action.IMPORT, rights.Action.RUN, rights.Action.ADMINISTER)
+    return [one for one in (rights.decide(user, action) for action in asked) if one.why]
+
+
+def account_page(
     request: HttpRequest,
     *,
     password_form: PasswordForm | None = None,
     token_form: TokenForm | None = None,
+    email_form: EmailForm | None = None,
     new_token: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    """One's own page, with the form that was not right."""
     user = _signed_in_user(request)
     role = rights.role_of(user)
     context = {
@@ -117,6 +125,10 @@ def _account_page(
         "password_form": (password_form or PasswordForm(user)) if _has_password(user) else None,
         "identities": identities.of_account(user),
         "sign_on": settings.SIGN_ON,
+        "email_form": email_form or EmailForm(initial={"email": user.email}),
+        "sends_email": settings.SENDS_EMAIL,
+        "teams": user.teams.order_by("name"),
+        "may_not": _may_not(user),
         "token_form": token_form or TokenForm(user=user),
         "tokens": ApiToken.objects.filter(user=user),
         "new_token": new_token,
@@ -128,7 +140,7 @@ def _account_page(
 @require_GET
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    return _account_page(request)
+    return account_page(request)
 
 
 @sensitive_post_parameters()
@@ -140,7 +152,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied("Your account opens without a password: there is none to change.")
     form = PasswordForm(_signed_in_user(request), request.POST)
     if not form.is_valid():
-        return _account_page(request, password_form=form, status=422)
+        return account_page(request, password_form=form, status=422)
     with transaction.atomic():
         user = form.save()
         audit.note(user, "password changed", f"account {user}")
@@ -158,7 +170,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
     user = _signed_in_user(request)
     form = TokenForm(request.POST, user=user)
     if not form.is_valid():
-        return _account_page(request, token_form=form, status=422)
+        return account_page(request, token_form=form, status=422)
     try:
         with transaction.atomic():
             _, token = tokens.create(
@@ -170,8 +182,8 @@ def create_token(request: HttpRequest) -> HttpResponse:
             )
     except IntegrityError:
         form.add_error("name", "A token of this name was made a moment ago; see the list below.")
-        return _account_page(request, token_form=form, status=422)
-    return _account_page(request, new_token=token, status=201)
+        return account_page(request, token_form=form, status=422)
+    return account_page(request, new_token=token, status=201)
 
 
 @require_POST

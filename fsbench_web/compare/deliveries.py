@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from fsbench_web.accounts import rights
 from fsbench_web.compare import watch_rights, webhook
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.scoring import news
@@ -109,6 +110,8 @@ def _end(delivery: WatchDelivery, tries: int, **columns: object) -> None:
 
 
 def _send_webhook(message: WatchMessage) -> None:
+    if why := rights.decide(message.watch.user, rights.Action.CALL).why:
+        raise NotDelivered(why)
     body = json.dumps(message.payload, ensure_ascii=False).encode()
     try:
         webhook.post(message.watch.webhook_url, body, secret_of(message.watch), str(message.pk))
@@ -120,6 +123,8 @@ def _send_email(message: WatchMessage) -> None:
     if not settings.SENDS_EMAIL:
         raise NotDelivered("This site sends no e-mail: FSBENCH_EMAIL_URL is not set.")
     watch = message.watch
+    if watch.email.lower() != watch.user.email.lower():
+        raise NotDelivered("The address is not that of the account any more: watch the line anew.")
     payload = message.payload
     title = payload["watch"]["title"]
     is_test = message.kind == WatchMessage.Kind.TEST

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import permalinks, sharing
 from fsbench_web.compare.charts import chart
-from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.sections import sections
 
 HEIGHT_PX = 520
@@ -60,7 +60,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     that 404 is the answer for all that is not public.
     """
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
-    if link is None or link.visibility != Visibility.PUBLIC or sharing.shows_hidden(link):
+    if link is None or link.visibility != LinkVisibility.PUBLIC or sharing.shows_hidden(link):
         problem = "There is no comparison here that anyone may see."
         return _answer("compare/embed.html", {"problem": problem}, 404)
     if sharing.is_over(link):

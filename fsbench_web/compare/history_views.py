@@ -1,5 +1,6 @@
 """The page of one configuration over kernels or dates."""
 
+from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -61,7 +62,7 @@ def _watch_form(
     request: HttpRequest, series: Series, test: str, category: str, along: str, margin: int
 ) -> WatchForm | None:
     """For who is signed in and looks at a line."""
-    if not test or not request.user.is_authenticated:
+    if not test or not isinstance(request.user, User):
         return None
     return WatchForm(
         initial={
@@ -70,9 +71,10 @@ def _watch_form(
             "category": category,
             "along": along,
             "margin": margin or 1,
-            "email": getattr(request.user, "email", ""),
+            "email": request.user.email,
         },
         auto_id="id-watch-%s",
+        user=request.user,
     )
 
 

@@ -15,12 +15,13 @@ def new_key() -> str:
     return secrets.token_urlsafe(8)
 
 
-class Visibility(models.TextChoices):
-    """Who may see a permalink. compare.visibility is the one place that answers for a person."""
+class LinkVisibility(models.TextChoices):
+    """Who may see a permalink; compare.sharing answers for a person. Of studies it is
+    accounts.models.Visibility: a permalink has no team of its own, and opens no study."""
 
     PUBLIC = "public", "Anyone with the link"
-    TEAM = "team", "People who are signed in"
-    PRIVATE = "private", "Only me"
+    TEAM = "team", "Members of its author's teams"
+    PRIVATE = "private", "Only its author"
 
 
 class Permalink(models.Model):
@@ -37,7 +38,10 @@ class Permalink(models.Model):
     title = models.CharField(max_length=200, blank=True)
     note = models.TextField(blank=True, max_length=4000)
     visibility = models.CharField(
-        max_length=10, choices=Visibility, default=Visibility.PUBLIC, db_default=Visibility.PUBLIC
+        max_length=10,
+        choices=LinkVisibility,
+        default=LinkVisibility.PUBLIC,
+        db_default=LinkVisibility.PUBLIC,
     )
     expires_on = models.DateField(
         null=True, blank=True, help_text="The last day on which it opens; null: it stays"
@@ -52,7 +56,7 @@ class Permalink(models.Model):
         indexes = [models.Index(fields=["sha256"])]
         constraints = [
             models.CheckConstraint(
-                condition=Q(visibility__in=Visibility.values),
+                condition=Q(visibility__in=LinkVisibility.values),
                 name="permalink_visibility_is_known",
             )
         ]

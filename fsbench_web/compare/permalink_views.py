@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.compare import embed, permalinks, picture, sharing
-from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
@@ -46,7 +46,7 @@ def of_permalink(view: View) -> View:
         link = found(request, key)
         answer = over(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
         if (
-            link.visibility != Visibility.PUBLIC
+            link.visibility != LinkVisibility.PUBLIC
             or rights.is_personal()
             or answer.status_code != 200
         ):
@@ -62,7 +62,7 @@ def found(request: HttpRequest, key: str) -> Permalink:
     # Nobody is asked who they are for what anyone may see: no cookie, and caches may keep it.
     if (
         link is None
-        or (link.visibility != Visibility.PUBLIC and not sharing.may_see(link, request.user))
+        or (link.visibility != LinkVisibility.PUBLIC and not sharing.may_see(link, request.user))
         or sharing.shows_hidden(link)
     ):
         raise Http404(
@@ -133,7 +133,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "address": address,
         "picture": f"{address}picture.png?{picture.version(link)}",
         "picture_size": picture.SIZE_PX,
-        "is_public": link.visibility == Visibility.PUBLIC,
+        "is_public": link.visibility == LinkVisibility.PUBLIC,
         "is_theirs": sharing.may_change(link, request.user),
         "embed": embed.snippet(link, f"{address}embed/"),
         "embed_origins": embed.origins(),

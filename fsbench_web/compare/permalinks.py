@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit
 from fsbench_web.compare.differences import Difference, Differences, Group, differences
-from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import Comparison, comparison
@@ -73,7 +73,7 @@ def pin(
     *,
     title: str = "",
     note: str = "",
-    visibility: str = Visibility.PUBLIC,
+    visibility: str = LinkVisibility.PUBLIC,
     expires_on: date | None = None,
 ) -> Permalink:
     """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.

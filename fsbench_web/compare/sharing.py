@@ -10,7 +10,8 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from fsbench_web.accounts import rights
-from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.accounts.models import Team
+from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.studies.models import Study
 
 KEPT_DAYS = 30
@@ -21,9 +22,12 @@ AnyUser = AbstractBaseUser | AnonymousUser
 
 def may_see(link: Permalink, user: AnyUser) -> bool:
     """Whether this person may know that the permalink exists, expired or not."""
-    if link.visibility == Visibility.PUBLIC or may_change(link, user):
+    if link.visibility == LinkVisibility.PUBLIC or may_change(link, user):
         return True
-    return link.visibility == Visibility.TEAM and user.is_authenticated
+    if link.visibility != LinkVisibility.TEAM or link.created_by_id is None:
+        return False
+    mates = Team.objects.filter(members=user.pk).filter(members=link.created_by_id)
+    return rights.role_of(user) is not None and mates.exists()
 
 
 def shows_hidden(link: Permalink) -> bool:
@@ -82,7 +86,8 @@ class SharingForm(forms.ModelForm):
             "title": "Empty: the date on which the numbers were kept.",
             "note": "Plain text, shown above the tables.",
             "visibility": "It holds for the page, its files, its charts and its picture alike. "
-            "Only what anyone may see can be embedded.",
+            "Your teams stand on the account page. Whatever you choose, it opens no study: who may "
+            "not see a study behind it does not see it. Only what anyone may see can be embedded.",
             "expires_on": "Empty: it stays. After this day the address says that it has expired; "
             f"{KEPT_DAYS} days later the numbers are deleted.",
         }
@@ -107,7 +112,7 @@ class SharingForm(forms.ModelForm):
         return " ".join(str(self.cleaned_data["title"]).split())
 
     def clean_visibility(self) -> str:
-        return self.cleaned_data["visibility"] or Visibility.PUBLIC
+        return self.cleaned_data["visibility"] or LinkVisibility.PUBLIC
 
     def clean_expires_on(self) -> date | None:
         chosen: date | None = self.cleaned_data["expires_on"]

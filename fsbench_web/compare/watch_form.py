@@ -4,7 +4,9 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.models import User
 
+from fsbench_web.accounts import rights
 from fsbench_web.compare import history, webhook
 
 MARGINS = (5, 10, 20)
@@ -35,7 +37,7 @@ class WatchForm(forms.Form):
         label="E-mail to",
         required=False,
         max_length=254,
-        help_text="Empty: no e-mail.",
+        help_text="Your account's own address, or empty: no e-mail.",
         error_messages={"invalid": "Write the address as ada@example.org, or leave it empty."},
     )
     webhook_url = forms.CharField(
@@ -49,15 +51,37 @@ class WatchForm(forms.Form):
         },
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+        self.own_address = user.email
         if not settings.SENDS_EMAIL:
-            self.fields["email"].disabled = True
-            self.fields["email"].initial = ""
-            self.fields[
-                "email"
-            ].help_text = "This site sends no e-mail: whoever runs it sets FSBENCH_EMAIL_URL."
+            self._switch_off(
+                "email", "This site sends no e-mail: whoever runs it sets FSBENCH_EMAIL_URL."
+            )
+        elif not user.email:
+            self._switch_off(
+                "email", "Your account has no e-mail address yet: the account page takes one."
+            )
+        webhooks = rights.decide(user, rights.Action.CALL)
+        if not webhooks.is_allowed:
+            self._switch_off("webhook_url", webhooks.why)
+
+    def _switch_off(self, name: str, why: str) -> None:
+        """What a form sends for the field does not count."""
+        field = self.fields[name]
+        field.disabled, field.help_text = True, why
+        self.initial[name] = field.initial = ""
+
+    def clean_email(self) -> str:
+        """The account's own address alone: nobody else is written to in its name."""
+        address = str(self.cleaned_data["email"])
+        if address and address.lower() != self.own_address.lower():
+            raise forms.ValidationError(
+                f"Messages go to the address of your account, {self.own_address}, alone. The "
+                "account page changes it."
+            )
+        return self.own_address if address else ""
 
     def clean_webhook_url(self) -> str:
         url = str(self.cleaned_data["webhook_url"]).strip()

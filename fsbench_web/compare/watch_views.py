@@ -49,9 +49,11 @@ def mine(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """The form by itself, and what the form on a line's page posts to."""
     if request.method != "POST":
-        form = WatchForm(initial=request.GET.dict() | {"email": _user(request).email})
+        form = WatchForm(
+            initial=request.GET.dict() | {"email": _user(request).email}, user=_user(request)
+        )
         return render(request, "compare/watch_new.html", {"form": form} | _line(request.GET))
-    form = WatchForm(request.POST)
+    form = WatchForm(request.POST, user=_user(request))
     line = _line(request.POST)
     if not form.is_valid():
         return render(request, "compare/watch_new.html", {"form": form} | line, status=422)

@@ -23,9 +23,9 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from fsbench_web import env
-from fsbench_web.accounts.models import Role
+from fsbench_web.accounts.models import Role, Team
 from fsbench_web.compare import permalinks, sharing
-from fsbench_web.compare.models import Permalink, Visibility
+from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.spec import ComparisonSpec
 from tests.accounts.people import person
 from tests.compare.conftest import make_run, make_score
@@ -79,9 +79,13 @@ def test_public_is_for_anyone(jo, al):
         assert statuses(client, link) == {200}
 
 
-@pytest.mark.parametrize("visibility", [Visibility.TEAM, Visibility.PRIVATE])
+@pytest.mark.parametrize("visibility", [LinkVisibility.TEAM, LinkVisibility.PRIVATE])
 def test_others_learn_nothing_of_what_they_may_not_see(jo, al, visibility):
     link = pinned(jo, visibility=visibility, title="A secret")
+    mate, closed = User.objects.create_user("mate"), User.objects.create_user("closed")
+    Team.objects.create(name="Storage").members.add(jo, mate, closed)
+    Team.objects.create(name="Others").members.add(al)
+    User.objects.filter(pk=closed.pk).update(is_active=False)
     unknown = Client().get("/p/nosuchkey00/").content.decode()
     for path in [*FILES, "embed/"]:
         answer = Client().get(f"/p/{link.key}/{path}")
@@ -90,8 +94,10 @@ def test_others_learn_nothing_of_what_they_may_not_see(jo, al, visibility):
     hidden = Client().get(f"/p/{link.key}/").content.decode()
     assert hidden == unknown.replace("nosuchkey00", link.key)
     for path in FILES:
-        expected = 200 if visibility == Visibility.TEAM else 404
-        assert signed_in(al).get(f"/p/{link.key}/{path}").status_code == expected, path
+        expected = 200 if visibility == LinkVisibility.TEAM else 404
+        assert signed_in(mate).get(f"/p/{link.key}/{path}").status_code == expected, path
+        for other in (al, closed):
+            assert signed_in(other).get(f"/p/{link.key}/{path}").status_code == 404, path
         answer = signed_in(jo).get(f"/p/{link.key}/{path}")
         assert answer.status_code == 200, path
         assert "no-store" in answer["Cache-Control"], path
@@ -100,7 +106,7 @@ def test_others_learn_nothing_of_what_they_may_not_see(jo, al, visibility):
 
 
 def test_what_is_private_expires_without_a_word_to_others(jo, al):
-    link = pinned(jo, visibility=Visibility.PRIVATE)
+    link = pinned(jo, visibility=LinkVisibility.PRIVATE)
     Permalink.objects.update(expires_on=timezone.localdate() - timedelta(days=1))
     assert statuses(signed_in(al), link) == {404}
     assert signed_in(jo).get(f"/p/{link.key}/").status_code == 410
@@ -153,7 +159,7 @@ def test_sharing_takes_title_note_readers_and_last_day(client, jo):
     assert (link.title, link.visibility, link.expires_on) == ("A title", "team", day)
     assert "<h1>A title</h1>" in text
     assert "<p>Second &lt;b&gt;.</p>" in text
-    assert "people who are signed in" in text
+    assert "seen by: members of its author" in text
     client.post("/compare/pin/", form)
     assert Permalink.objects.count() == 1
 
@@ -197,7 +203,7 @@ def test_only_its_author_changes_and_deletes_it(jo, al):
         assert Client().post(f"/p/{link.key}/{action}/").status_code == 302
     admin = User.objects.create_superuser("root")
     assert signed_in(admin).post(f"/p/{link.key}/delete/").status_code == 403
-    Permalink.objects.update(visibility=Visibility.PRIVATE)
+    Permalink.objects.update(visibility=LinkVisibility.PRIVATE)
     assert signed_in(al).post(f"/p/{link.key}/delete/").status_code == 404
     assert Permalink.objects.get().title == "mine"
     # Nobody else is left who could.

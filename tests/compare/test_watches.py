@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from fsbench_web.accounts.models import Person, Role
 from fsbench_web.compare import deliveries, watching
 from fsbench_web.compare.deliveries import secret_of
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
@@ -461,6 +462,40 @@ class TestPages:
         assert "This site sends no e-mail" in hers.get("/watches/").content.decode()
         hers.post("/watches/new/", form_of(line, email="a@example.org"))
         assert Watch.objects.get().email == ""
+
+    def test_only_the_accounts_own_address_is_written_to(self, hers, ada, line):
+        answer = hers.post("/watches/new/", form_of(line, email="victim@example.org"))
+        assert answer.status_code == 422
+        assert "ada@example.org, alone" in answer.content.decode()
+        assert hers.post("/watches/new/", form_of(line, email="ADA@example.org")).status_code == 201
+        one = Watch.objects.get()
+        assert one.email == "ada@example.org"
+        User.objects.filter(pk=ada.pk).update(email="new@example.org")
+        hers.post(f"/watches/{one.pk}/test/")
+        assert not mail.outbox
+
+    def test_an_account_without_an_address_gives_none(self, hers, ada, line):
+        User.objects.filter(pk=ada.pk).update(email="")
+        assert hers.post("/watches/new/", form_of(line, email="ada@example.org")).status_code == 201
+        assert Watch.objects.get().email == ""
+        text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
+        assert "has no e-mail address yet" in text
+
+    def test_a_webhook_needs_a_contributor_when_made_and_when_sent(self, hers, ada, line):
+        Person.objects.create(user=ada, role=Role.VIEWER)
+        with receiver(says(204)) as (address, received):
+            hers.post("/watches/new/", form_of(line, webhook_url=address))
+            assert Watch.objects.get().webhook_url == ""
+            text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
+            assert "A webhook needs the role contributor" in text
+            Watch.objects.all().delete()
+            Person.objects.update(role=Role.CONTRIBUTOR)
+            hers.post("/watches/new/", form_of(line, webhook_url=address))
+            one = Watch.objects.get()
+            assert one.webhook_url == address
+            Person.objects.update(role=Role.VIEWER)
+            hers.post(f"/watches/{one.pk}/test/")
+            assert not received
 
     def test_a_test_is_sent_and_says_what_became_of_it(self, hers, ada, line):
         with receiver(says(404)) as (address, received):

@@ -21,7 +21,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def eve() -> User:
-    return person(Role.VIEWER, "eve")
+    made = person(Role.VIEWER, "eve")
+    made.email = "ada@example.org"  # what ``watched`` writes to
+    made.save()
+    return made
 
 
 @pytest.fixture
