@@ -221,7 +221,7 @@ class Viewer:
     def is_personal(self) -> bool:
         """Whether others may be shown something else, so that no cache may keep what is shown."""
         self.hidden()
-        return self._is_personal
+        return self._is_personal or not settings.ANONYMOUS_READING
 
 
 _viewer: ContextVar[Viewer | None] = ContextVar("fsbench_viewer", default=None)

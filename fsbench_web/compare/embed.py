@@ -1,6 +1,7 @@
 """A permalink inside a wiki: a page without scripts, forms and cookies that may be framed."""
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -9,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.compare import permalinks, sharing
 from fsbench_web.compare.charts import chart
 from fsbench_web.compare.models import LinkVisibility, Permalink
@@ -60,7 +62,10 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     that 404 is the answer for all that is not public.
     """
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
-    if link is None or link.visibility != LinkVisibility.PUBLIC or sharing.shows_hidden(link):
+    # Asked as a stranger: the answer may be kept for everybody, also where a member looks at it.
+    with rights.seen_by(AnonymousUser()):
+        is_hidden = link is None or sharing.shows_hidden(link)
+    if link is None or link.visibility != LinkVisibility.PUBLIC or is_hidden:
         problem = "There is no comparison here that anyone may see."
         return _answer("compare/embed.html", {"problem": problem}, 404)
     if sharing.is_over(link):
@@ -97,5 +102,6 @@ def _answer(template: str, context: dict[str, object], status: int) -> HttpRespo
     # Rendered without the request: no session is opened, and no cookie is set.
     answer = HttpResponse(render_to_string(template, context), status=status)
     answer["Content-Security-Policy"] = policy()
-    answer["Cache-Control"] = "public, max-age=60" if status == 200 else "no-store"
+    kept = status == 200 and settings.ANONYMOUS_READING
+    answer["Cache-Control"] = "public, max-age=60" if kept else "no-store"
     return answer

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog import availability
+from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import lifecycle, queue
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
 from fsbench_web.studies.series import next_repeat
@@ -65,10 +66,18 @@ def pause(order_id: int) -> bool:
 
 @transaction.atomic
 def resume(order_id: int) -> bool:
-    """Let its runs start again. False: it was not paused."""
+    """Let its runs start again. False: it was not paused.
+
+    Raises PermissionDenied too where a LUN is not granted to who asks (any more): it is erased.
+    """
     order = _locked(order_id)
     if order.paused_at is None:
         return False
+    waiting = order.runs.filter(state=RunState.QUEUED)
+    pairs = waiting.values_list("series__lun", "series__journal_lun").distinct()
+    luns = Lun.objects.filter(pk__in={pk for pair in pairs for pk in pair if pk is not None})
+    for lun in luns.order_by("pk"):
+        rights.require_here(rights.Action.RUN, lun)
     Submission.objects.filter(pk=order_id).update(paused_at=None)
     audit.note_here("order resumed", f"sweep {order_id}")
     _nudge_luns_of(order)

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from fsbench_web.accounts import rights
 from fsbench_web.figures.numbers import duration
 from fsbench_web.studies import logs
 from fsbench_web.studies.models import Run, RunState
@@ -69,31 +71,50 @@ def read_snapshot(run_id: int, after: int) -> Snapshot | None:
     )
 
 
-def _read_and_let_go(run_id: int, after: int) -> Snapshot | None:
+def _read_and_let_go(run_id: int, after: int, user_id: int | None) -> Snapshot | None:
+    """``read_snapshot`` as this account may read now, minutes after the request was let in."""
     try:
-        return read_snapshot(run_id, after)
+        users = User.objects.select_related("person").filter(is_active=True)
+        found = users.filter(pk=user_id).first() if user_id is not None else None
+        user = found or AnonymousUser()
+        if not rights.may(user, rights.Action.READ):
+            return None
+        with rights.seen_by(user):
+            return read_snapshot(run_id, after)
     finally:
         connection.close()
 
 
 # Not thread sensitive: any thread of the pool will do, and none is kept between two reads.
-_read: Callable[[int, int], Awaitable[Snapshot | None]] = sync_to_async(
+_read: Callable[[int, int, int | None], Awaitable[Snapshot | None]] = sync_to_async(
     _read_and_let_go, thread_sensitive=False
 )
+Read = Callable[[int, int], Awaitable[Snapshot | None]]
+
+
+def _reading_as(user_id: int | None) -> Read:
+    """What is streamed is read outside of the request, where nothing would be hidden."""
+
+    async def read(run_id: int, after: int) -> Snapshot | None:
+        return await _read(run_id, after, user_id)
+
+    return read
 
 
 @require_GET
 async def events(request: HttpRequest, run_id: int) -> HttpResponseBase:
     """The stream behind the line that ``Last-Event-ID`` (or ``?after=``) names."""
     after = _number(request.headers.get("Last-Event-ID") or request.GET.get("after", ""))
-    first = await _read(run_id, after)
+    user = rights.person()  # the gate has asked already, so that this is no query
+    read = _reading_as(user.pk if isinstance(user, User) else None)
+    first = await read(run_id, after)
     if first is None:
         return HttpResponse(f"There is no run {run_id}.", status=404, content_type="text/plain")
     if first.has_ended and not first.lines and "Last-Event-ID" in request.headers:
         # 204 tells the browser to stop connecting.
         return HttpResponse(status=204)
     response = StreamingHttpResponse(
-        stream(run_id, after, first), content_type="text/event-stream; charset=utf-8"
+        stream(run_id, after, first, read), content_type="text/event-stream; charset=utf-8"
     )
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold the lines back
@@ -104,7 +125,7 @@ async def stream(
     run_id: int,
     after: int,
     snapshot: Snapshot | None,
-    read: Callable[[int, int], Awaitable[Snapshot | None]] = _read,
+    read: Read = _reading_as(None),  # noqa: B008 - a function, not a value
     poll_s: float = POLL_S,
 ) -> AsyncIterator[str]:
     """The events of a run until it ends, from ``snapshot`` on."""
