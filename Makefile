@@ -35,7 +35,7 @@ $(INSTALLED_DEV):
 	@touch $(INSTALLED) $@
 
 # Everything that touches the database on PostgreSQL, then the whole suite on SQLite: what needs no
-# service on two cores, what has real disks, daemons and browsers one after another.
+# service file by file on two cores, then disks and daemons beside browsers (tests/conftest.py).
 SERVICES := docker or browser or postgres or redis or root or install
 ON_TWO_CORES := -n 2 --dist loadfile
 test: test-packages $(INSTALLED_DEV) lint
@@ -44,7 +44,7 @@ test: test-packages $(INSTALLED_DEV) lint
 	@echo "== on SQLite: what needs no service"
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"
 	@echo "== on SQLite: real disks, daemons and browsers"
-	@$(PY) -m pytest -q --durations=10 -m "$(SERVICES)"
+	@$(PY) -m pytest -q -n 2 --dist loadgroup --durations=10 -m "$(SERVICES)"
 
 test-quick: $(INSTALLED_DEV) lint
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"
