@@ -34,15 +34,20 @@ $(INSTALLED_DEV):
 	@sh deploy/environment.sh "$(PYTHON)" requirements.txt requirements-dev.txt
 	@touch $(INSTALLED) $@
 
-# One pytest on PostgreSQL with everything that touches the database, then the whole suite on SQLite.
+# Everything that touches the database on PostgreSQL, then the whole suite on SQLite: what needs no
+# service file by file on two cores, then disks and daemons beside browsers (tests/conftest.py).
+SERVICES := docker or browser or postgres or redis or root or install
+ON_TWO_CORES := -n 2 --dist loadfile
 test: test-packages $(INSTALLED_DEV) lint
 	@echo "== on PostgreSQL"
-	@$(PY) -m tests.services $(PY) -m pytest -q --database
-	@echo "== everything, on SQLite"
-	@$(PY) -m pytest -q --durations=10
+	@$(PY) -m tests.services $(PY) -m pytest -q $(ON_TWO_CORES) --database
+	@echo "== on SQLite: what needs no service"
+	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"
+	@echo "== on SQLite: real disks, daemons and browsers"
+	@$(PY) -m pytest -q -n 2 --dist loadgroup --durations=10 -m "$(SERVICES)"
 
 test-quick: $(INSTALLED_DEV) lint
-	@$(PY) -m pytest -q -m "not docker and not browser and not postgres and not redis and not root and not install"
+	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"
 
 test-packages:
 	@tests/services/install.sh

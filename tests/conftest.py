@@ -45,6 +45,13 @@ def pytest_collection_modifyitems(
         for fixture, marker in _MARKED_BY_FIXTURE.items():
             if fixture in fixtures:
                 item.add_marker(marker)
+        # With `pytest -n 2 --dist loadgroup` these two lots run beside each other: one has the
+        # disks and daemons, the other the browsers.
+        markers = {marker.name for marker in item.iter_markers()}
+        if markers & {"docker", "postgres", "redis", "root"}:
+            item.add_marker(pytest.mark.xdist_group("disks"))
+        elif markers & {"browser", "install"}:
+            item.add_marker(pytest.mark.xdist_group("browsers"))
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # Playwright leaves an event loop in the thread, which async_to_sync of other tests refuses.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)

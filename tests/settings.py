@@ -1,6 +1,7 @@
 """The project's settings with the tests' own data folder: no test touches ./data.
 
-A process that a test starts inherits FSBENCH_TEST_DATA and so the same folder.
+A process that a test starts inherits FSBENCH_TEST_DATA and so the same folder. Each process of
+`pytest -n` has a folder of its own inside that of the whole run.
 """
 
 import atexit
@@ -11,6 +12,10 @@ import tempfile
 if "FSBENCH_TEST_DATA" not in os.environ:
     os.environ["FSBENCH_TEST_DATA"] = tempfile.mkdtemp(prefix="fsbench-test-")
     atexit.register(shutil.rmtree, os.environ["FSBENCH_TEST_DATA"], ignore_errors=True)
+_process = os.environ.get("PYTEST_XDIST_WORKER", "")
+if os.environ.get("FSBENCH_TEST_PROCESS", "") != _process:
+    os.environ["FSBENCH_TEST_PROCESS"] = _process
+    os.environ["FSBENCH_TEST_DATA"] = tempfile.mkdtemp(dir=os.environ["FSBENCH_TEST_DATA"])
 os.environ["FSBENCH_DATA"] = os.environ["FSBENCH_TEST_DATA"]
 
 from fsbench_web.settings import *  # noqa: F403
