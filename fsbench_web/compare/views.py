@@ -24,7 +24,8 @@ from fsbench_web.compare.tables import comparison, delta_tables, ways_out
 from fsbench_web.compare.wording import FILTERS, describe
 from fsbench_web.scoring import testnames
 from fsbench_web.studies.cells import CellsByTest, TooManyValues, cells_of_runs
-from fsbench_web.studies.queries import environments_of, score_choices
+from fsbench_web.studies.runs_behind import environments_of
+from fsbench_web.studies.score_choices import score_choices
 
 
 @gzip_page

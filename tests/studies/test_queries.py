@@ -6,7 +6,8 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import RunState, Score, Study
-from fsbench_web.studies.queries import score_choices, scores_for
+from fsbench_web.studies.queries import scores_for
+from fsbench_web.studies.score_choices import score_choices
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_run, make_score, make_series, make_study
 
