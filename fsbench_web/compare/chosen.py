@@ -105,6 +105,11 @@ class _Field:
         return leaders.leaders(self.scores, names, self.by)
 
 
+def considered(spec: ComparisonSpec) -> QuerySet[Score]:
+    """All scores that pass the filters of ``spec``. One query now, and one when it is read."""
+    return _Field(spec).considered
+
+
 def _scores(spec: ComparisonSpec) -> QuerySet[Score]:
     """The scores that pass the filters that are columns of theirs."""
     return leaders.scores_of(

@@ -14,6 +14,7 @@ from fsbench_web.compare.bounds import bounded
 from fsbench_web.compare.choices import form
 from fsbench_web.compare.differences import differences
 from fsbench_web.compare.matched import coverage
+from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import charts as charts_of
@@ -41,6 +42,8 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "spec": spec,
         "all_studies": limited.studies,
+        "part": limited.part,
+        "ways_on": ways_on(spec, limited.part) if limited.part else None,
         "query": spec.to_query(),
         "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),

@@ -9,6 +9,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations import configuration_for, unknown_configuration
+from fsbench_web.compare import study_page
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
 from fsbench_web.studies.series import series_for
 from fsbench_web.studies.views import study as study_views
@@ -171,8 +172,9 @@ def test_a_study_page_takes_a_constant_number_of_queries(
 ) -> None:
     # What is hidden from the visitor.
     # The study, and whether it exists; scores, those that are shown, their series, finished runs;
-    # own studies: series, the rules of their repeats, and imports.
-    expected = {"mine": 12, "freenix-2002": 6, "galli-2001": 9, "unisys-2005": 10}
+    # own studies: how many series, those of the page, the rules of their repeats and their runs,
+    # and imports.
+    expected = {"mine": 14, "freenix-2002": 5, "galli-2001": 7, "unisys-2005": 10}
     with django_assert_num_queries(expected[slug]):
         client.get(f"/studies/{slug}/")
 
@@ -200,6 +202,20 @@ def test_heat_maps_show_the_mean_of_the_repeats_on_one_scale(
     assert _ends(second) == (1500.0, 3000.0)
     # 64 KB records in the 128 KB file were not measured.
     assert first["data"][0]["z"][1][1] is None
+
+
+def test_configurations_come_a_page_at_a_time(
+    client: Client, measured: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_page, "SERIES_SHOWN", 1)
+    html = client.get("/studies/mine/?by=configuration").content.decode()
+    listed = text_of(html[html.index('id="configurations"') :])
+    assert "1 to 1 of 2, by file system and name." in listed
+    assert "2 of 2" in listed
+    assert 'href="?by=configuration&amp;configurations=2#configurations"' in html
+    second = client.get("/studies/mine/?configurations=2").content.decode()
+    assert "ext4_noatime" in text_of(second[second.index('id="configurations"') :])
+    assert "ext4_noatime" not in listed
 
 
 def _ends(figure: dict) -> tuple[float, float]:
