@@ -5,7 +5,9 @@ import os
 from django.core.asgi import get_asgi_application
 
 from fsbench_web.imports.upload_limit import BodyLimit
+from fsbench_web.warm import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 
 application = BodyLimit(get_asgi_application())
+settle()

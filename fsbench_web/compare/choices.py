@@ -8,7 +8,7 @@ from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import CELLS, CONTENDERS, FILTERS, SORTS, ComparisonSpec
 from fsbench_web.scoring import categories, testnames
-from fsbench_web.studies.queries import ScoreChoices
+from fsbench_web.studies.score_choices import ScoreChoices
 
 MOST_CHOICES = 200
 """So many boxes of one group are shown; a study or file system chosen first makes them fewer."""

@@ -3,7 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar, cast
+
+from django.db.models import QuerySet
 
 from fsbench_web.compare import prints, properties
 from fsbench_web.compare.contenders import (
@@ -15,16 +17,10 @@ from fsbench_web.compare.contenders import (
 from fsbench_web.compare.spec import FILTERS, ComparisonSpec
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.units import lower_is_better
-from fsbench_web.studies.models import Selection
-from fsbench_web.studies.queries import (
-    Candidate,
-    Candidates,
-    ScoreRow,
-    SeriesFacts,
-    candidates_for,
-    rows_of,
-    scores_for,
-)
+from fsbench_web.studies import leaders
+from fsbench_web.studies.leaders import Candidate, Printed
+from fsbench_web.studies.models import Score, Selection
+from fsbench_web.studies.queries import ScoreRow, SeriesFacts, scores_for, series_facts
 
 _Score = TypeVar("_Score", ScoreRow, Candidate)
 
@@ -37,26 +33,26 @@ class Chosen:
     """The contenders of each table, tables in the paper's order.
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
-    ``considered`` are the series of all scores that passed the filters.
+    ``considered`` are all scores that passed the filters.
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
     checked: Mapping[prints.PrintKey, prints.Published]
-    considered: frozenset[int]
+    considered: QuerySet[Score]
 
 
 def choose(spec: ComparisonSpec) -> Chosen:
-    """The scores that ``spec`` shows. Three queries; two where every score is shown.
+    """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything.
 
-    The filters of contenders come after the query: whether a printed delta is right is asked of
-    the paper's whole table, also when the comparison shows a part of it.
+    The filters of contenders come after the query of printed scores: whether a printed delta is
+    right is asked of the paper's whole table, also when the comparison shows a part of it.
     """
     return _every_configuration(spec) if spec.by == "configuration" else _best(spec)
 
 
 def tables_of(spec: ComparisonSpec) -> int:
     """How many tables ``spec`` has. Two queries."""
-    return len(_by_table(_passing(_candidates(spec), spec)))
+    return len({(each.test, each.category, each.unit) for each in _Field(spec).leaders()})
 
 
 def direction(unit: str) -> bool | None:
@@ -67,9 +63,64 @@ def direction(unit: str) -> bool | None:
         return None
 
 
-def _candidates(spec: ComparisonSpec) -> Candidates:
-    return candidates_for(
-        spec.studies, spec.tests, spec.categories, selection=spec.cells or Selection.ALL
+class _Field:
+    """Who competes: the values of the property compared, by configuration or by series.
+
+    By configuration where neither the property nor a filter asks for more: there are few of them,
+    and thousands of series. One query.
+    """
+
+    series: Mapping[int, SeriesFacts] | None
+
+    def __init__(self, spec: ComparisonSpec) -> None:
+        compared = properties.PROPERTIES[spec.by]
+        wanted = [
+            (properties.PROPERTIES[parameter], getattr(spec, name))
+            for parameter, name in FILTERS.items()
+            if parameter in properties.OFFERED and getattr(spec, name)
+        ]
+        facts: Mapping[int, Any]
+        # What a property asks for is there in either case (Property.is_of_configuration).
+        if all(each.is_of_configuration for each in (compared, *(known for known, _ in wanted))):
+            self.by = leaders.CONFIGURATION
+            self.series = None
+            facts = cast(Mapping[int, Any], leaders.configurations_in(spec.studies))
+        else:
+            self.by = leaders.SERIES
+            facts = self.series = series_facts(None, spec.studies)
+        self.values = {
+            key: compared.of(known)
+            for key, known in facts.items()
+            if all(each.of(known).slug in chosen for each, chosen in wanted)
+        }
+        self.scores = _scores(spec)
+        if len(self.values) < len(facts):
+            self.considered = self.scores.filter(**{f"{self.by}__in": list(self.values)})
+        else:
+            self.considered = self.scores
+
+    def leaders(self) -> list[Candidate]:
+        """The scores that may be shown. One query."""
+        names = {key: value.slug for key, value in self.values.items()}
+        return leaders.leaders(self.scores, names, self.by)
+
+
+def considered(spec: ComparisonSpec) -> QuerySet[Score]:
+    """All scores that pass the filters of ``spec``. One query now, and one when it is read."""
+    return _Field(spec).considered
+
+
+def _scores(spec: ComparisonSpec) -> QuerySet[Score]:
+    """The scores that pass the filters that are columns of theirs."""
+    return leaders.scores_of(
+        spec.studies,
+        spec.tests,
+        spec.categories,
+        spec.filesystems,
+        spec.workloads,
+        spec.hardware,
+        spec.cells or Selection.ALL,
+        spec.min_runs,
     )
 
 
@@ -81,9 +132,19 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         selection=spec.cells or Selection.ALL,
         with_runs=False,
     )
-    series = _passing_series({row.series_id: row for row in everything}, spec)
+    wanted = [
+        (properties.PROPERTIES[parameter].of, getattr(spec, name))
+        for parameter, name in FILTERS.items()
+        if parameter in properties.OFFERED and getattr(spec, name)
+    ]
     passing = [
-        row for row in everything if row.series_id in series and _has_runs(row.repeats, spec)
+        row
+        for row in everything
+        if (not spec.filesystems or row.filesystem in spec.filesystems)
+        and (not spec.workloads or row.workload in spec.workloads)
+        and (not spec.hardware or row.hardware in spec.hardware)
+        and all(of(row).slug in chosen for of, chosen in wanted)
+        and _has_runs(row.repeats, spec)
     ]
     names = configuration_names({row.series_id: row for row in passing}.values())
     return Chosen(
@@ -92,25 +153,38 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
             for key, rows in sorted(_by_table(passing).items(), key=_place)
         ],
         prints.check(everything),
-        frozenset(row.series_id for row in passing),
+        _scores(spec).filter(series__in=list(names)) if wanted else _scores(spec),
     )
 
 
 def _best(spec: ComparisonSpec) -> Chosen:
-    found = _candidates(spec)
-    passing = _passing(found, spec)
-    of = properties.PROPERTIES[spec.by].of
+    field = _Field(spec)
+    found = field.leaders()
+    printed = _tables_of_prints(spec) if any(score.is_printed for score in found) else []
+    series = field.series
+    if series is None:
+        behind = {score.series_id for score in found} | {score.series_id for score in printed}
+        series = series_facts(behind, spec.studies)
     values = {
-        series_id: of(found.series[series_id])
-        for series_id in {score.series_id for score in passing}
+        score.series_id: field.values[
+            series[score.series_id].configuration_id
+            if field.by == leaders.CONFIGURATION
+            else score.series_id
+        ]
+        for score in found
     }
     best = [
-        (key, best_of_each(scores, values, found.series, bool(direction(key[2]))))
-        for key, scores in sorted(_by_table(passing).items(), key=_place)
+        (key, best_of_each(scores, values, series, bool(direction(key[2]))))
+        for key, scores in sorted(_by_table(found).items(), key=_place)
     ]
-    printed = _tables_of_prints(found, (each.score for _, kept in best for each in kept))
-    shown = {each.score.score_id for _, kept in best for each in kept}
-    rows = rows_of(found, shown | {score.score_id for score in printed})
+    shown = [each.score for _, kept in best for each in kept]
+
+    def table(study: str, score: Candidate | Printed) -> tuple[str, ...]:
+        return study, score.test, score.category, score.unit
+
+    asked = {table(series[one.series_id].study, one) for one in shown if one.is_printed}
+    checked = {one.score_id for one in printed if table(one.study, one) in asked}
+    rows = leaders.rows_of(series, {score.score_id for score in shown} | checked)
     return Chosen(
         [
             (
@@ -120,53 +194,25 @@ def _best(spec: ComparisonSpec) -> Chosen:
                         each.value.slug,
                         each.value.label,
                         rows[each.score.score_id],
-                        each.configurations,
+                        each.score.configurations,
                     )
                     for each in kept
                 ],
             )
             for key, kept in best
         ],
-        prints.check(rows[score.score_id] for score in printed),
-        frozenset(score.series_id for score in passing),
+        prints.check(rows[score_id] for score_id in sorted(checked)),
+        field.considered,
     )
 
 
-def _tables_of_prints(found: Candidates, shown: Iterable[Candidate]) -> list[Candidate]:
-    """Every printed score of the tables, of one study each, that a shown printed score is in."""
-
-    def table(score: Candidate) -> tuple[str, ...]:
-        return found.series[score.series_id].study, score.test, score.category, score.unit
-
-    asked = {table(score) for score in shown if score.is_printed}
-    if not asked:
-        return []
-    return [score for score in found.scores if score.is_printed and table(score) in asked]
-
-
-def _passing(found: Candidates, spec: ComparisonSpec) -> list[Candidate]:
-    series = _passing_series(found.series, spec)
-    return [
-        score
-        for score in found.scores
-        if score.series_id in series and _has_runs(score.repeats, spec)
-    ]
-
-
-def _passing_series(series: Mapping[int, SeriesFacts], spec: ComparisonSpec) -> set[int]:
-    wanted = [
-        (properties.PROPERTIES[parameter].of, getattr(spec, name))
-        for parameter, name in FILTERS.items()
-        if parameter in properties.OFFERED and getattr(spec, name)
-    ]
-    return {
-        series_id
-        for series_id, facts in series.items()
-        if (not spec.filesystems or facts.filesystem in spec.filesystems)
-        and (not spec.workloads or facts.workload in spec.workloads)
-        and (not spec.hardware or facts.hardware in spec.hardware)
-        and all(of(facts).slug in chosen for of, chosen in wanted)
-    }
+def _tables_of_prints(spec: ComparisonSpec) -> list[Printed]:
+    """Every printed score of the tests and categories, whatever else is asked for. One query."""
+    return leaders.printed_in(
+        leaders.scores_of(
+            spec.studies, spec.tests, spec.categories, selection=spec.cells or Selection.ALL
+        )
+    )
 
 
 def _has_runs(repeats: int | None, spec: ComparisonSpec) -> bool:

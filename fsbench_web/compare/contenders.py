@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from fsbench_web.compare.properties import Value, slug_of
-from fsbench_web.studies.queries import Candidate, ScoreRow, SeriesFacts
+from fsbench_web.studies.leaders import Candidate
+from fsbench_web.studies.queries import ScoreRow, SeriesFacts
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,10 @@ def each_configuration(rows: Iterable[ScoreRow], names: Mapping[int, str]) -> li
 
 @dataclass(frozen=True)
 class Best:
-    """The best ``score`` of one ``value`` of the property compared, as of a ``Contender``."""
+    """The best ``score`` of one ``value`` of the property compared."""
 
     value: Value
     score: Candidate
-    configurations: int
 
 
 def best_of_each(
@@ -64,8 +64,7 @@ def best_of_each(
     for group in members.values():
         least = min(sign * score.value for score in group)
         kept = min((score for score in group if sign * score.value == least), key=standing)
-        configurations = {series[score.series_id].configuration_id for score in group}
-        best.append(Best(values[kept.series_id], kept, len(configurations)))
+        best.append(Best(values[kept.series_id], kept))
     return sorted(best, key=lambda each: standing(each.score))
 
 

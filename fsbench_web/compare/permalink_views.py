@@ -24,7 +24,7 @@ from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.views import charts_answer, refused
 from fsbench_web.compare.wording import describe
-from fsbench_web.studies.queries import score_choices
+from fsbench_web.studies.score_choices import score_choices
 
 View = Callable[..., HttpResponse]
 NOT_INTACT = (

@@ -18,7 +18,7 @@ from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import Comparison, comparison
 from fsbench_web.compare.wording import describe
-from fsbench_web.studies.queries import environments_of
+from fsbench_web.studies.runs_behind import environments_of
 
 VERSION = 1
 

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
-from fsbench_web.studies.queries import ScoreChoices, SeriesFacts
+from fsbench_web.studies.queries import ConfigurationFacts, SeriesFacts
+from fsbench_web.studies.score_choices import ScoreChoices
 
 
 class Value(NamedTuple):
@@ -28,12 +29,16 @@ PLAIN = Value("plain", "a new file system, nothing more")
 
 @dataclass(frozen=True)
 class Property:
-    """``one`` and ``many`` name it in sentences; ``of`` reads it from a series or its score."""
+    """``one`` and ``many`` name it in sentences; ``of`` reads it from a series or its score.
+
+    ``is_of_configuration``: ``of`` asks nothing but what a ConfigurationFacts has.
+    """
 
     slug: str
     one: str
     many: str
     of: Callable[[SeriesFacts], Value]
+    is_of_configuration: bool = False
 
     @property
     def title(self) -> str:
@@ -76,14 +81,14 @@ def preparation(words: str) -> Value:
     return Value(slug_of(words.replace(",", "")), words) if words else PLAIN
 
 
-def option(row: SeriesFacts, key: str) -> Value:
+def option(row: ConfigurationFacts, key: str) -> Value:
     """One option of mkfs or mount. Not given means the tool's default, where all are known."""
     if key in row.options:
         return named(str(row.options[key]))
     return Value("default", "default") if row.configuration_is_known else UNKNOWN
 
 
-def options(row: SeriesFacts, stage: str) -> Value:
+def options(row: ConfigurationFacts, stage: str) -> Value:
     """All options of one stage (mkfs or mount) together, by name."""
     if not row.configuration_is_known:
         return UNKNOWN
@@ -101,15 +106,23 @@ STAGES = {key: option.stage for key, option in _OPTIONS.items()}
 """mkfs or mount, by the option's key."""
 
 
-def _of_option(key: str) -> Callable[[SeriesFacts], Value]:
+def _of_option(key: str) -> Callable[[ConfigurationFacts], Value]:
     return lambda row: option(row, key)
+
+
+def _of_configuration(
+    slug: str, one: str, many: str, of: Callable[[ConfigurationFacts], Value]
+) -> Property:
+    return Property(slug, one, many, of, is_of_configuration=True)
 
 
 PROPERTIES: dict[str, Property] = {
     known.slug: known
     for known in (
-        Property("filesystem", "file system", "file systems", lambda row: named(row.filesystem)),
-        Property(
+        _of_configuration(
+            "filesystem", "file system", "file systems", lambda row: named(row.filesystem)
+        ),
+        _of_configuration(
             "configuration", "configuration", "configurations", lambda row: named(row.configuration)
         ),
         Property("kernel", "kernel", "kernels", lambda row: named(row.kernel)),
@@ -123,20 +136,22 @@ PROPERTIES: dict[str, Property] = {
         Property(
             "journal_lun", "journal LUN", "journal LUNs", lambda row: named(row.journal_lun or "")
         ),
-        Property(
+        _of_configuration(
             "scheduler",
             "I/O scheduler",
             "I/O schedulers",
             lambda row: scheduler(row.scheduler, row.configuration_is_known),
         ),
-        Property(
+        _of_configuration(
             "journal",
             "journal placement",
             "journal placements",
             lambda row: journal(row.external_journal, row.configuration_is_known),
         ),
-        Property("mkfs", "mkfs options", "mkfs options", lambda row: options(row, "mkfs")),
-        Property("mount", "mount options", "mount options", lambda row: options(row, "mount")),
+        _of_configuration("mkfs", "mkfs options", "mkfs options", lambda row: options(row, "mkfs")),
+        _of_configuration(
+            "mount", "mount options", "mount options", lambda row: options(row, "mount")
+        ),
         Property(
             "workload",
             "workload",
@@ -151,7 +166,7 @@ PROPERTIES: dict[str, Property] = {
             lambda row: preparation(row.preparation),
         ),
         *(
-            Property(
+            _of_configuration(
                 f"option.{key}",
                 f"{chosen.name[:1].lower() + chosen.name[1:]} ({key})",
                 f"values of {key}",

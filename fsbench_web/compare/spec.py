@@ -11,7 +11,7 @@ from django.http import QueryDict
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.compare import properties
 from fsbench_web.scoring import categories, testnames
-from fsbench_web.studies.queries import ScoreChoices
+from fsbench_web.studies.score_choices import ScoreChoices
 
 CONTENDERS = properties.contenders()
 CELLS = {

@@ -7,14 +7,16 @@ from functools import lru_cache
 from typing import Any
 
 import plotly.graph_objects as go
-from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.paginator import Page, Paginator
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import preparation
-from fsbench_web.compare import uncertainty
+from fsbench_web.compare import bounds, uncertainty
+from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
@@ -22,10 +24,11 @@ from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import repeats
-from fsbench_web.studies.models import END_STATES, RunState, Series, Study
+from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
 from fsbench_web.studies.run_list import address_of
 
 IMPORTS_SHOWN = 50
+SERIES_SHOWN = 50
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,14 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     by = request.GET.get("by") or shown.get("by")
     if by not in CONTENDERS:
         by = "filesystem"
-    tables = delta_tables(ComparisonSpec(studies=(slug,), by=by))
+    spec = ComparisonSpec(studies=(slug,), by=by)
+    part = None
+    if by == "configuration" and not found.is_published:
+        limited = bounds.by_rows(bounds.Bounded(spec), _wish(request.GET))
+        spec, part = limited.spec, limited.part
+    tables = delta_tables(spec)
     groups = test_groups(tables, shown.get("tests", {}))
+    series_page = None if found.is_published else _series_page(found, request.GET)
     sections = [_with_figure(section, tables) for section in found.sections]
     return render(
         request,
@@ -118,6 +127,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "may_own": not found.is_published
             and rights.may(request.user, rights.Action.OWN, found),
             "by": by,
+            "part": part,
+            "ways_on": ways_on(spec, part, names_study=False) if part else None,
             "groups": groups,
             "overviews": _overviews(groups),
             "has_prints": any(row.published for table in tables for row in table.rows),
@@ -131,13 +142,23 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
                 if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
             ],
             "stated": next((s["items"] for s in found.sections if s["kind"] == "statements"), []),
-            "series": [] if found.is_published else _series(found),
+            "series": [] if series_page is None else _series(series_page),
+            "series_page": series_page,
             "imports": found.imports.filter(state="done")
             .select_related("created_by")
             .annotate(run_count=Count("runs"))[:IMPORTS_SHOWN]
             if not found.is_published
             else [],
         },
+    )
+
+
+def _wish(query: QueryDict) -> ComparisonSpec:
+    """Which part the address asks for; nonsense asks for nothing."""
+    return ComparisonSpec(
+        tests=tuple(query.getlist("test")),
+        categories=tuple(query.getlist("category")),
+        filesystems=tuple(query.getlist("filesystem")),
     )
 
 
@@ -305,31 +326,45 @@ _read_write = lru_cache(maxsize=64)(stacked.read_write)
 
 @dataclass(frozen=True)
 class ShownSeries:
-    """A series, how its LUN was prepared, and how its rules of repetition stand."""
+    """A series, how its LUN was prepared, how its rules of repetition stand, and its runs."""
 
     series: Series
     preparation: str
     repeats: list[str]
+    done_count: int
+    failed_count: int
+    run_count: int
 
 
-def _series(found: Study) -> list[ShownSeries]:
-    rows = list(
-        found.series.select_related("configuration", "workload", "hardware", "lun__worker")
-        .annotate(
-            done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
-            failed_count=Count(
-                "runs", filter=Q(runs__state__in=[s for s in END_STATES if s != RunState.DONE])
-            ),
-            run_count=Count("runs"),
-        )
-        .order_by("configuration__filesystem", "configuration__label", "id")
-    )
-    rules = repeats.rules_of(row.pk for row in rows)
+def _series_page(found: Study, query: QueryDict) -> Page[Series]:
+    """A page of the study's series (``?configurations=``). One query, and one when it is read."""
+    series = found.series.select_related(
+        "configuration", "workload", "hardware", "lun__worker"
+    ).order_by("configuration__filesystem", "configuration__label", "id")
+    return Paginator(series, SERIES_SHOWN).get_page(query.get("configurations"))
+
+
+def _series(rows: Iterable[Series]) -> list[ShownSeries]:
+    """The rows with what is said of them. Two queries."""
+    shown = list(rows)
+    keys = [row.pk for row in shown]
+    rules = repeats.rules_of(keys)
+    counts: dict[int, dict[str, int]] = defaultdict(dict)
+    states = Run.objects.filter(series__in=keys).order_by().values_list("series_id", "state")
+    for series_id, state, count in states.annotate(Count("pk")):
+        counts[series_id][state] = count
     return [
         ShownSeries(
             row,
             preparation.in_words(row.preparation),
             [repeats.in_words(rule) for rule in rules.get(row.pk, ())],
+            done_count=counts[row.pk].get(RunState.DONE, 0),
+            failed_count=sum(
+                count
+                for state, count in counts[row.pk].items()
+                if state in END_STATES and state != RunState.DONE
+            ),
+            run_count=sum(counts[row.pk].values()),
         )
-        for row in rows
+        for row in shown
     ]

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from django.db.models import QuerySet
+
 from fsbench_web.compare import prints
 from fsbench_web.compare.chosen import Chosen, TableKey, choose, direction, tables_of
 from fsbench_web.compare.contenders import Contender, shown_label
@@ -13,15 +15,10 @@ from fsbench_web.compare.significance import judged
 from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError
 from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.cells import TooManyValues, cells_of_runs
-from fsbench_web.studies.models import Study
-from fsbench_web.studies.queries import (
-    MOST_LISTED,
-    ScoreChoices,
-    ScoreRow,
-    finished_run_counts,
-    finished_runs,
-    score_choices,
-)
+from fsbench_web.studies.models import Score, Study
+from fsbench_web.studies.queries import ScoreRow
+from fsbench_web.studies.runs_behind import MOST_LISTED, behind, finished_runs
+from fsbench_web.studies.score_choices import ScoreChoices, score_choices
 
 NOT_COMPARABLE = "not_comparable"
 MIXED_WORKLOADS = "mixed_workloads"
@@ -41,21 +38,20 @@ class Comparison:
     """The tables of a spec, what there was to choose from, and what stands behind the tables.
 
     ``shown`` holds the contenders of each table, with the scores that they are shown by.
-    ``considered`` are the series of all scores that passed the filters, also of those that were not
-    the best of their contender.
+    ``considered`` are all scores that passed the filters, also those that were not the best of
+    their contender.
     """
 
     spec: ComparisonSpec
     tables: list[DeltaTable]
     choices: ScoreChoices
     shown: Sequence[Sequence[Contender]]
-    considered: frozenset[int]
+    considered: QuerySet[Score]
 
     @cached_property
     def run_ids(self) -> frozenset[int]:
         """Every run that was considered. One query, the first time; ``run_count`` is cheaper."""
-        runs = finished_runs(self.spec.studies)
-        return frozenset(run for series in self.considered for run in runs.get(series, ()))
+        return frozenset(behind(self.considered).order_by().values_list("pk", flat=True))
 
     @cached_property
     def shown_series(self) -> frozenset[int]:
@@ -65,8 +61,7 @@ class Comparison:
     @cached_property
     def run_count(self) -> int:
         """How many runs were considered. One query, the first time."""
-        counts = finished_run_counts(self.spec.studies)
-        return sum(counts.get(series, 0) for series in self.considered)
+        return behind(self.considered).count()
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:

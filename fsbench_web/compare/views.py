@@ -14,6 +14,7 @@ from fsbench_web.compare.bounds import bounded
 from fsbench_web.compare.choices import form
 from fsbench_web.compare.differences import differences
 from fsbench_web.compare.matched import coverage
+from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import charts as charts_of
@@ -24,7 +25,8 @@ from fsbench_web.compare.tables import comparison, delta_tables, ways_out
 from fsbench_web.compare.wording import FILTERS, describe
 from fsbench_web.scoring import testnames
 from fsbench_web.studies.cells import CellsByTest, TooManyValues, cells_of_runs
-from fsbench_web.studies.queries import environments_of, score_choices
+from fsbench_web.studies.runs_behind import environments_of
+from fsbench_web.studies.score_choices import score_choices
 
 
 @gzip_page
@@ -40,6 +42,8 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "spec": spec,
         "all_studies": limited.studies,
+        "part": limited.part,
+        "ways_on": ways_on(spec, limited.part) if limited.part else None,
         "query": spec.to_query(),
         "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),

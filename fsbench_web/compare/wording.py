@@ -6,7 +6,7 @@ from fsbench_web.compare import properties
 from fsbench_web.compare.spec import CELLS, CONTENDERS, MARGIN, ComparisonSpec
 from fsbench_web.compare.spec import FILTERS as PARAMETERS
 from fsbench_web.scoring import categories, quality, testnames
-from fsbench_web.studies.queries import ScoreChoices
+from fsbench_web.studies.score_choices import ScoreChoices
 
 FLAGS: dict[str, tuple[str, str]] = {
     "published_differs": (

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.figures import colourscale, marks, numbers
-from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.frame import Plain, figure, heading, plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
 
 Cell = tuple[int, int]
@@ -36,6 +36,22 @@ def matrix(
     flagged: Mapping[str, Collection[Cell]] | None = None,
     edges: Mapping[int, tuple[int, int]] | None = None,
 ) -> go.Figure:
+    """The figure of ``matrix_plain``."""
+    made = matrix_plain(cells, unit, title, lower_is_better, limits, links, notes, flagged, edges)
+    return figure(made["data"], made["layout"])
+
+
+def matrix_plain(
+    cells: Mapping[Cell, float | None],
+    unit: str,
+    title: str,
+    lower_is_better: bool = False,
+    limits: tuple[float, float] | None = None,
+    links: Mapping[Cell, str] | None = None,
+    notes: Mapping[Cell, str] | None = None,
+    flagged: Mapping[str, Collection[Cell]] | None = None,
+    edges: Mapping[int, tuple[int, int]] | None = None,
+) -> Plain:
     """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
 
     Cells that are missing or None stay blank: IOzone has none where a record does not fit into the
@@ -89,7 +105,7 @@ def ratio(
         raise ValueError("a ratio of speeds is a positive number")
     widest = max([LEAST_RATIO, *(max(value, 1 / value) for value in cells.values())])
     ticks = _ratio_ticks(widest)
-    return _map(
+    made = _map(
         cells,
         cells,
         shade=math.log2,
@@ -108,6 +124,7 @@ def ratio(
         links=links or {},
         notes=notes or {},
     )
+    return figure(made["data"], made["layout"])
 
 
 def _map(
@@ -127,42 +144,45 @@ def _map(
     notes: Mapping[Cell, str],
     flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
     edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
-) -> go.Figure:
+) -> Plain:
     """A heat map with an axis for each size; what ``known`` does not hold stays blank."""
     records = size_axis(record for record, _ in cells)
     files = size_axis(file for _, file in cells)
+    # A size is one of a dozen, and a unit is one: written once, and not with each cell.
+    record_names = {size: plain_text(size_name(size)) for size in records.sizes}
+    file_names = {size: plain_text(size_name(size)) for size in files.sizes}
 
     def text(cell: Cell) -> str:
-        sizes = f"record {size_name(cell[0])}, file {size_name(cell[1])}"
-        parts = (sizes, words(known[cell]), notes.get(cell, ""))
-        return "<br>".join(plain_text(part) for part in parts if part)
+        sizes = f"record {record_names[cell[0]]}, file {file_names[cell[1]]}"
+        value = plain_text(words(known[cell]))
+        return f"{sizes}<br>{value}" + (f"<br>{plain_text(notes[cell])}" if notes.get(cell) else "")
 
-    trace = go.Heatmap(
-        x=list(files.edges),
-        y=list(records.edges),
-        z=_grid(records, files, known, lambda cell: shade(known[cell])),
-        customdata=_grid(records, files, known, text),
-        zmin=ends[0],
-        zmax=ends[1],
-        colorscale=colourscale.as_plotly(stops),
-        reversescale=reverse,
-        xgap=1,
-        ygap=1,
-        hoverongaps=False,
-        hovertemplate="%{customdata}<extra></extra>",
-        colorbar={"thickness": 12, "outlinewidth": 0, **bar},
-    )
+    trace: dict[str, Any] = {
+        "type": "heatmap",
+        "x": list(files.edges),
+        "y": list(records.edges),
+        "z": _grid(records, files, known, lambda cell: shade(known[cell])),
+        "customdata": _grid(records, files, known, text),
+        **({"zmin": ends[0], "zmax": ends[1]} if known else {}),
+        "colorscale": colourscale.as_plotly(stops),
+        "reversescale": reverse,
+        "xgap": 1,
+        "ygap": 1,
+        "hoverongaps": False,
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "colorbar": {"thickness": 12, "outlinewidth": 0, **bar},
+    }
     if links:
-        trace.meta = {"links": _grid(records, files, links, links.__getitem__)}
-    traces: list[Any] = [trace, *marks.hatching(flagged, records, files)]
+        trace["meta"] = {"links": _grid(records, files, links, links.__getitem__)}
+    traces = [trace, *marks.hatching(flagged, records, files)]
     if 0 < len(known) <= TEXT_CELLS_AT_MOST:
         hatched = {cell for cells_of_flag in flagged.values() for cell in cells_of_flag}
         traces.append(_labels(known, shade, ends, stops, reverse, label, hatched))
     traces += marks.boundary(edges, records, files)
-    is_marked = any(trace.name for trace in traces)
-    return figure(
-        traces,
-        {
+    is_marked = any(trace.get("name") for trace in traces)
+    return {
+        "data": traces,
+        "layout": {
             "title": heading(title),
             "height": (200 if is_marked else 150) + 30 * max(4, len(records.sizes)),
             "margin": {"l": 8, "r": 8, "t": 44, "b": 48},
@@ -172,7 +192,7 @@ def _map(
             "yaxis": records.layout("record size"),
             "meta": {"summary": summary},
         },
-    )
+    }
 
 
 def _grid(
@@ -198,7 +218,7 @@ def _labels(
     reverse: bool,
     label: Callable[[float], str],
     hatched: Collection[Cell],
-) -> go.Scatter:
+) -> dict[str, Any]:
     """The numbers in the cells, each in the colour that reads on its own.
 
     Where a cell is hatched a plate of its own colour lies under its number, which the lines would
@@ -212,12 +232,19 @@ def _labels(
 
     shares = [share(value) for value in known.values()]
     texts = [label(value) for value in known.values()]
-    return go.Scatter(
-        x=[file for _, file in known],
-        y=[record for record, _ in known],
-        text=texts,
-        mode="markers+text" if hatched else "text",
-        marker={
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "x": [file for _, file in known],
+        "y": [record for record, _ in known],
+        "text": texts,
+        "mode": "markers+text" if hatched else "text",
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "textfont": {"size": 10, "color": [colourscale.text_on(stops, part) for part in shares]},
+        "meta": {"role": LABELS},
+    }
+    if hatched:
+        trace["marker"] = {
             "symbol": "line-ew",
             "size": [
                 _PLATE_A_LETTER * (len(text) + 1) if cell in hatched else 0
@@ -228,13 +255,7 @@ def _labels(
                 "color": [colourscale.css_at(stops, part) for part in shares],
             },
         }
-        if hatched
-        else None,
-        hoverinfo="skip",
-        showlegend=False,
-        textfont={"size": 10, "color": [colourscale.text_on(stops, part) for part in shares]},
-        meta={"role": LABELS},
-    )
+    return trace
 
 
 def _log_ticks(low: float, high: float) -> dict[str, list[float] | list[str]]:

@@ -8,8 +8,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from fsbench_web.figures.frame import plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_name
 from fsbench_web.scoring.quality import FLAGS
@@ -37,13 +35,13 @@ LEGEND = {
 
 def hatching(
     flagged: Mapping[str, Collection[Cell]], records: SizeAxis, files: SizeAxis
-) -> list[go.Scatter]:
+) -> list[dict[str, Any]]:
     """A hatched trace for each flag, {what the legend says: cells}; flags without cells have none.
 
     The lines are light on a shade, so that they are seen on every colour of the scale.
     """
     rows, columns = _spans(records), _spans(files)
-    traces = []
+    traces: list[dict[str, Any]] = []
     for label, cells in flagged.items():
         x: list[float | None] = []
         y: list[float | None] = []
@@ -56,14 +54,15 @@ def hatching(
         if not x:
             continue
         traces.append(
-            go.Scatter(
-                x=x[:-1],
-                y=y[:-1],
-                mode="lines",
-                line={"width": 0},
-                fill="toself",
-                fillcolor="rgba(0,0,0,0.25)",
-                fillpattern={
+            {
+                "type": "scatter",
+                "x": x[:-1],
+                "y": y[:-1],
+                "mode": "lines",
+                "line": {"width": 0},
+                "fill": "toself",
+                "fillcolor": "rgba(0,0,0,0.25)",
+                "fillpattern": {
                     "shape": _SHAPE_OF.get(label, _SHAPES[-1]),
                     "size": 8,
                     "solidity": 0.28,
@@ -71,17 +70,17 @@ def hatching(
                     "bgcolor": "rgba(0,0,0,0.25)",
                     "fillmode": "replace",
                 },
-                hoverinfo="skip",
-                name=plain_text(f"{label}: {len(cells)} cell{'s' * (len(cells) != 1)}"),
-                meta={"role": HATCHING},
-            )
+                "hoverinfo": "skip",
+                "name": plain_text(f"{label}: {len(cells)} cell{'s' * (len(cells) != 1)}"),
+                "meta": {"role": HATCHING},
+            }
         )
     return traces
 
 
 def boundary(
     edges: Mapping[int, tuple[int, int]], records: SizeAxis, files: SizeAxis
-) -> list[go.Scatter]:
+) -> list[dict[str, Any]]:
     """The line between files within the cache and beyond it: {record KB: (last KB, first KB)}.
 
     It is drawn twice, red over white, to be seen on every colour of the scale and in the legend.
@@ -100,16 +99,21 @@ def boundary(
         texts += [f"cache boundary: between files of {size_name(last)} and {size_name(first)}"] * 2
     if not x:
         return []
-    line: dict[str, Any] = {"x": x, "y": y, "mode": "lines"}
+    line: dict[str, Any] = {"type": "scatter", "x": x, "y": y, "mode": "lines"}
     return [
-        go.Scatter(**line, line={"color": "#fff", "width": 6}, hoverinfo="skip", showlegend=False),
-        go.Scatter(
+        {
             **line,
-            line={"color": "#c92a2a", "width": 3},
-            name="cache boundary",
-            text=[plain_text(text) for text in texts],
-            hovertemplate="%{text}<extra></extra>",
-        ),
+            "line": {"color": "#fff", "width": 6},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        },
+        {
+            **line,
+            "line": {"color": "#c92a2a", "width": 3},
+            "name": "cache boundary",
+            "text": [plain_text(text) for text in texts],
+            "hovertemplate": "%{text}<extra></extra>",
+        },
     ]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import plotly.graph_objects as go
 from django.db.models import Q, QuerySet
 
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
@@ -16,6 +15,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.figures import heatmap
+from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
@@ -68,7 +68,7 @@ class TestMatrix:
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
     measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
     others: list[Measurement] = field(default_factory=list)
-    figure: go.Figure | None = None
+    figure: Plain | None = None
 
     @property
     def records(self) -> list[int]:
@@ -106,7 +106,7 @@ def test_matrices(run: Run) -> list[TestMatrix]:
         if shown.cells:
             less = is_known(shown.unit) and lower_is_better(shown.unit)
             name = testnames.label(shown.test)
-            shown.figure = heatmap.matrix(
+            shown.figure = heatmap.matrix_plain(
                 shown.cells,
                 shown.unit,
                 name,

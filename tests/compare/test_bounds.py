@@ -1,9 +1,13 @@
 """Without a choice of studies a page shows what it can, and says so; CSV and API show all."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from fsbench_web.compare import bounds
 from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.tables import delta_tables
 from tests.compare.conftest import make_score
 
 pytestmark = pytest.mark.django_db
@@ -43,3 +47,77 @@ def test_the_page_says_so_and_csv_has_all(client, many):
     assert "first" not in client.get("/api/v1/deltas?by=study&study=third").content.decode()
     rows = client.get("/api/v1/deltas?by=study").json()["tables"][0]["rows"]
     assert {row["contender"] for row in rows} == {"first", "second", "third"}
+
+
+@pytest.fixture
+def configurations(monkeypatch):
+    """Three tests of two categories, of four configurations each: 24 rows, and room for eight."""
+    for label in ("ext4_a", "ext4_b", "xfs_a", "xfs_b"):
+        for test in ("write", "read", "mkfs"):
+            for category in ("maximum", "overall"):
+                score = make_score(label, len(label), study="lab", test=test, category=category)
+                assert score.series.configuration.filesystem in ("ext4", "xfs")
+    monkeypatch.setattr(bounds, "MOST_ROWS", 8)
+
+
+CONFIGURATIONS = ComparisonSpec(studies=("lab",), by="configuration")
+
+
+def test_of_many_configurations_the_first_tests_that_fit_are_shown(configurations):
+    found = bounds.bounded(CONFIGURATIONS)
+    assert found.spec == replace(CONFIGURATIONS, tests=("write",))
+    assert found.part == bounds.Part(CONFIGURATIONS, 8, 24, ("write", "read", "mkfs"))
+    # Contenders by their best configuration are few.
+    assert bounds.bounded(replace(CONFIGURATIONS, by="filesystem")).part is None
+
+
+def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
+    configurations, monkeypatch
+):
+    monkeypatch.setattr(bounds, "MOST_ROWS", 5)
+    found = bounds.bounded(CONFIGURATIONS)
+    assert (found.spec.tests, found.spec.categories) == (("write",), ("overall",))
+    assert (found.part.shown, found.part.categories) == (4, ("maximum", "overall"))
+    monkeypatch.setattr(bounds, "MOST_ROWS", 3)
+    found = bounds.bounded(CONFIGURATIONS)
+    assert found.spec.filesystems == ("ext4",)
+    assert (found.part.shown, found.part.filesystems) == (2, ("ext4", "xfs"))
+
+
+def test_rows_that_a_filter_leaves_out_are_not_counted(configurations):
+    few = replace(CONFIGURATIONS, configurations=("ext4_a",))
+    assert bounds.bounded(few) == bounds.Bounded(few)
+
+
+def test_the_page_says_what_is_left_out_and_leads_to_all_of_it(client, configurations):
+    page = client.get("/compare/?study=lab&by=configuration")
+    html = page.content.decode()
+    assert "8 of 24 rows are shown." in html
+    assert page.context["tables"] == 2
+    query = "study=lab&amp;by=configuration"
+    assert f'href="/compare/deltas.csv?{query}"' in html
+    for test in ("write", "read", "mkfs"):
+        found = re.search(rf'href="\?([^"]*test={test}[^"]*)"', html)
+        other = client.get("/compare/?" + found[1].replace("&amp;", "&"))
+        assert [section.test for section in other.context["sections"]] == [test]
+    rows = client.get("/compare/deltas.csv?study=lab&by=configuration").content.decode()
+    assert len(rows.splitlines()) == 1 + 24
+
+
+def test_the_page_of_a_study_shows_the_same_part_and_leads_to_all_of_it(client, configurations):
+    page = client.get("/studies/lab/?by=configuration")
+    html = page.content.decode()
+    assert "8 of 24 rows are shown." in html
+    assert [group.test for group in page.context["groups"]] == ["write"]
+    assert 'href="?test=read&amp;by=configuration"' in html
+    other = client.get("/studies/lab/?by=configuration&test=read")
+    assert [group.test for group in other.context["groups"]] == ["read"]
+    nonsense = client.get("/studies/lab/?by=configuration&test=nonsense%00")
+    assert [group.test for group in nonsense.context["groups"]] == ["write"]
+    assert "rows are shown" not in client.get("/studies/lab/").content.decode()
+
+
+def test_numbers_of_a_part_are_those_that_its_own_address_gives(client, configurations):
+    [shown, _] = client.get("/compare/?study=lab&by=configuration").context["sections"][0].tables
+    [same, _] = delta_tables(bounds.bounded(CONFIGURATIONS).spec)
+    assert shown == same

@@ -10,7 +10,8 @@ from fsbench_web.compare.differences import Group, differences
 from fsbench_web.compare.templatetags.compare import also_differ
 from fsbench_web.studies.environments import environment_for
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.queries import ScoreRow, environments_of
+from fsbench_web.studies.queries import ScoreRow
+from fsbench_web.studies.runs_behind import environments_of
 from tests.compare.conftest import make_run, make_score
 
 PLAIN = ScoreRow(

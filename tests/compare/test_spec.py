@@ -16,7 +16,7 @@ from fsbench_web.compare.spec import (
     SpecError,
 )
 from fsbench_web.scoring import categories
-from fsbench_web.studies.queries import ScoreChoices
+from fsbench_web.studies.score_choices import ScoreChoices
 
 names = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30

@@ -34,7 +34,7 @@ def test_a_flag_has_one_pattern_of_its_own_on_every_map() -> None:
 
     def shapes(*names: str) -> list[str]:
         traces = marks.hatching({name: [(4, 64)] for name in names}, *axes)
-        return [trace.fillpattern.shape for trace in traces]
+        return [trace["fillpattern"]["shape"] for trace in traces]
 
     words = [flag.of_cells for flag in FLAGS.values()]
     assert len(set(shapes(*words))) == len(words)
@@ -63,7 +63,7 @@ def test_without_marks_there_is_no_legend() -> None:
 
 def test_names_of_flags_are_text() -> None:
     [trace] = marks.hatching({"<b>x</b>": [(4, 64)]}, size_axis([4]), size_axis([64]))
-    assert "<b>" not in trace.name
+    assert "<b>" not in trace["name"]
 
 
 def test_numbers_of_hatched_cells_lie_on_a_plate_of_their_own_colour() -> None:

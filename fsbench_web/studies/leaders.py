@@ -1,0 +1,195 @@
+"""The best scores of each contender, found by the database.
+
+A comparison shows one score of each contender in each table, out of thousands. They are chosen
+where they are stored: what is read grows with what is shown and not with what there is.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from fsbench_web.catalog.models import FilesystemConfiguration
+from fsbench_web.studies.models import Score, Selection, Series
+from fsbench_web.studies.queries import (
+    ROW,
+    ConfigurationFacts,
+    ScoreRow,
+    SeriesFacts,
+    row_of,
+)
+from fsbench_web.studies.runs_behind import MOST_LISTED
+
+CONFIGURATION = "series__configuration_id"
+SERIES = "series_id"
+
+
+class Candidate(NamedTuple):
+    """As much of a score as it takes to choose which are shown.
+
+    ``is_printed``: of a paper. ``configurations`` is how many its contender has in its table.
+    """
+
+    score_id: int
+    series_id: int
+    test: str
+    category: str
+    unit: str
+    value: float
+    is_printed: bool
+    configurations: int
+
+
+def scores_of(
+    study_slugs: Collection[str] = (),
+    tests: Collection[str] = (),
+    categories: Collection[str] = (),
+    filesystems: Collection[str] = (),
+    workloads: Collection[str] = (),
+    hardware: Collection[str] = (),
+    selection: str = Selection.ALL,
+    min_runs: int = 1,
+) -> QuerySet[Score]:
+    """The scores that match every filter; an empty filter takes all."""
+    filters = {
+        "series__study__slug__in": study_slugs,
+        "test__in": tests,
+        "category__in": categories,
+        "series__configuration__filesystem__in": filesystems,
+        "series__workload__slug__in": workloads,
+        "series__hardware__slug__in": hardware,
+    }
+    found = Score.selections.filter(
+        selection=selection,
+        **{name: list(values) for name, values in filters.items() if values},
+    )
+    return found.filter(repeats__gte=min_runs) if min_runs > 1 else found
+
+
+def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
+    """Every configuration of these studies, or of all where none is named. One query."""
+    found = FilesystemConfiguration.objects.order_by()
+    if study_slugs:
+        of_studies = Series.objects.filter(study__slug__in=list(study_slugs))
+        found = found.filter(Exists(of_studies.filter(configuration=OuterRef("pk"))))
+    return {
+        pk: ConfigurationFacts(
+            configuration=label,
+            configuration_id=pk,
+            configuration_is_known=is_known,
+            filesystem=filesystem,
+            options=options,
+            scheduler=scheduler,
+            external_journal=external_journal,
+        )
+        for pk, label, is_known, filesystem, options, scheduler, external_journal in (
+            found.values_list(
+                *("pk", "label", "is_known", "filesystem"),
+                *("options", "scheduler", "external_journal"),
+            )
+        )
+    }
+
+
+# The scores are reduced twice, to each configuration and then to each contender, so that counting
+# configurations takes no sorting. Which direction is better is not known here: both ends are kept.
+_LEADERS = """
+WITH scored(score_id, series_id, test, category, unit, value, is_printed, configuration, member)
+    AS ({scores}),
+contender(member, number) AS (VALUES {members}),
+fine AS (
+    SELECT test, category, unit, configuration, member, MAX(value) AS high, MIN(value) AS low
+    FROM scored GROUP BY test, category, unit, configuration, member
+),
+best AS (
+    SELECT test, category, unit, number, MAX(high) AS high, MIN(low) AS low,
+        COUNT({configurations}) AS configurations
+    FROM fine JOIN contender ON contender.member = fine.member
+    GROUP BY test, category, unit, number
+)
+SELECT scored.score_id, scored.series_id, scored.test, scored.category, scored.unit, scored.value,
+    scored.is_printed, best.configurations
+FROM scored
+JOIN contender ON contender.member = scored.member
+JOIN best ON best.test = scored.test AND best.category = scored.category
+    AND best.unit = scored.unit AND best.number = contender.number
+WHERE scored.value = best.high OR scored.value = best.low
+ORDER BY scored.score_id
+"""
+
+
+def leaders(scores: QuerySet[Score], contenders: Mapping[int, str], by: str) -> list[Candidate]:
+    """The highest and the lowest scores of each contender in each table, all that are equal.
+
+    A table is a test, category and unit. ``contenders`` are the names of the contenders by
+    configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
+    not compete. One query; none where nobody competes.
+    """
+    if not contenders:
+        return []
+    numbers: dict[str, int] = {}
+    members = ", ".join(
+        f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
+        for member, name in contenders.items()
+    )
+    inner, parameters = (
+        scores.order_by()
+        .annotate(
+            is_printed=Q(published__isnull=False),
+            configuration=F(CONFIGURATION),
+            member=F(by),
+        )
+        .values_list(
+            *("pk", "series_id", "test", "category", "unit", "value"),
+            *("is_printed", "configuration", "member"),
+        )
+        .query.sql_with_params()
+    )
+    statement = _LEADERS.format(
+        scores=inner,
+        members=members,
+        configurations="*" if by == CONFIGURATION else "DISTINCT configuration",
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        # SQLite has no booleans.
+        return [
+            Candidate._make((*rest, bool(is_printed), configurations))
+            for *rest, is_printed, configurations in cursor.fetchall()
+        ]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A score that a paper printed something beside, and whose table it is in."""
+
+    score_id: int
+    series_id: int
+    study: str
+    test: str
+    category: str
+    unit: str
+
+
+def printed_in(scores: QuerySet[Score]) -> list[Printed]:
+    """Those of the scores that a paper printed something beside. One query."""
+    columns = ("pk", "series_id", "series__study__slug", "test", "category", "unit")
+    found = scores.filter(published__isnull=False).order_by("pk").values_list(*columns)
+    return [Printed(*row) for row in found]
+
+
+def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> dict[int, ScoreRow]:
+    """The whole rows of the scores, by score, without their runs. One query a MOST_LISTED."""
+    rows = {}
+    for part in _parts(score_ids):
+        found = Score.selections.filter(pk__in=part)
+        for score_id, *row in found.values_list("pk", *ROW):
+            rows[score_id] = row_of(series[row[0]], row, ())
+    return rows
+
+
+def _parts(score_ids: Collection[int]) -> Iterable[list[int]]:
+    wanted = sorted(score_ids)
+    return (wanted[at : at + MOST_LISTED] for at in range(0, len(wanted), MOST_LISTED))

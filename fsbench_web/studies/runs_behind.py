@@ -1,0 +1,81 @@
+"""The runs behind scores, and what their environments say, by series."""
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.db.models import Count, QuerySet
+
+from fsbench_web.catalog.models import Environment
+from fsbench_web.studies.models import Run, RunState, Score
+
+MOST_LISTED = 900
+"""Above this many series, runs are read by study and not by a list of series."""
+
+
+def finished_runs(
+    study_slugs: Collection[str] = (), series_ids: Collection[int] | None = None
+) -> dict[int, tuple[int, ...]]:
+    """The finished runs by series, oldest first. One query.
+
+    ``series_ids`` limits them to these series, all of which are of the studies. Above MOST_LISTED
+    it is no limit, and more may come.
+    """
+    runs = _finished(study_slugs)
+    if series_ids is not None and len(series_ids) <= MOST_LISTED:
+        runs = runs.filter(series__in=series_ids)
+    found: dict[int, list[int]] = defaultdict(list)
+    for series_id, run_id in runs.order_by("id").values_list("series_id", "id"):
+        found[series_id].append(run_id)
+    return {series_id: tuple(ids) for series_id, ids in found.items()}
+
+
+def finished_run_counts(study_slugs: Collection[str] = ()) -> dict[int, int]:
+    """How many finished runs each series has; one without any is not in it. One query."""
+    rows = _finished(study_slugs).order_by().values_list("series_id").annotate(Count("id"))
+    return dict(rows)
+
+
+def environments_of(
+    series_ids: Collection[int],
+) -> dict[int, dict[str, dict[str, frozenset[str]]]]:
+    """What the environments of the finished runs say, {series: {section: {label: values}}}.
+
+    Several values are of several runs. A series whose runs have no environment is not in it; of
+    more than MOST_LISTED series nothing is read. Two queries.
+    """
+    if len(series_ids) > MOST_LISTED:
+        return {}
+    pairs = list(
+        Run.objects.filter(
+            state=RunState.DONE, series__in=list(series_ids), environment__isnull=False
+        )
+        .order_by()
+        .values_list("series_id", "environment_id")
+        .distinct()
+    )
+    facts = dict(
+        Environment.objects.filter(pk__in={pk for _, pk in pairs}).values_list("pk", "facts")
+    )
+    found: dict[int, dict[str, dict[str, set[str]]]] = {}
+    for series_id, environment_id in sorted(pairs):
+        of_series = found.setdefault(series_id, {})
+        for section, rows in facts[environment_id].items():
+            for label, value in rows:
+                of_series.setdefault(section, {}).setdefault(label, set()).add(value)
+    return {
+        series_id: {
+            section: {label: frozenset(values) for label, values in rows.items()}
+            for section, rows in of_series.items()
+        }
+        for series_id, of_series in found.items()
+    }
+
+
+def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
+    runs = Run.objects.filter(state=RunState.DONE)
+    return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
+
+
+def behind(scores: QuerySet[Score]) -> QuerySet[Run]:
+    """The finished runs of all series that have any of the scores."""
+    return Run.objects.filter(state=RunState.DONE, series__in=scores.order_by().values("series"))
