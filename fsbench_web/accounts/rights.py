@@ -30,6 +30,7 @@ class Action(StrEnum):
     OPEN = "open"  # no account needed, ever: sign-in, signs of life
     READ = "read"
     ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
+    WATCH = "watch"  # make and change one's own watches, which send messages
     SHARE = "share"  # permalinks
     IMPORT = "import"
     OWN = "own"  # say who sees a study
@@ -43,6 +44,7 @@ class Action(StrEnum):
 _NEEDS: dict[Action, Role] = {
     Action.READ: Role.VIEWER,
     Action.ACCOUNT: Role.VIEWER,
+    Action.WATCH: Role.VIEWER,
     Action.SHARE: Role.CONTRIBUTOR,
     Action.IMPORT: Role.CONTRIBUTOR,
     Action.OWN: Role.CONTRIBUTOR,
@@ -55,6 +57,7 @@ _NEEDS: dict[Action, Role] = {
 _WORDS: dict[Action, str] = {
     Action.READ: "Reading",
     Action.ACCOUNT: "This page",
+    Action.WATCH: "Watching",
     Action.SHARE: "Keeping permalinks",
     Action.IMPORT: "Importing",
     Action.OWN: "Saying who sees a study",
@@ -65,12 +68,15 @@ _WORDS: dict[Action, str] = {
     Action.ADMINISTER: "Administration",
 }
 _SCOPES: dict[Action, str] = {
+    Action.WATCH: "import",
     Action.SHARE: "import",
     Action.IMPORT: "import",
     Action.OWN: "import",
     Action.RUN: "run",
     Action.STEER: "run",
     Action.MAINTAIN: "run",
+    Action.PROVIDE: "administer",
+    Action.ADMINISTER: "administer",
 }
 _ORDER = [str(role) for role in Role]
 
@@ -431,5 +437,5 @@ def action_of(route: str, method: str | None) -> Action | None:
 
 
 def scope_of(action: Action) -> str:
-    """What a token must be made for to do this: read, import or run."""
+    """What a token must be made for to do this: read, import, run or administer."""
     return _SCOPES.get(action, "read")

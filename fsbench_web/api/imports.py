@@ -10,7 +10,7 @@ from ninja import Router, Schema, Status
 
 from fsbench_web.api import text
 from fsbench_web.api.auth import WRITER, user_of
-from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.errors import Error, ProblemDocument, Refused, RefusedAt
 from fsbench_web.imports.commit import import_uploads
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -90,10 +90,9 @@ class ImportOut(Schema):
     errors: list[FileProblem]
 
 
-class ImportRefusal(Schema):
+class ImportRefusal(ProblemDocument):
     """Nothing was stored; ``errors`` holds every problem of every file."""
 
-    detail: str
     errors: list[FileProblem]
 
 
@@ -119,12 +118,16 @@ def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         done = import_uploads(files, Target(**given), user_of(request))
     except ImportRefused as refused:
-        errors = refused.errors
-        detail = " ".join(_placed(error) for error in refused.problems)
-        return Status(422, {"detail": f"Nothing was stored. {detail}", "errors": errors})
+        raise refusal(refused) from None
     return Status(
         201, {"id": done.id, "state": done.state, "runs": done.runs, "errors": done.errors}
     )
+
+
+def refusal(refused: ImportRefused) -> RefusedAt:
+    """422 with every problem at its place."""
+    detail = " ".join(_placed(error) for error in refused.problems)
+    return RefusedAt(422, f"Nothing was stored. {detail}", refused.errors)
 
 
 def _refuse_too_large(request: HttpRequest) -> None:

@@ -1,11 +1,8 @@
 """/api/v1: its parts, how it reads and writes JSON, and its addresses."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver
 from django.utils.datastructures import MultiValueDict
@@ -15,7 +12,9 @@ from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
 
 from fsbench_web.api import errors, text
+from fsbench_web.api.answers import in_common
 from fsbench_web.api.deltas import router as deltas
+from fsbench_web.api.description import finished
 from fsbench_web.api.docs import DocsPage
 from fsbench_web.api.health import router as health
 from fsbench_web.api.imports import router as imports
@@ -38,6 +37,9 @@ class _API(NinjaAPI):
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
+
+    def get_openapi_schema(self, **kwargs: Any) -> Any:
+        return finished(super().get_openapi_schema(**kwargs))
 
 
 class _StorableQuery(Parser):
@@ -77,26 +79,6 @@ api.add_router("", search, tags=["search"])
 api.add_router("", workloads, tags=["workloads"])
 
 
-def _with_head_and_json_405(
-    view: Callable[..., HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
-    """HEAD is answered as GET (the server drops the body), and 405 in the API's error body."""
-
-    @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        method = request.method
-        request.method = "GET" if method == "HEAD" else method
-        response = view(request, *args, **kwargs)
-        request.method = method
-        if response.status_code != 405:
-            return response
-        allowed = response["Allow"]
-        sentence = f"{request.path} answers {allowed}, not {method}."
-        return JsonResponse(errors.body([(None, sentence)]), status=405, headers={"Allow": allowed})
-
-    return wrapper
-
-
 def _root(request: HttpRequest) -> HttpResponse:
     """django-ninja's own answer here is a 404 that no reader understands."""
     return redirect("api:openapi-view")
@@ -108,7 +90,7 @@ def _addresses() -> tuple[list[URLPattern | URLResolver], str, str]:
         if isinstance(pattern, URLPattern):
             if pattern.name == "api-root":
                 pattern.callback = _root
-            pattern.callback = _with_head_and_json_405(pattern.callback)
+            pattern.callback = in_common(pattern.callback)
     return patterns, app_name, namespace
 
 

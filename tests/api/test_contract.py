@@ -276,6 +276,6 @@ def test_what_does_not_exist_is_refused_with_a_way_on(
     response = client.get(path)
     assert response.status_code == status
     body = response.json()
-    assert list(body) == ["detail", "errors"]
+    assert list(body) == ["detail", "errors", "type", "title", "status"]
     assert says in body["detail"]
     assert body["detail"].endswith(".")

@@ -106,7 +106,7 @@ def test_other_methods_are_refused_in_json(
 def test_odd_requests_are_refused_not_an_error(client: Client, db: None, path: str) -> None:
     response = client.get(f"/api/v1/{path}")
     assert response.status_code in (404, 422)
-    assert list(response.json()) == ["detail", "errors"]
+    assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
 
 
 def test_the_root_leads_to_the_documentation(client: Client) -> None:
