@@ -65,7 +65,7 @@ def _before_view(
     if is_api and tokens.shown(request) is not None:
         found = tokens.of_request(request)
         # A session beside the header has no say: what is seen is what the token opens.
-        user = AnonymousUser() if found is None else found.user
+        user = request.user = AnonymousUser() if found is None else found.user
         if found is not None:
             request.api_token = found  # type: ignore[attr-defined]
             _check_scope(found, action)

@@ -33,9 +33,7 @@ def test_every_link_of_the_page_leads_somewhere(client: Client, db: None) -> Non
 def test_the_written_documentation_names_every_call() -> None:
     text = API_DOCS.read_text()
     for method, path in CALLS:
-        short = (
-            path.removeprefix("/api/v1").replace("{run_id}", "{id}").replace("{sweep_id}", "{id}")
-        )
+        short = re.sub(r"{(\w+)_id}(?!.*{)", "{id}", path.removeprefix("/api/v1"))
         assert f"{method.upper()} {short}" in text
 
 
@@ -54,10 +52,10 @@ def test_head_is_answered_as_get(client: Client, db: None, path: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("post", "studies", "GET"),
+        ("post", "luns", "GET"),
         ("delete", "runs/1", "GET"),
         ("get", "runs/1/cancel", "POST"),
-        ("get", "imports", "POST"),
+        ("get", "imports/previews", "POST"),
         ("put", "runs", "GET, POST"),
     ],
 )
