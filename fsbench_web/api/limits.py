@@ -10,6 +10,7 @@ nothing is counted: calls are answered rather than refused, and the log says so.
 
 import ipaddress
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -66,7 +67,7 @@ def _before_view(
     count = _counted(who, now)
     if count is None or count <= limit:
         return None
-    wait_s = int(WINDOW_S - now % WINDOW_S) + 1
+    wait_s = max(1, math.ceil(WINDOW_S - now % WINDOW_S))
     sentence = (
         f"More than {limit} calls in a minute: wait {wait_s} seconds, then go on more slowly. "
         "Whoever runs this site sets the limit."
