@@ -50,12 +50,12 @@ def _is_list(call: dict[str, Any]) -> bool:
 
 def binary(*media_types: str, status: int = 200, description: str = "The file") -> dict[str, Any]:
     """``openapi_extra`` of a call that answers with files."""
-    content = {
-        media_type: {
-            "schema": {"type": "string"}
-            if media_type.startswith("text/")
-            else {"type": "string", "format": "binary"}
-        }
-        for media_type in media_types
-    }
+    content = {media_type: {"schema": _schema(media_type)} for media_type in media_types}
     return {"responses": {status: {"description": description, "content": content}}}
+
+
+def _schema(media_type: str) -> dict[str, Any]:
+    if media_type == "application/json":
+        return {}
+    is_text = media_type.startswith("text/")
+    return {"type": "string"} if is_text else {"type": "string", "format": "binary"}

@@ -85,7 +85,7 @@ def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
     """pydantic's location and text: ("body", "order", "repeats") -> "repeats"."""
     source, *path = (str(part) for part in error["loc"])
     # The first name is often that of an argument, which is ours and not the caller's.
-    if path[:1] in (["order"], ["filters"]):
+    if source == "body" or path[:1] == ["filters"]:
         path = path[1:]
     field = ".".join(path) or source
     text = error["msg"].removeprefix("Value error, ")

@@ -43,7 +43,7 @@ from fsbench_web.imports.views import gone
 from fsbench_web.studies.models import Artefact
 
 # One address answers all of its methods from one router.
-_WRITES = {401: Error, 403: Error, 404: Error, 422: ImportRefusal}
+_WRITES = {401: Error, 403: Error, 404: Error, 422: ImportRefusal | Error}
 MOST_LISTED = 500
 
 
@@ -368,7 +368,7 @@ def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
 
 @router.get(
     "/artefacts/{int:artefact_id}/reread",
-    response={200: RereadOut, 401: Error, 403: Error, 404: Error, 422: ImportRefusal},
+    response={200: RereadOut, 401: Error, 403: Error, 404: Error, 422: ImportRefusal | Error},
     auth=WRITER,
     summary="What reading raw output again would change",
     url_name="reread",

@@ -18,7 +18,7 @@ from fsbench_web.studies.models import Run, RunState, Score, Series, Study
 router = Router()
 
 
-class Counts(Schema):
+class StudyCounts(Schema):
     """``runs`` are all runs; those that are not done, are on their way or entered no score."""
 
     configurations: int
@@ -38,7 +38,7 @@ class StudySummary(Schema):
     organisation: str
     published_on: str
     created_at: datetime
-    counts: Counts
+    counts: StudyCounts
     links: dict[str, str]
 
 

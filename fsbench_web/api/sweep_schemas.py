@@ -74,7 +74,7 @@ class PreviewOut(Schema):
     document: dict[str, Any]
 
 
-class Counts(Schema):
+class SweepCounts(Schema):
     total: int
     waiting: int
     running: int
@@ -95,7 +95,7 @@ class SweepSummary(Schema):
     paused_at: datetime | None
     created_by: str | None
     created_at: datetime
-    runs: Counts
+    runs: SweepCounts
     links: dict[str, str]
 
 
