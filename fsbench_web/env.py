@@ -146,6 +146,28 @@ def url(name: str, default: str, schemes: list[str]) -> str:
     return value
 
 
+def cache(name: str, broker: str) -> dict[str, Any]:
+    """The cache that web processes share, as an entry of Django's CACHES.
+
+    Unset: the Redis of ``broker``, where it is one, else the memory of each process.
+    """
+    value = text(name, broker)
+    if not value.startswith(("redis://", "rediss://")):
+        if os.environ.get(name):
+            raise ImproperlyConfigured(f"{name} must start with redis:// or rediss://.")
+        return {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "shared"}
+    # Celery writes CERT_REQUIRED, redis-py required.
+    address = re.sub(
+        r"(ssl_cert_reqs=)CERT_(\w+)", lambda found: found[1] + found[2].lower(), value
+    )
+    return {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": address,
+        "KEY_PREFIX": "fsbench",
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+    }
+
+
 def time_zone(name: str, default: str) -> str:
     """A time zone of the IANA database, such as Europe/Berlin."""
     value = text(name, default)

@@ -10,6 +10,8 @@ from django.template.loader import render_to_string
 from django.urls import Resolver404
 from django.utils.decorators import sync_and_async_middleware
 
+from fsbench_web import problems
+
 logger = logging.getLogger("fsbench.errors")
 
 _LAST_RESORT = (
@@ -26,7 +28,8 @@ def _is_api(request: HttpRequest) -> bool:
 def _json(status: int, detail: str) -> HttpResponse:
     """The API's error body (docs/api.md): the same keys for every error."""
     errors = [{"field": None, "message": detail}]
-    return JsonResponse({"detail": detail, "errors": errors}, status=status)
+    body = problems.document(status, detail, errors)
+    return JsonResponse(body, status=status, content_type=problems.MEDIA_TYPE)
 
 
 def _page(
@@ -68,6 +71,13 @@ def unauthorised(request: HttpRequest, sentence: str) -> HttpResponse:
     """401 of the API: who asks must say who they are."""
     response = _json(401, sentence)
     response["WWW-Authenticate"] = 'Bearer realm="fsbench"'
+    return response
+
+
+def too_many(sentence: str, wait_s: int) -> HttpResponse:
+    """429 of the API: more calls than the site lets one account or address make."""
+    response = _json(429, sentence)
+    response["Retry-After"] = str(wait_s)
     return response
 
 

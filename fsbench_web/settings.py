@@ -70,6 +70,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "fsbench_web.api.limits.limited",
     "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "fsbench_web.error_pages.database_away",
@@ -138,6 +139,17 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
         "keepalives_count": 3,
         **DATABASES["default"].get("OPTIONS", {}),
     }
+
+# What web processes count together: calls of the API. Redis is there where the broker is one.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "shared": env.cache("FSBENCH_CACHE_URL", CELERY_BROKER_URL),
+}
+# Calls of the API in a minute, of one account and of one address without an account; 0: any number.
+API_CALLS_A_MINUTE = env.integer("FSBENCH_API_CALLS", 6000, minimum=0, maximum=10**9)
+API_ANONYMOUS_CALLS_A_MINUTE = env.integer(
+    "FSBENCH_API_ANONYMOUS_CALLS", 3000, minimum=0, maximum=10**9
+)
 
 # Days after which the log of an ended run is deleted; 0 keeps it. Never its numbers or raw output.
 LOG_DAYS = env.integer("FSBENCH_LOG_DAYS", 0, minimum=0, maximum=36500)
@@ -229,5 +241,6 @@ LOGGING = log_lines.configuration(
         SIGN_ON.secret if SIGN_ON else None,
         DATABASES["default"].get("PASSWORD"),
         urlsplit(CELERY_BROKER_URL).password,
+        urlsplit(env.text("FSBENCH_CACHE_URL", "")).password,
     ),
 )

@@ -125,7 +125,7 @@ def test_programs_get_json(client: Client, db: None, name: str, status: int, say
     response = client.get(f"/api/v1/{name}/")
     assert response.status_code == status
     body = json.loads(response.content)
-    assert list(body) == ["detail", "errors"]
+    assert list(body) == ["detail", "errors", "type", "title", "status"]
     assert [error["message"] for error in body["errors"]] == [body["detail"]]
     assert says in body["detail"]
 
@@ -167,7 +167,7 @@ def test_a_busy_database_is_said_so(client: Client, address: str) -> None:
         assert "secret detail" not in text
     assert "before you send it again" in client.post(address).content.decode()
     body = json.loads(client.get(f"/api/v1{address}").content)
-    assert list(body) == ["detail", "errors"]
+    assert list(body) == ["detail", "errors", "type", "title", "status"]
     assert "try again" in body["detail"]
 
 

@@ -104,6 +104,36 @@ READ_BY_ALL = {
     "api/v1/workers": ("api/v1/workers", 200),
     "api/v1/search": ("api/v1/search?q=ext4", 200),
     "api/v1/workloads": ("api/v1/workloads", 200),
+    "api/v1/studies/<slug:slug>/report.pdf": ("api/v1/studies/lab/report.pdf", 200),
+    "api/v1/series": ("api/v1/series?study=lab", 200),
+    "api/v1/series/<int:series_id>": ("api/v1/series/{series}", 200),
+    "api/v1/comparison": ("api/v1/comparison?study=lab", 200),
+    "api/v1/findings": ("api/v1/findings?study=lab", 200),
+    "api/v1/exports/deltas.<str:suffix>": ("api/v1/exports/deltas.json?study=lab", 200),
+    "api/v1/exports/pictures.csv": ("api/v1/exports/pictures.csv?study=lab", 200),
+    "api/v1/history": ("api/v1/history?series={series}", 200),
+    "api/v1/history/lines": ("api/v1/history/lines?study=lab", 200),
+    "api/v1/permalinks/<slug:key>": ("api/v1/permalinks/{key}", 200),
+    "api/v1/permalinks/<slug:key>/snapshot": ("api/v1/permalinks/{key}/snapshot", 200),
+    "api/v1/permalinks/<slug:key>/deltas.<str:suffix>": (
+        "api/v1/permalinks/{key}/deltas.md",
+        200,
+    ),
+    "api/v1/runs/<int:run_id>/artefacts": ("api/v1/runs/{run}/artefacts", 200),
+    "api/v1/runs/<int:run_id>/artefacts/<int:artefact_id>": (
+        "api/v1/runs/{run}/artefacts/{artefact}",
+        200,
+    ),
+    "api/v1/runs/<int:run_id>/measurements": ("api/v1/runs/{run}/measurements", 200),
+    "api/v1/runs/<int:run_id>/environment": ("api/v1/runs/{run}/environment", 200),
+    "api/v1/workers/<slug:name>": ("api/v1/workers/{worker}", 200),
+    "api/v1/imports/<int:import_id>": ("api/v1/imports/{result}", 200),
+    "api/v1/luns": ("api/v1/luns", 200),
+    "api/v1/hardware": ("api/v1/hardware", 200),
+    "api/v1/hardware/<slug:slug>": ("api/v1/hardware/unisys-2005-es7000", 200),
+    "api/v1/filesystems": ("api/v1/filesystems", 200),
+    "api/v1/configurations": ("api/v1/configurations", 200),
+    "api/v1/own-workloads/<int:workload_id>": ("api/v1/own-workloads/{own_workload}", 200),
 }
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {
@@ -176,6 +206,74 @@ API_WRITES = {
     "api/v1/workers/<name>/drain": "api/v1/workers/{worker}/drain",
     "api/v1/workers/<name>/resume": "api/v1/workers/{worker}/resume",
 }
+# Calls of the API that need an account even to read, or that are not GET or POST: (method, address,
+# role). With the addresses above, every call of the description is in one table.
+API_CALLS: dict[tuple[str, str], tuple[str, Role]] = {
+    ("get", "api/v1/me"): ("api/v1/me", Role.VIEWER),
+    ("get", "api/v1/me/tokens"): ("api/v1/me/tokens", Role.VIEWER),
+    ("post", "api/v1/me/tokens"): ("api/v1/me/tokens", Role.VIEWER),
+    ("delete", "api/v1/me/tokens/<int:token_id>"): ("api/v1/me/tokens/{token}", Role.VIEWER),
+    ("post", "api/v1/studies"): ("api/v1/studies", Role.CONTRIBUTOR),
+    ("get", "api/v1/studies/<slug:slug>/access"): ("api/v1/studies/lab/access", Role.CONTRIBUTOR),
+    ("patch", "api/v1/studies/<slug:slug>/access"): (
+        "api/v1/studies/lab/access",
+        Role.CONTRIBUTOR,
+    ),
+    ("get", "api/v1/permalinks"): ("api/v1/permalinks", Role.VIEWER),
+    ("post", "api/v1/permalinks"): ("api/v1/permalinks", Role.CONTRIBUTOR),
+    ("patch", "api/v1/permalinks/<slug:key>"): ("api/v1/permalinks/{key}", Role.CONTRIBUTOR),
+    ("delete", "api/v1/permalinks/<slug:key>"): ("api/v1/permalinks/{key}", Role.CONTRIBUTOR),
+    ("get", "api/v1/watches"): ("api/v1/watches", Role.VIEWER),
+    ("post", "api/v1/watches"): ("api/v1/watches", Role.VIEWER),
+    ("get", "api/v1/watches/<int:watch_id>"): ("api/v1/watches/{watch}", Role.VIEWER),
+    ("delete", "api/v1/watches/<int:watch_id>"): ("api/v1/watches/{watch}", Role.VIEWER),
+    ("post", "api/v1/watches/<int:watch_id>/pause"): ("api/v1/watches/{watch}/pause", Role.VIEWER),
+    ("post", "api/v1/watches/<int:watch_id>/resume"): (
+        "api/v1/watches/{watch}/resume",
+        Role.VIEWER,
+    ),
+    ("post", "api/v1/watches/<int:watch_id>/test"): ("api/v1/watches/{watch}/test", Role.VIEWER),
+    ("get", "api/v1/imports"): ("api/v1/imports", Role.VIEWER),
+    ("post", "api/v1/imports/previews"): ("api/v1/imports/previews", Role.CONTRIBUTOR),
+    ("patch", "api/v1/imports/<int:import_id>"): ("api/v1/imports/{upload}", Role.CONTRIBUTOR),
+    ("delete", "api/v1/imports/<int:import_id>"): ("api/v1/imports/{upload}", Role.CONTRIBUTOR),
+    ("post", "api/v1/imports/<int:import_id>/commit"): (
+        "api/v1/imports/{upload}/commit",
+        Role.CONTRIBUTOR,
+    ),
+    ("put", "api/v1/imports/<int:import_id>/files/<int:file_id>/columns"): (
+        "api/v1/imports/{upload}/files/{file}/columns",
+        Role.CONTRIBUTOR,
+    ),
+    ("get", "api/v1/artefacts/<int:artefact_id>/reread"): (
+        "api/v1/artefacts/{artefact}/reread",
+        Role.CONTRIBUTOR,
+    ),
+    ("post", "api/v1/artefacts/<int:artefact_id>/reread"): (
+        "api/v1/artefacts/{artefact}/reread",
+        Role.CONTRIBUTOR,
+    ),
+    ("post", "api/v1/runs/<int:run_id>/retry"): ("api/v1/runs/{queued}/retry", Role.OPERATOR),
+    ("put", "api/v1/hardware/<slug:slug>/device-rate"): (
+        "api/v1/hardware/unisys-2005-es7000/device-rate",
+        Role.ADMINISTRATOR,
+    ),
+    ("post", "api/v1/own-workloads"): ("api/v1/own-workloads", Role.ADMINISTRATOR),
+    ("post", "api/v1/own-workloads/<int:workload_id>/withdraw"): (
+        "api/v1/own-workloads/{own_workload}/withdraw",
+        Role.ADMINISTRATOR,
+    ),
+    ("get", "api/v1/people"): ("api/v1/people", Role.ADMINISTRATOR),
+    ("post", "api/v1/people"): ("api/v1/people", Role.ADMINISTRATOR),
+    ("get", "api/v1/people/<int:user_id>"): ("api/v1/people/{user}", Role.ADMINISTRATOR),
+    ("patch", "api/v1/people/<int:user_id>"): ("api/v1/people/{user}", Role.ADMINISTRATOR),
+    ("get", "api/v1/teams"): ("api/v1/teams", Role.ADMINISTRATOR),
+    ("post", "api/v1/teams"): ("api/v1/teams", Role.ADMINISTRATOR),
+    ("get", "api/v1/teams/<int:team_id>"): ("api/v1/teams/{team}", Role.ADMINISTRATOR),
+    ("patch", "api/v1/teams/<int:team_id>"): ("api/v1/teams/{team}", Role.ADMINISTRATOR),
+    ("get", "api/v1/audit"): ("api/v1/audit", Role.ADMINISTRATOR),
+}
+READ_BY_ALL["api/v1/own-workloads"] = ("api/v1/own-workloads", 200)
 # What an address needs beyond reading, written down a second time: a rule that changes by mistake
 # fails here, and so does an address that nobody thought about.
 NEEDS: dict[str, Role] = {
@@ -216,6 +314,8 @@ POST_NEEDS = {
     "api/v1/imports": Role.CONTRIBUTOR,
     "api/v1/runs": Role.OPERATOR,
     "api/v1/sweeps": Role.OPERATOR,
+    "api/v1/studies": Role.CONTRIBUTOR,
+    "api/v1/own-workloads": Role.ADMINISTRATOR,
 }
 OTHER = {
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.
@@ -237,7 +337,8 @@ def addresses(resolver: URLResolver, before: str = "") -> Iterator[str]:
 def test_every_address_is_in_one_table() -> None:
     known = [*READ_BY_ALL, *SIGNED_IN, *POSTS, *API_WRITES, *OTHER]
     assert len(known) == len(set(known))
-    assert set(addresses(get_resolver())) == set(known)
+    of_calls = {address for _, address in API_CALLS}
+    assert set(addresses(get_resolver())) == {*known, *of_calls}
 
 
 @pytest.fixture
@@ -285,6 +386,7 @@ def there(ada: User) -> dict[str, object]:
         "order": ordered[0].submission_id,
         "worker": lun.worker.name,
         "run": run.pk,
+        "series": run.series_id,
         "artefact": run.artefacts.get().pk,
         "queued": queued.pk,
         "own_workload": OwnWorkload.objects.create(
@@ -326,7 +428,7 @@ def test_anybody_reads_what_is_open(client: Client, there: dict[str, object]) ->
         # With the CSRF check on, as browsers meet it, a read address takes no POST of a stranger.
         if address != "account/sign-in/":
             strict = Client(enforce_csrf_checks=True)
-            assert strict.post(path).status_code in (403, 405), path
+            assert strict.post(path).status_code in (401, 403, 405), path
 
 
 def test_a_stranger_is_sent_to_sign_in(client: Client, there: dict[str, object]) -> None:
@@ -410,8 +512,76 @@ def test_every_call_that_writes_has_a_rule_of_its_own() -> None:
         for method in operations:
             action = rights.action_of(match.route, method.upper())
             assert action is not None, path
-            is_reading = action in (rights.Action.READ, rights.Action.OPEN)
-            assert is_reading == (method == "get"), (method, path)
+            if method != "get":
+                assert action not in (rights.Action.READ, rights.Action.OPEN), (method, path)
+
+
+def test_every_call_of_the_api_is_in_one_table() -> None:
+    calls = {
+        (method, resolve(re.sub(r"{\w+}", "1", path)).route)
+        for path, operations in api.get_openapi_schema()["paths"].items()
+        for method in operations
+    }
+    written = {("post", route) for route in API_WRITES}
+    read = {("get", route) for route in READ_BY_ALL if route.startswith("api/v1/")}
+    read |= {("get", "api/v1/runs"), ("get", "api/v1/sweeps")}
+    read -= {("get", "api/v1/openapi.json"), ("get", "api/v1/docs")}
+    assert calls == written | read | API_CALLS.keys()
+
+
+@pytest.mark.parametrize("role", ROLES, ids=str)
+def test_each_role_calls_what_it_may(role: Role | None, there: dict[str, object]) -> None:
+    """The calls of ``API_CALLS`` with a token of somebody to whom nothing here belongs."""
+    user = person(role) if role is not None else None
+    headers = {}
+    if user is not None:
+        _, token = tokens.create(user, "all", can_administer=True)
+        headers = {"Authorization": f"Bearer {token}"}
+    before = counts()
+    order = list(Role)
+    for (method, _), (address, needs) in API_CALLS.items():
+        path = "/" + address.format(**there)
+        response = getattr(Client(headers=headers), method)(
+            path, {}, **({} if method == "get" else {"content_type": "application/json"})
+        )
+        where = f"{method} {path} as {role}: {response.status_code} {response.content!r}"
+        if role is None:
+            assert response.status_code == 401, where
+        elif order.index(role) < order.index(needs):
+            assert response.status_code == 403, where
+            assert b"needs the role" in response.content, where
+        else:
+            assert response.status_code < 500, where
+            assert b"needs the role" not in response.content, where
+            if method == "get" and needs is Role.VIEWER and "{" not in address:
+                assert response.status_code == 200, where
+    if role is not Role.ADMINISTRATOR:  # who may withdraw the workload, and has
+        assert counts() == before
+
+
+@pytest.mark.parametrize("scopes", [(), ("import",), ("run",), ("administer",)], ids=str)
+def test_a_token_does_what_it_was_made_for(
+    scopes: tuple[str, ...], there: dict[str, object]
+) -> None:
+    names = ("import", "run", "administer")
+    made = {f"can_{name}": name in scopes for name in names}
+    _, token = tokens.create(person(Role.ADMINISTRATOR), "some", **made)
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+    writes = {
+        **{("post", route): address for route, address in API_WRITES.items()},
+        **{call: address for call, (address, _) in API_CALLS.items()},
+    }
+    for (method, route), address in writes.items():
+        action = rights.action_of(route, method.upper())
+        assert action is not None
+        scope = rights.scope_of(action)
+        if scope == "read" or scope in scopes:
+            # Reading one's own; tokens are made and revoked by sessions alone.
+            assert scope in scopes or method == "get" or "/me/tokens" in route, route
+            continue
+        response = getattr(client, method)("/" + address.format(**there))
+        assert response.status_code == 403, (method, route)
+        assert b"was not made for" in response.content, (method, route)
 
 
 def test_an_address_without_a_rule_is_closed_to_all(
@@ -461,7 +631,8 @@ def test_each_role_may_what_it_needs_and_nothing_more(
                 continue
             needs = NEEDS.get(route)
             if method == "get" and route in API_WRITES:
-                needs = None  # 405, or the list that the same address is
+                # 405, the list that the same address is, or one's own.
+                needs = API_CALLS.get(("get", route), ("", None))[1]
             if method == "post":
                 needs = POST_NEEDS.get(route, needs)
             is_allowed = needs is None and is_anonymous_reading
@@ -595,6 +766,14 @@ def readable(there: dict[str, object], secret: dict[str, object]) -> Iterator[st
     yield from ("/runs/new/", "/imports/new/", "/runs/new/document/", "/p/", "/hardware/", "/luns/")
     yield "/imports/reread/{artefact}/".format(**secret)
     yield "/history/?series={series}".format(**secret)
+    for (method, _), (address, _) in API_CALLS.items():
+        if method == "get":
+            yield "/" + address.format(**secret)
+    for query in ("?study=secret-zebra", ""):
+        for path in ("series", "comparison", "findings", "exports/deltas.csv", "history/lines"):
+            yield f"/api/v1/{path}{query}"
+    yield "/api/v1/permalinks/{wide}".format(**secret)
+    yield "/api/v1/imports/{result}".format(**secret)
     yield from ("/history/", "/watches/", "/workloads/", "/watches/{watch}/".format(**secret))
     yield "/watches/new/?series={series}&test=zebrawrite&category=maximum".format(**secret)
 
@@ -636,8 +815,19 @@ def test_a_private_study_is_everywhere_for_who_made_it(
         assert path in found or f"{path}?" in found, path
     assert "/p/{wide}/".format(**secret) in found
     assert "/search/?q=ext4" in found
-    for address in ("/history/?series={series}", "/watches/{watch}/"):
+    for address in (
+        "/history/?series={series}",
+        "/watches/{watch}/",
+        "/api/v1/permalinks/{wide}",
+        "/api/v1/imports/{result}",
+        "/api/v1/runs/{run}/measurements",
+        "/api/v1/runs/{run}/artefacts/{artefact}",
+        "/api/v1/series/{series}",
+        "/api/v1/watches/{watch}",
+    ):
         assert address.format(**secret) in found, address
+    for path in ("series", "comparison", "findings", "exports/deltas.csv"):
+        assert f"/api/v1/{path}" in found, path
     assert {"/history/", "/watches/"} <= found
 
 

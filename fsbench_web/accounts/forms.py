@@ -58,9 +58,17 @@ class TokenForm(forms.ModelForm):
 
     class Meta:
         model = ApiToken
-        fields = ["name", "can_import", "can_run"]
-        labels = {"can_import": "May import", "can_run": "May order and steer runs"}
-        help_texts = {"can_import": "Imports and permalinks.", "can_run": "Runs erase LUNs."}
+        fields = ["name", "can_import", "can_run", "can_administer"]
+        labels = {
+            "can_import": "May import",
+            "can_run": "May order and steer runs",
+            "can_administer": "May administer",
+        }
+        help_texts = {
+            "can_import": "Imports, permalinks and watches.",
+            "can_run": "Runs erase LUNs.",
+            "can_administer": "People, teams, grants, workloads, if you are an administrator.",
+        }
         error_messages = {"name": {"required": "Say what the token is for, then make it."}}
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:

@@ -24,7 +24,7 @@ NEEDS_SIGN_IN = (
     '"Authorization: Bearer TOKEN". Tokens are made on the account page, or with '
     "`manage.py create_token USERNAME`."
 )
-_SCOPE_WORDS = {"import": "imports", "run": "runs"}
+_SCOPE_WORDS = {"import": "imports", "run": "runs", "administer": "administration"}
 
 
 @sync_and_async_middleware
@@ -61,12 +61,11 @@ def _before_view(
         raise PermissionDenied("No rule says who may open this address: it is closed to all.")
     if action is rights.Action.OPEN:
         return None
-    token = _token_of(request) if is_api else None
     user: rights.AnyUser = request.user
-    if token is not None:
-        found = tokens.row_of(token)
+    if is_api and tokens.shown(request) is not None:
+        found = tokens.of_request(request)
         # A session beside the header has no say: what is seen is what the token opens.
-        user = AnonymousUser() if found is None else found.user
+        user = request.user = AnonymousUser() if found is None else found.user
         if found is not None:
             request.api_token = found  # type: ignore[attr-defined]
             _check_scope(found, action)
@@ -80,11 +79,6 @@ def _before_view(
     rights.require(user, action)
     rights.look_as(user)
     return None
-
-
-def _token_of(request: HttpRequest) -> str | None:
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _check_scope(token: ApiToken, action: rights.Action) -> None:

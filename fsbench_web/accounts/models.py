@@ -136,8 +136,11 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=80, help_text="What it is for, so that it can be revoked")
     hint = models.CharField(max_length=12, help_text="Its first characters, to recognise it by")
     digest = models.CharField(max_length=64, unique=True)
-    can_import = models.BooleanField(default=True, help_text="Imports and permalinks")
+    can_import = models.BooleanField(default=True, help_text="Imports, permalinks and watches")
     can_run = models.BooleanField(default=True, help_text="Ordering and steering runs")
+    can_administer = models.BooleanField(
+        default=False, db_default=False, help_text="People, teams, grants, the audit log"
+    )
     expires_at = models.DateTimeField(null=True, help_text="null: it stays until it is revoked")
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
@@ -154,7 +157,12 @@ class ApiToken(models.Model):
     @property
     def scopes(self) -> list[str]:
         """Every token reads what its user may read."""
-        return ["read", *["import"] * self.can_import, *["run"] * self.can_run]
+        return [
+            "read",
+            *["import"] * self.can_import,
+            *["run"] * self.can_run,
+            *["administer"] * self.can_administer,
+        ]
 
     def is_over(self, now: datetime | None = None) -> bool:
         return self.expires_at is not None and self.expires_at <= (now or timezone.now())

@@ -30,6 +30,7 @@ class Action(StrEnum):
     OPEN = "open"  # no account needed, ever: sign-in, signs of life
     READ = "read"
     ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
+    WATCH = "watch"  # make and change one's own watches, which send messages
     SHARE = "share"  # permalinks
     CALL = "call"  # make the server send to an address: a webhook
     IMPORT = "import"
@@ -44,6 +45,7 @@ class Action(StrEnum):
 _NEEDS: dict[Action, Role] = {
     Action.READ: Role.VIEWER,
     Action.ACCOUNT: Role.VIEWER,
+    Action.WATCH: Role.VIEWER,
     Action.SHARE: Role.CONTRIBUTOR,
     Action.CALL: Role.CONTRIBUTOR,
     Action.IMPORT: Role.CONTRIBUTOR,
@@ -57,6 +59,7 @@ _NEEDS: dict[Action, Role] = {
 _WORDS: dict[Action, str] = {
     Action.READ: "Reading",
     Action.ACCOUNT: "This page",
+    Action.WATCH: "Watching",
     Action.SHARE: "Keeping permalinks",
     Action.CALL: "A webhook",
     Action.IMPORT: "Importing",
@@ -68,12 +71,15 @@ _WORDS: dict[Action, str] = {
     Action.ADMINISTER: "Administration",
 }
 _SCOPES: dict[Action, str] = {
+    Action.WATCH: "import",
     Action.SHARE: "import",
     Action.IMPORT: "import",
     Action.OWN: "import",
     Action.RUN: "run",
     Action.STEER: "run",
     Action.MAINTAIN: "run",
+    Action.PROVIDE: "administer",
+    Action.ADMINISTER: "administer",
 }
 _ORDER = [str(role) for role in Role]
 
@@ -404,16 +410,70 @@ RULES: dict[str, Rule] = {
     "api/v1/health": Action.OPEN,
     "api/v1/health/live": Action.OPEN,
     "api/v1/health/ready": Action.OPEN,
-    "api/v1/studies": Action.READ,
+    "api/v1/me": {"GET": Action.ACCOUNT},
+    "api/v1/me/tokens": {"GET": Action.ACCOUNT, "POST": Action.ACCOUNT},
+    "api/v1/me/tokens/<int:token_id>": {"DELETE": Action.ACCOUNT},
+    "api/v1/studies": {"GET": Action.READ, "POST": Action.IMPORT},
     "api/v1/studies/<str:slug>": Action.READ,
+    "api/v1/studies/<slug:slug>/access": {"GET": Action.OWN, "PATCH": Action.OWN},
+    "api/v1/studies/<slug:slug>/report.pdf": Action.READ,
+    "api/v1/series": Action.READ,
+    "api/v1/series/<int:series_id>": Action.READ,
+    "api/v1/comparison": Action.READ,
+    "api/v1/findings": Action.READ,
+    "api/v1/exports/deltas.<str:suffix>": Action.READ,
+    "api/v1/exports/pictures.csv": Action.READ,
+    "api/v1/history": Action.READ,
+    "api/v1/history/lines": Action.READ,
+    "api/v1/permalinks": {"GET": Action.ACCOUNT, "POST": Action.SHARE},
+    "api/v1/permalinks/<slug:key>": {
+        "GET": Action.READ,
+        "PATCH": Action.SHARE,
+        "DELETE": Action.SHARE,
+    },
+    "api/v1/permalinks/<slug:key>/snapshot": Action.READ,
+    "api/v1/permalinks/<slug:key>/deltas.<str:suffix>": Action.READ,
+    "api/v1/watches": {"GET": Action.ACCOUNT, "POST": Action.WATCH},
+    "api/v1/watches/<int:watch_id>": {"GET": Action.ACCOUNT, "DELETE": Action.WATCH},
+    "api/v1/watches/<int:watch_id>/pause": {"POST": Action.WATCH},
+    "api/v1/watches/<int:watch_id>/resume": {"POST": Action.WATCH},
+    "api/v1/watches/<int:watch_id>/test": {"POST": Action.WATCH},
+    "api/v1/luns": Action.READ,
+    "api/v1/hardware": Action.READ,
+    "api/v1/hardware/<slug:slug>": Action.READ,
+    "api/v1/hardware/<slug:slug>/device-rate": {"PUT": Action.PROVIDE},
+    "api/v1/filesystems": Action.READ,
+    "api/v1/configurations": Action.READ,
+    "api/v1/own-workloads": {"GET": Action.READ, "POST": Action.PROVIDE},
+    "api/v1/own-workloads/<int:workload_id>": Action.READ,
+    "api/v1/own-workloads/<int:workload_id>/withdraw": {"POST": Action.PROVIDE},
+    "api/v1/people": {"GET": Action.ADMINISTER, "POST": Action.ADMINISTER},
+    "api/v1/people/<int:user_id>": {"GET": Action.ADMINISTER, "PATCH": Action.ADMINISTER},
+    "api/v1/teams": {"GET": Action.ADMINISTER, "POST": Action.ADMINISTER},
+    "api/v1/teams/<int:team_id>": {"GET": Action.ADMINISTER, "PATCH": Action.ADMINISTER},
+    "api/v1/audit": {"GET": Action.ADMINISTER},
     "api/v1/deltas": Action.READ,
     "api/v1/deltas.csv": Action.READ,
     "api/v1/search": Action.READ,
     "api/v1/workloads": Action.READ,
-    "api/v1/imports": {"POST": Action.IMPORT},
+    "api/v1/imports": {"GET": Action.ACCOUNT, "POST": Action.IMPORT},
+    "api/v1/imports/previews": {"POST": Action.IMPORT},
+    "api/v1/imports/<int:import_id>": {
+        "GET": Action.READ,
+        "PATCH": Action.IMPORT,
+        "DELETE": Action.IMPORT,
+    },
+    "api/v1/imports/<int:import_id>/commit": {"POST": Action.IMPORT},
+    "api/v1/imports/<int:import_id>/files/<int:file_id>/columns": {"PUT": Action.IMPORT},
+    "api/v1/artefacts/<int:artefact_id>/reread": {"GET": Action.IMPORT, "POST": Action.IMPORT},
     "api/v1/runs": _LIST_AND_ORDER,
     "api/v1/runs/<int:run_id>": Action.READ,
     "api/v1/runs/<int:run_id>/log": Action.READ,
+    "api/v1/runs/<int:run_id>/artefacts": Action.READ,
+    "api/v1/runs/<int:run_id>/artefacts/<int:artefact_id>": Action.READ,
+    "api/v1/runs/<int:run_id>/measurements": Action.READ,
+    "api/v1/runs/<int:run_id>/environment": Action.READ,
+    "api/v1/runs/<int:run_id>/retry": {"POST": Action.STEER},
     "api/v1/runs/<int:run_id>/cancel": {"POST": Action.STEER},
     "api/v1/sweeps": _LIST_AND_ORDER,
     "api/v1/sweeps/preview": {"POST": Action.RUN},
@@ -424,6 +484,7 @@ RULES: dict[str, Rule] = {
     "api/v1/sweeps/<int:sweep_id>/priority": {"POST": Action.STEER},
     "api/v1/sweeps/<int:sweep_id>/retry": {"POST": Action.STEER},
     "api/v1/workers": Action.READ,
+    "api/v1/workers/<slug:name>": Action.READ,
     "api/v1/workers/<name>/drain": {"POST": Action.MAINTAIN},
     "api/v1/workers/<name>/resume": {"POST": Action.MAINTAIN},
 }
@@ -440,5 +501,5 @@ def action_of(route: str, method: str | None) -> Action | None:
 
 
 def scope_of(action: Action) -> str:
-    """What a token must be made for to do this: read, import or run."""
+    """What a token must be made for to do this: read, import, run or administer."""
     return _SCOPES.get(action, "read")

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils import timezone
 
 from fsbench_web.accounts import audit
@@ -32,6 +33,7 @@ def create(
     *,
     can_import: bool = True,
     can_run: bool = True,
+    can_administer: bool = False,
     expires_at: datetime | None = None,
 ) -> tuple[ApiToken, str]:
     """Make a token. Returns its row and the token itself, which cannot be had again.
@@ -49,6 +51,7 @@ def create(
             digest=_digest(token),
             can_import=can_import,
             can_run=can_run,
+            can_administer=can_administer,
             expires_at=expires_at,
         )
         audit.note(user, "token made", f"token {hint}…", name=row.name, scopes=row.scopes)
@@ -75,6 +78,23 @@ def row_of(token: str) -> ApiToken | None:
         Q(last_used_at=None) | Q(last_used_at__lt=now - _NOTE_USE_EVERY), pk=row.pk
     ).update(last_used_at=now)
     return row
+
+
+def shown(request: HttpRequest) -> str | None:
+    """The token in the header of a call, whatever it opens; None for none."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def of_request(request: HttpRequest) -> ApiToken | None:
+    """The row of the token in the header, looked up once for each request."""
+    token = shown(request)
+    if token is None:
+        return None
+    if not hasattr(request, "_api_token"):
+        request._api_token = row_of(token)  # type: ignore[attr-defined]
+    found: ApiToken | None = request._api_token  # type: ignore[attr-defined]
+    return found
 
 
 def user_of(token: str) -> User | None:

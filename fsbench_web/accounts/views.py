@@ -178,6 +178,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
                 form.cleaned_data["name"],
                 can_import=form.cleaned_data["can_import"],
                 can_run=form.cleaned_data["can_run"],
+                can_administer=form.cleaned_data["can_administer"],
                 expires_at=form.expires_at,
             )
     except IntegrityError:

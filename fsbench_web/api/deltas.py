@@ -145,13 +145,13 @@ def _tables(request: HttpRequest) -> list[DeltaTable]:
     """The tables of the request's own query string, which the page would read the same way."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
-        _refuse_unknown_studies(spec)
+        refuse_unknown_studies(spec)
         return delta_tables(spec)
     except SpecError as error:
         raise Refused(422, [(None, problem) for problem in error.problems]) from None
 
 
-def _refuse_unknown_studies(spec: ComparisonSpec) -> None:
+def refuse_unknown_studies(spec: ComparisonSpec) -> None:
     known = set(Study.objects.filter(slug__in=spec.studies).values_list("slug", flat=True))
     for slug in spec.studies:
         if slug not in known:

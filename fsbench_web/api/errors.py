@@ -1,6 +1,7 @@
-"""One shape for every error of the API: {"detail": sentence, "errors": [...]} (docs/api.md)."""
+"""One shape for every error of the API: a problem document (fsbench_web.problems, docs/api.md)."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -9,6 +10,8 @@ from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+from fsbench_web import problems as problem_documents
 
 logger = logging.getLogger("fsbench.api")
 BUSY = (
@@ -33,10 +36,18 @@ class Problem(Schema):
     message: str
 
 
-class Error(Schema):
-    """The body of every answer from 400 upwards."""
+class ProblemDocument(Schema):
+    """What RFC 9457 says of a problem, besides its ``detail``. ``title`` is the status in words."""
 
     detail: str
+    type: str
+    title: str
+    status: int
+
+
+class Error(ProblemDocument):
+    """The body of every answer from 400 upwards; only ``/health`` says it in its own words."""
+
     errors: list[Problem]
 
 
@@ -49,12 +60,21 @@ class Refused(Exception):
         super().__init__(status, problems)
 
 
-def body(problems: list[tuple[str | None, str]]) -> dict[str, Any]:
+class RefusedAt(Exception):
+    """The same with errors that have places of their own: ``errors`` are their rows."""
+
+    def __init__(self, status: int, detail: str, errors: Sequence[Any]) -> None:
+        self.status, self.detail, self.errors = status, detail, errors
+        super().__init__(status, detail)
+
+
+def body(status: int, problems: list[tuple[str | None, str]]) -> dict[str, Any]:
     """The error body for (field, sentence) pairs."""
-    return {
-        "detail": " ".join(sentence for _, sentence in problems),
-        "errors": [{"field": field, "message": sentence} for field, sentence in problems],
-    }
+    return problem_documents.document(
+        status,
+        " ".join(sentence for _, sentence in problems),
+        [{"field": field, "message": sentence} for field, sentence in problems],
+    )
 
 
 def _sentence(text: str) -> str:
@@ -65,7 +85,7 @@ def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
     """pydantic's location and text: ("body", "order", "repeats") -> "repeats"."""
     source, *path = (str(part) for part in error["loc"])
     # The first name is often that of an argument, which is ours and not the caller's.
-    if path[:1] in (["order"], ["filters"]):
+    if source == "body" or path[:1] == ["filters"]:
         path = path[1:]
     field = ".".join(path) or source
     text = error["msg"].removeprefix("Value error, ")
@@ -76,7 +96,12 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
     """Register the handlers that turn every exception into the one error body."""
 
     def answer(request: HttpRequest, status: int, problems: list[tuple[str | None, str]]) -> Any:
-        return api.create_response(request, body(problems), status=status)
+        return sent(request, body(status, problems))
+
+    def sent(request: HttpRequest, document: dict[str, Any]) -> HttpResponse:
+        response = api.create_response(request, document, status=document["status"])
+        response["Content-Type"] = problem_documents.MEDIA_TYPE
+        return response
 
     @api.exception_handler(ValidationError)
     def invalid(request: HttpRequest, exc: ValidationError) -> HttpResponse:
@@ -85,6 +110,10 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
     @api.exception_handler(Refused)
     def refused(request: HttpRequest, exc: Refused) -> HttpResponse:
         return answer(request, exc.status, exc.problems)
+
+    @api.exception_handler(RefusedAt)
+    def refused_at(request: HttpRequest, exc: RefusedAt) -> HttpResponse:
+        return sent(request, problem_documents.document(exc.status, exc.detail, exc.errors))
 
     @api.exception_handler(AuthenticationError)
     def unauthorised(request: HttpRequest, exc: AuthenticationError) -> HttpResponse:

@@ -10,7 +10,7 @@ from ninja import Router, Schema, Status
 
 from fsbench_web.api import text
 from fsbench_web.api.auth import WRITER, user_of
-from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.errors import Error, ProblemDocument, Refused, RefusedAt
 from fsbench_web.imports.commit import import_uploads
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -20,7 +20,7 @@ router = Router()
 
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 _FROM_BROWSERS = "csrfmiddlewaretoken"
-_MULTIPART = {
+MULTIPART = {
     "requestBody": {
         "required": True,
         "content": {
@@ -90,10 +90,9 @@ class ImportOut(Schema):
     errors: list[FileProblem]
 
 
-class ImportRefusal(Schema):
+class ImportRefusal(ProblemDocument):
     """Nothing was stored; ``errors`` holds every problem of every file."""
 
-    detail: str
     errors: list[FileProblem]
 
 
@@ -103,7 +102,7 @@ class ImportRefusal(Schema):
     auth=WRITER,
     summary="Import result files",
     url_name="import_files",
-    openapi_extra=_MULTIPART,
+    openapi_extra=MULTIPART,
 )
 def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """Stores tool output or CSV as runs. Several files in one call are repeats of one
@@ -113,21 +112,25 @@ def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """
     # Read by hand rather than declared: the size is refused before anything is parsed, and every
     # problem has the shape of the contract.
-    _refuse_too_large(request)
+    refuse_too_large(request)
     try:
-        given = _fields(request)
+        given = fields_of(request)
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         done = import_uploads(files, Target(**given), user_of(request))
     except ImportRefused as refused:
-        errors = refused.errors
-        detail = " ".join(_placed(error) for error in refused.problems)
-        return Status(422, {"detail": f"Nothing was stored. {detail}", "errors": errors})
+        raise refusal(refused) from None
     return Status(
         201, {"id": done.id, "state": done.state, "runs": done.runs, "errors": done.errors}
     )
 
 
-def _refuse_too_large(request: HttpRequest) -> None:
+def refusal(refused: ImportRefused) -> RefusedAt:
+    """422 with every problem at its place."""
+    detail = " ".join(_placed(error) for error in refused.problems)
+    return RefusedAt(422, f"Nothing was stored. {detail}", refused.errors)
+
+
+def refuse_too_large(request: HttpRequest) -> None:
     limit = settings.MAX_UPLOAD_BYTES
     length = request.META.get("CONTENT_LENGTH") or "0"
     if length.isdigit() and int(length) > limit:
@@ -138,7 +141,7 @@ def _refuse_too_large(request: HttpRequest) -> None:
         raise Refused(413, [("file", sentence)])
 
 
-def _fields(request: HttpRequest) -> dict[str, str]:
+def fields_of(request: HttpRequest) -> dict[str, str]:
     """The form's fields. Raises ImportRefused."""
     if request.content_type != "multipart/form-data":
         sentence = "Send multipart/form-data with the fields file and study, as `curl -F` does."

@@ -1,11 +1,8 @@
 """/api/v1: its parts, how it reads and writes JSON, and its addresses."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver
 from django.utils.datastructures import MultiValueDict
@@ -15,14 +12,25 @@ from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
 
 from fsbench_web.api import errors, text
+from fsbench_web.api.answers import in_common
+from fsbench_web.api.comparison import router as comparison
 from fsbench_web.api.deltas import router as deltas
+from fsbench_web.api.description import finished
 from fsbench_web.api.docs import DocsPage
+from fsbench_web.api.hardware import router as hardware
 from fsbench_web.api.health import router as health
-from fsbench_web.api.imports import router as imports
+from fsbench_web.api.import_steps import router as import_steps
+from fsbench_web.api.me import router as me
+from fsbench_web.api.own_workloads import router as own_workloads
+from fsbench_web.api.people import router as people
+from fsbench_web.api.permalinks import router as permalinks
+from fsbench_web.api.run_outputs import router as run_outputs
 from fsbench_web.api.runs import router as runs
 from fsbench_web.api.search import router as search
-from fsbench_web.api.studies import router as studies
+from fsbench_web.api.series import router as series
+from fsbench_web.api.study_writes import router as study_writes
 from fsbench_web.api.sweeps import router as sweeps
+from fsbench_web.api.watches import router as watches
 from fsbench_web.api.workers import router as workers
 from fsbench_web.api.workloads import router as workloads
 
@@ -38,6 +46,9 @@ class _API(NinjaAPI):
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
+
+    def get_openapi_schema(self, **kwargs: Any) -> Any:
+        return finished(super().get_openapi_schema(**kwargs))
 
 
 class _StorableQuery(Parser):
@@ -67,34 +78,23 @@ api = _API(
 )
 errors.answer_in_one_shape(api)
 api.add_router("", health, tags=["health"])
-api.add_router("", studies, tags=["studies"])
+api.add_router("", me, tags=["you"])
+api.add_router("", study_writes, tags=["studies"])
+api.add_router("", series, tags=["studies"])
 api.add_router("", deltas, tags=["deltas"])
-api.add_router("", imports, tags=["imports"])
+api.add_router("", comparison, tags=["comparisons"])
+api.add_router("", permalinks, tags=["permalinks"])
+api.add_router("", watches, tags=["watches"])
+api.add_router("", import_steps, tags=["imports"])
 api.add_router("", runs, tags=["runs"])
+api.add_router("", run_outputs, tags=["runs"])
 api.add_router("", sweeps, tags=["sweeps"])
 api.add_router("", workers, tags=["workers"])
 api.add_router("", search, tags=["search"])
 api.add_router("", workloads, tags=["workloads"])
-
-
-def _with_head_and_json_405(
-    view: Callable[..., HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
-    """HEAD is answered as GET (the server drops the body), and 405 in the API's error body."""
-
-    @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        method = request.method
-        request.method = "GET" if method == "HEAD" else method
-        response = view(request, *args, **kwargs)
-        request.method = method
-        if response.status_code != 405:
-            return response
-        allowed = response["Allow"]
-        sentence = f"{request.path} answers {allowed}, not {method}."
-        return JsonResponse(errors.body([(None, sentence)]), status=405, headers={"Allow": allowed})
-
-    return wrapper
+api.add_router("", own_workloads, tags=["workloads"])
+api.add_router("", hardware, tags=["hardware"])
+api.add_router("", people, tags=["administration"])
 
 
 def _root(request: HttpRequest) -> HttpResponse:
@@ -108,7 +108,7 @@ def _addresses() -> tuple[list[URLPattern | URLResolver], str, str]:
         if isinstance(pattern, URLPattern):
             if pattern.name == "api-root":
                 pattern.callback = _root
-            pattern.callback = _with_head_and_json_405(pattern.callback)
+            pattern.callback = in_common(pattern.callback)
     return patterns, app_name, namespace
 
 

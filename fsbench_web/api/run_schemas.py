@@ -15,12 +15,11 @@ from pydantic import (
 )
 
 from fsbench_web.api import text
+from fsbench_web.api.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.studies.models import RunState
 from fsbench_web.workloads import presets
 
-LARGEST_ID = 2**63 - 1
-MOST_RUNS = 500
 MOST_LINES = 10_000
 
 
@@ -182,12 +181,9 @@ class RunOut(RunSummary):
     scores: list[ScoreOut]
 
 
-class RunsOut(Schema):
+class RunsOut(PageOut):
     """A page of runs, newest first; ``total`` counts all that match."""
 
-    total: int
-    limit: int
-    offset: int
     runs: list[RunSummary]
 
 
@@ -215,11 +211,15 @@ class LogOut(Schema):
     more: bool
 
 
-class RunFilters(Schema):
+class RunFilters(Page):
     study: str = Field("", description="slug of a study")
     state: list[RunState] = Field([], description="may be repeated")
-    limit: int = Field(100, ge=1, le=MOST_RUNS)
-    offset: int = Field(0, ge=0, le=LARGEST_ID)
+    filesystem: str = Field("", description="ext4, xfs, ...")
+    workload: str = Field("", description="slug of a workload")
+    worker: str = Field("", description="name of a worker")
+    lun: str = Field("", description="name of a data or journal LUN")
+    sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of an order")
+    series: int | None = Field(None, ge=1, le=LARGEST_ID)
 
 
 class LogFilters(Schema):

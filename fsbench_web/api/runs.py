@@ -3,12 +3,14 @@
 import hashlib
 from typing import Annotated, Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Header, Query, Router, Status
 
 from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.description import binary
 from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.pages import page
 from fsbench_web.api.run_schemas import (
     LogFilters,
     LogOut,
@@ -42,20 +44,29 @@ router = Router()
     summary="Runs, newest first",
     url_name="runs",
 )
-def list_runs(request: HttpRequest, filters: Query[RunFilters]) -> dict[str, Any]:
-    """All runs, or those of one study or in some states."""
+def list_runs(
+    request: HttpRequest, response: HttpResponse, filters: Query[RunFilters]
+) -> dict[str, Any]:
+    """All runs, or those that match every filter."""
     runs = listed_runs()
     if filters.study:
         runs = runs.filter(series__study=study_or_404(filters.study))
     if filters.state:
         runs = runs.filter(state__in=filters.state)
-    page = runs.order_by("-id")[filters.offset : filters.offset + filters.limit]
-    return {
-        "total": runs.count(),
-        "limit": filters.limit,
-        "offset": filters.offset,
-        "runs": [run_summary(run) for run in page],
-    }
+    for value, lookup in (
+        (filters.filesystem, "series__configuration__filesystem"),
+        (filters.workload, "series__workload__slug"),
+        (filters.worker, "series__lun__worker__name"),
+        (filters.sweep, "submission"),
+        (filters.series, "series"),
+    ):
+        if value:
+            runs = runs.filter(**{lookup: value})
+    if filters.lun:
+        of_lun = Q(series__lun__name=filters.lun) | Q(series__journal_lun__name=filters.lun)
+        runs = runs.filter(of_lun)
+    rows, about = page(request, response, runs.order_by("-id"), filters)
+    return {**about, "runs": [run_summary(run) for run in rows]}
 
 
 @router.post(
@@ -109,7 +120,7 @@ def order_runs(
 )
 def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """A run's state, progress and commands; its scores once it is done."""
-    return _detail(_run_or_404(run_id))
+    return _detail(run_or_404(run_id))
 
 
 @router.post(
@@ -124,9 +135,9 @@ def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
 
     (`cancel_requested` is true until then). A run that has ended keeps its state: 409.
     """
-    run = _run_or_404(run_id)
+    run = run_or_404(run_id)
     state = control.cancel_run(run.pk, by=user_of(request).get_username())
-    run = _run_or_404(run_id)
+    run = run_or_404(run_id)
     if run.has_ended and state != RunState.CANCELLED:
         raise Refused(409, [(None, f"Run {run.pk} has ended as {state}; it cannot be cancelled.")])
     return run_summary(run)
@@ -137,6 +148,7 @@ def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     response={200: LogOut, 404: Error, 422: Error},
     summary="The log of a run",
     url_name="run_log",
+    openapi_extra=binary("text/plain", description="OK"),
 )
 def get_log(
     request: HttpRequest, run_id: int, filters: Query[LogFilters]
@@ -146,15 +158,15 @@ def get_log(
     the answer's `after` until `state` is an end and `more` is false. `format=text`, or a client
     that accepts `text/plain` rather than JSON, gets all lines after `after` as plain text.
     """
-    run = _run_or_404(run_id)
+    run = run_or_404(run_id)
     if filters.format == "text" or _prefers_text(request):
         text = "".join(
             f"{line.at.isoformat()} {line.stream} {line.text}\n"
             for line in logs.lines(run, filters.after)
         )
         return HttpResponse(text, content_type="text/plain; charset=utf-8")
-    page = logs.lines(run, filters.after, filters.limit + 1)
-    shown = page[: filters.limit]
+    found = logs.lines(run, filters.after, filters.limit + 1)
+    shown = found[: filters.limit]
     return {
         "run": run.pk,
         "state": run.state,
@@ -163,7 +175,7 @@ def get_log(
             for line in shown
         ],
         "after": shown[-1].id if shown else filters.after,
-        "more": len(page) > len(shown),
+        "more": len(found) > len(shown),
     }
 
 
@@ -208,7 +220,8 @@ def listed_runs() -> QuerySet[Run]:
     )
 
 
-def _run_or_404(run_id: int) -> Run:
+def run_or_404(run_id: int) -> Run:
+    """The run with all that a summary says. Raises Http404."""
     run = listed_runs().filter(pk=run_id).first()
     if run is None:
         raise Http404(f"There is no run {run_id}; /api/v1/runs lists them.")

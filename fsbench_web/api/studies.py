@@ -5,10 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count
-from django.http import Http404, HttpRequest
-from ninja import Router, Schema
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
 
 from fsbench_web.api.errors import Error
+from fsbench_web.api.pages import LARGEST_ID, MOST, link
 from fsbench_web.api.text import is_storable
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
@@ -16,7 +18,7 @@ from fsbench_web.studies.models import Run, RunState, Score, Series, Study
 router = Router()
 
 
-class Counts(Schema):
+class StudyCounts(Schema):
     """``runs`` are all runs; those that are not done, are on their way or entered no score."""
 
     configurations: int
@@ -36,7 +38,7 @@ class StudySummary(Schema):
     organisation: str
     published_on: str
     created_at: datetime
-    counts: Counts
+    counts: StudyCounts
     links: dict[str, str]
 
 
@@ -72,6 +74,13 @@ class StudyOut(StudySummary):
     sections: list[Any]
 
 
+class StudyFilters(Schema):
+    """Without them the list is whole."""
+
+    limit: int | None = Field(None, ge=1, le=MOST)
+    offset: int = Field(0, ge=0, le=LARGEST_ID)
+
+
 def study_or_404(slug: str) -> Study:
     """The study, or a 404 that names those there are."""
     study = Study.objects.filter(slug=slug).first() if is_storable(slug) else None
@@ -89,8 +98,13 @@ def no_study(slug: str) -> str:
 
 
 @router.get("/studies", response=list[StudySummary], summary="All studies", url_name="studies")
-def list_studies(request: HttpRequest) -> list[dict[str, Any]]:
-    """All studies, published ones first, with what is in them."""
+def list_studies(
+    request: HttpRequest, response: HttpResponse, filters: Query[StudyFilters]
+) -> list[dict[str, Any]]:
+    """All studies, published ones first, with what is in them. With `limit` a page of them, and
+
+    `Link` to the others.
+    """
     configurations = Counter(
         dict(
             Series.objects.order_by()
@@ -107,8 +121,16 @@ def list_studies(request: HttpRequest) -> list[dict[str, Any]]:
         states.setdefault(study_id, Counter())[state] = n
     return [
         _summary(study, configurations[study.pk], states.get(study.pk, Counter()), scores[study.pk])
-        for study in Study.objects.order_by("-is_published", "title", "slug")
+        for study in _page(request, response, filters)
     ]
+
+
+def _page(request: HttpRequest, response: HttpResponse, wanted: StudyFilters) -> list[Study]:
+    found = Study.objects.order_by("-is_published", "title", "slug")
+    if wanted.limit is None:
+        return list(found[wanted.offset :])
+    link(request, response, found.count(), wanted.limit, wanted.offset)
+    return list(found[wanted.offset : wanted.offset + wanted.limit])
 
 
 @router.get(

@@ -4,16 +4,14 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field, StrictInt
+from pydantic import Field, StrictInt
 
-from fsbench_web.api.run_schemas import LARGEST_ID, MOST_RUNS, RunSummary
-
-
-class _Strict(Schema):
-    model_config = ConfigDict(extra="forbid")
+from fsbench_web.api.bodies import Strict
+from fsbench_web.api.pages import Page, PageOut
+from fsbench_web.api.run_schemas import RunSummary
 
 
-class DocumentIn(_Strict):
+class DocumentIn(Strict):
     """A sweep as a document (docs/api.md): an object, or a text that is YAML or JSON."""
 
     document: dict[str, Any] | str
@@ -25,11 +23,11 @@ class SweepIn(DocumentIn):
     )
 
 
-class PriorityIn(_Strict):
+class PriorityIn(Strict):
     priority: StrictInt = Field(description="-10 to 10; runs of a higher one start first")
 
 
-class RetryIn(_Strict):
+class RetryIn(Strict):
     """Which ended runs to order once more. The LUNs are erased again."""
 
     confirm: str = Field("", description="the names of the sweep's LUNs, as its confirm says them")
@@ -76,7 +74,7 @@ class PreviewOut(Schema):
     document: dict[str, Any]
 
 
-class Counts(Schema):
+class SweepCounts(Schema):
     total: int
     waiting: int
     running: int
@@ -97,7 +95,7 @@ class SweepSummary(Schema):
     paused_at: datetime | None
     created_by: str | None
     created_at: datetime
-    runs: Counts
+    runs: SweepCounts
     links: dict[str, str]
 
 
@@ -135,10 +133,7 @@ class SweepOut(SweepSummary):
     planned: list[SweepRun]
 
 
-class SweepsOut(Schema):
-    total: int
-    limit: int
-    offset: int
+class SweepsOut(PageOut):
     sweeps: list[SweepSummary]
 
 
@@ -159,6 +154,5 @@ class Retried(Schema):
     runs: list[RunSummary]
 
 
-class SweepFilters(Schema):
-    limit: int = Field(100, ge=1, le=MOST_RUNS)
-    offset: int = Field(0, ge=0, le=LARGEST_ID)
+class SweepFilters(Page):
+    study: str = Field("", description="slug of a study")

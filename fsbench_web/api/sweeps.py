@@ -4,12 +4,14 @@ import hashlib
 import json
 from typing import Annotated, Any
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Header, Query, Router, Status
 
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.pages import page
 from fsbench_web.api.runs import listed_runs, run_summary
+from fsbench_web.api.studies import study_or_404
 from fsbench_web.api.sweep_schemas import (
     CancelledOut,
     DocumentIn,
@@ -42,17 +44,21 @@ router = Router()
 _WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 
 
-@router.get("/sweeps", response={200: SweepsOut, 422: Error}, summary="Sweeps", url_name="sweeps")
-def list_sweeps(request: HttpRequest, filters: Query[SweepFilters]) -> dict[str, Any]:
+@router.get(
+    "/sweeps",
+    response={200: SweepsOut, 404: Error, 422: Error},
+    summary="Sweeps",
+    url_name="sweeps",
+)
+def list_sweeps(
+    request: HttpRequest, response: HttpResponse, filters: Query[SweepFilters]
+) -> dict[str, Any]:
     """All orders, by form, document or call, the newest first."""
     found = sweeps.listed_sweeps().defer("document")
-    page = found[filters.offset : filters.offset + filters.limit]
-    return {
-        "total": found.count(),
-        "limit": filters.limit,
-        "offset": filters.offset,
-        "sweeps": [_summary(order) for order in page],
-    }
+    if filters.study:
+        found = found.filter(study=study_or_404(filters.study))
+    rows, about = page(request, response, found, filters)
+    return {**about, "sweeps": [_summary(order) for order in rows]}
 
 
 @router.post(

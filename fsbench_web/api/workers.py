@@ -9,7 +9,7 @@ from ninja import Router, Schema
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.errors import Error
 from fsbench_web.catalog import maintenance
-from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.worker_states import (
     WorkerState,
     luns_with_use,
@@ -71,6 +71,20 @@ def list_workers(request: HttpRequest) -> dict[str, Any]:
     return {"workers": [_worker(state) for state in worker_states(luns_with_use())]}
 
 
+@router.get(
+    "/workers/{slug:name}",
+    response={200: WorkerOut, 404: Error},
+    summary="One worker",
+    url_name="worker",
+)
+def get_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+    """As in the list of all."""
+    state = worker_state(name)
+    if state is None:
+        raise Http404(f"There is no worker {name[:100]}; /api/v1/workers lists them.")
+    return _worker(state)
+
+
 @router.post(
     "/workers/{name}/drain",
     response={200: WorkerOut, 401: Error, 403: Error, 404: Error},
@@ -130,24 +144,25 @@ def _worker(state: WorkerState) -> dict[str, Any]:
         "drained_by": worker.drained_by,
         "running": state.running,
         "waiting": state.waiting,
-        "luns": [
-            {
-                "name": lun.name,
-                "role": lun.role,
-                "kind": lun.kind,
-                "device": lun.device,
-                "size_bytes": lun.size_bytes,
-                "schedulers": lun.schedulers,
-                "problem": lun.problem,
-                "run": state.run_of(lun),
-                "waiting": getattr(lun, "waiting", 0),
-            }
-            for lun in state.luns
-            if lun.is_listed
-        ],
+        "luns": [lun_row(state, lun) for lun in state.luns if lun.is_listed],
         "links": {
             "page": f"/workers/{worker.name}/",
             "drain": f"/api/v1/workers/{worker.name}/drain",
             "resume": f"/api/v1/workers/{worker.name}/resume",
         },
+    }
+
+
+def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
+    """A LUN of the worker as ``WorkerLun`` says it."""
+    return {
+        "name": lun.name,
+        "role": lun.role,
+        "kind": lun.kind,
+        "device": lun.device,
+        "size_bytes": lun.size_bytes,
+        "schedulers": lun.schedulers,
+        "problem": lun.problem,
+        "run": state.run_of(lun),
+        "waiting": getattr(lun, "waiting", 0),
     }

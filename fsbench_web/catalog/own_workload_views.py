@@ -60,7 +60,7 @@ def own_workloads(request: HttpRequest) -> HttpResponse:
 @require_safe
 def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
     """One version with its text."""
-    context = {"workload": _found(workload_id), "may_provide": _may_provide(request)}
+    context = {"workload": own_workload_or_404(workload_id), "may_provide": _may_provide(request)}
     return render(request, "catalog/own_workload.html", context)
 
 
@@ -96,7 +96,7 @@ def new_own_workload(request: HttpRequest) -> HttpResponse:
 @require_POST
 def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
     """Offer it no more. Its text stays, and so do the runs made of it."""
-    row = _found(workload_id)
+    row = own_workload_or_404(workload_id)
     with transaction.atomic():
         if OwnWorkload.objects.filter(slug=row.slug, is_withdrawn=False).update(is_withdrawn=True):
             audit.note_here("workload withdrawn", row.title)
@@ -108,7 +108,8 @@ def _may_provide(request: HttpRequest) -> bool:
     return rights.may(request.user, rights.Action.PROVIDE)
 
 
-def _found(workload_id: int) -> OwnWorkload:
+def own_workload_or_404(workload_id: int) -> OwnWorkload:
+    """One version with who uploaded it. Raises Http404."""
     row = None
     if workload_id < 2**63:
         row = OwnWorkload.objects.select_related("created_by").filter(pk=workload_id).first()

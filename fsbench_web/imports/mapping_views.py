@@ -4,6 +4,7 @@ import gzip
 import io
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -43,7 +44,7 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
         raise Http404(gone(import_id))
     row = file.import_of
     is_large = bool(row.report.get("large"))
-    data = _head(file) if is_large else gzip.decompress(file.content_gzip)
+    data = head_of(file) if is_large else gzip.decompress(file.content_gzip)
     problems: list[ImportProblem] = []
     said = Mapping.from_json(file.mapping) if file.mapping else None
     name = file.mapping_name
@@ -54,7 +55,7 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
             if len(name) > 100 or not name.isprintable():
                 problems.append(ImportProblem("The name of the mapping is too long."))
             if not problems:
-                _keep(request, file, data, said, name)
+                keep(user_of(request), file, data, said, name)
                 if is_large:
                     queue.check_again(row)
                 return redirect("imports:show", import_id=import_id)
@@ -76,15 +77,16 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     return render(request, "imports/mapping.html", context, status=status)
 
 
-def _head(file: ImportFile) -> bytes:
+def head_of(file: ImportFile) -> bytes:
     """The first whole lines of a large table: enough to say which column is what."""
     with gzip.GzipFile(fileobj=io.BytesIO(file.content_gzip)) as stream:
         head = stream.read(_HEAD_BYTES)
     return head if len(head) < _HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
 
 
-def _keep(request: HttpRequest, file: ImportFile, data: bytes, said: Mapping, name: str) -> None:
+def keep(user: User, file: ImportFile, data: bytes, said: Mapping, name: str) -> None:
+    """Read the file so from now on, and where it has a name other tables with its header too."""
     file.mapping, file.mapping_name = said.to_json(), name
     file.save(update_fields=["mapping", "mapping_name"])
     if name:
-        mappings.keep(name, data, said, user_of(request))
+        mappings.keep(name, data, said, user)

@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
+from fsbench_web import problems
+
 # Room for the other fields of a form and the boundaries between its parts.
 FORM_BYTES = 256 * 1024
 View = Callable[..., HttpResponse]
@@ -147,9 +149,9 @@ async def _refuse(scope: Message, send: Send) -> None:
     sentence = too_large_sentence()
     media_type, body = "text/plain; charset=utf-8", sentence
     if scope["path"].startswith("/api/"):
-        media_type = "application/json"
+        media_type = problems.MEDIA_TYPE
         error = {"file": None, "line": None, "column": None, "message": sentence}
-        body = json.dumps({"detail": sentence, "errors": [error]})
+        body = json.dumps(problems.document(413, sentence, [error]))
     headers = [(b"content-type", media_type.encode()), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
     await send({"type": "http.response.body", "body": body.encode()})

@@ -12,10 +12,9 @@ from fsbench_web.accounts import audit
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.stored_workloads import stored_workload
 from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import lifecycle
+from fsbench_web.studies import lifecycle, new_study
 from fsbench_web.studies.lifecycle import NewRun
 from fsbench_web.studies.models import RepeatRule, Run, Series, Study, Submission
 from fsbench_web.studies.order_checks import (
@@ -23,8 +22,6 @@ from fsbench_web.studies.order_checks import (
     Plan,
     PlannedRun,
     checked,
-    new_study_columns,
-    study_exists,
 )
 from fsbench_web.studies.order_document import written
 from fsbench_web.studies.orders import (
@@ -183,10 +180,7 @@ def _rule(target: RepeatTarget) -> RepeatRule:
 
 
 def _new_study(title: str, user: User | None) -> Study:
-    study, is_new = Study._base_manager.get_or_create(
-        slug=slug_of(title), defaults={"title": title, "created_by": user, **new_study_columns()}
-    )
-    if not is_new:  # Somebody else made it between the check and now.
-        raise SubmissionRefused({"study": [study_exists(study.slug)]})
-    audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
-    return study
+    try:
+        return new_study.create(title, user)
+    except new_study.StudyExists as error:  # somebody else made it between the check and now
+        raise SubmissionRefused({"study": [str(error)]}) from None

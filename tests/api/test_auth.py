@@ -26,7 +26,7 @@ def test_every_write_needs_a_token(db: None, path: str, header: str | None, says
     response = client.post(path, data={}, content_type="application/json")
     assert response.status_code == 401
     assert response["WWW-Authenticate"].startswith("Bearer")
-    assert list(response.json()) == ["detail", "errors"]
+    assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
     assert says in response.json()["detail"]
 
 

@@ -33,9 +33,7 @@ def test_every_link_of_the_page_leads_somewhere(client: Client, db: None) -> Non
 def test_the_written_documentation_names_every_call() -> None:
     text = API_DOCS.read_text()
     for method, path in CALLS:
-        short = (
-            path.removeprefix("/api/v1").replace("{run_id}", "{id}").replace("{sweep_id}", "{id}")
-        )
+        short = re.sub(r"{(\w+)_id}(?!.*{)", "{id}", path.removeprefix("/api/v1"))
         assert f"{method.upper()} {short}" in text
 
 
@@ -54,10 +52,10 @@ def test_head_is_answered_as_get(client: Client, db: None, path: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("post", "studies", "GET"),
+        ("post", "luns", "GET"),
         ("delete", "runs/1", "GET"),
         ("get", "runs/1/cancel", "POST"),
-        ("get", "imports", "POST"),
+        ("get", "imports/previews", "POST"),
         ("put", "runs", "GET, POST"),
     ],
 )
@@ -106,7 +104,7 @@ def test_other_methods_are_refused_in_json(
 def test_odd_requests_are_refused_not_an_error(client: Client, db: None, path: str) -> None:
     response = client.get(f"/api/v1/{path}")
     assert response.status_code in (404, 422)
-    assert list(response.json()) == ["detail", "errors"]
+    assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
 
 
 def test_the_root_leads_to_the_documentation(client: Client) -> None:

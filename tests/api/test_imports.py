@@ -57,7 +57,7 @@ def test_one_bad_file_stores_nothing(writer: Client) -> None:
     response = send(writer, table(100), bad)
     assert response.status_code == 422
     body = response.json()
-    assert list(body) == ["detail", "errors"]
+    assert list(body) == ["detail", "errors", "type", "title", "status"]
     (error,) = body["errors"]
     assert list(error) == ERROR
     assert (error["file"], error["line"]) == ("bad.csv", 2)
@@ -164,5 +164,5 @@ def test_a_busy_database_is_told_as_such(writer: Client, monkeypatch: pytest.Mon
     response = send(writer, table(100))
     assert response.status_code == 503
     assert response["Retry-After"] == "30"
-    assert list(response.json()) == ["detail", "errors"]
+    assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
     assert "again" in response.json()["detail"]

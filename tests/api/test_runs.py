@@ -258,7 +258,7 @@ def test_it_refuses_a_bad_order(
 def test_it_refuses_bad_json(writer: Client, lun: Lun, body: str | bytes, status: int) -> None:
     response = writer.post(RUNS, body, content_type="application/json")
     assert response.status_code == status
-    assert list(response.json()) == ["detail", "errors"]
+    assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
 
 
 def test_a_study_that_only_shares_the_address_is_not_joined(

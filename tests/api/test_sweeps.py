@@ -150,7 +150,7 @@ def test_problems_have_their_place_and_nothing_is_queued(
 def test_what_is_no_document_is_refused(post, document) -> None:
     response = post("", {"document": document, "confirm": "lun0"})
     assert response.status_code == 422
-    assert list(response.json()) == ["detail", "errors"]
+    assert list(response.json()) == ["detail", "errors", "type", "title", "status"]
 
 
 def test_a_document_that_is_nested_without_end_is_refused(writer, lun) -> None:

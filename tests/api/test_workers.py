@@ -59,4 +59,4 @@ def test_that_needs_a_token_and_a_worker(
     for name in ("nosuch", "a%00b", "x" * 3000, "%ff"):
         response = writer.post(f"{WORKERS}/{name}/{call}")
         assert response.status_code == 404
-        assert list(response.json()) == ["detail", "errors"]
+        assert list(response.json()) == ["detail", "errors", "type", "title", "status"]

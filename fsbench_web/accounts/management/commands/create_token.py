@@ -21,8 +21,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--scope",
             action="append",
-            choices=["read", "import", "run"],
-            help="what it may do beyond reading; may be given twice (default: import and run)",
+            choices=["read", "import", "run", "administer"],
+            help="what it may do beyond reading; may be repeated (default: import and run)",
         )
         parser.add_argument("--days", type=int, default=0, help="it expires then; 0: never")
         parser.add_argument("--name", default="", help="what the token is for")
@@ -48,6 +48,7 @@ class Command(BaseCommand):
                     name,
                     can_import="import" in scopes,
                     can_run="run" in scopes,
+                    can_administer="administer" in scopes,
                     expires_at=timezone.now() + timedelta(days=days) if days else None,
                 )
         except IntegrityError:

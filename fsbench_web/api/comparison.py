@@ -1,0 +1,408 @@
+"""Comparisons with what is known of their differences: verdicts, findings, files, lines."""
+
+from typing import Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.deltas import DeltaRowOut, Filters, PublishedOut, refuse_unknown_studies
+from fsbench_web.api.description import binary
+from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.pages import LARGEST_ID
+from fsbench_web.api.studies import study_or_404
+from fsbench_web.compare import export_views, findings, history, history_views, pictures_views
+from fsbench_web.compare.exports.formats import FORMATS
+from fsbench_web.compare.pictures import PictureSpec
+from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import Comparison, comparison
+from fsbench_web.compare.wording import describe
+
+router = Router()
+_ERRORS = {404: Error, 422: Error}
+
+
+class VerdictOut(Schema):
+    """Whether a difference is more than chance. ``status`` is significant, tie or unknown, and
+
+    ``reasons`` say why. ``p_holm`` is corrected over all ``tested`` pairs of the whole answer, so
+    that what is significant alone may be a tie among many.
+    """
+
+    status: str
+    reasons: list[str]
+    difference_percent: float | None
+    p_value: float | None
+    p_holm: float | None
+    tested: int | None
+    margin_percent: float
+    against: list[str]
+
+
+class ComparedRow(DeltaRowOut):
+    """A row of ``/deltas`` with where it comes from. ``verdict`` is of the best against it (of the
+
+    best row: of it against all others), ``change_verdict`` of it against the baseline.
+    ``interval`` is the 95% interval and says of what.
+    """
+
+    label: str | None
+    filesystem: str
+    study: str
+    hardware: str | None
+    workload: str | None
+    lun: str | None
+    kernel: str | None
+    distribution: str | None
+    preparation: str | None
+    origin: str
+    series_id: int | None
+    run_ids: list[int]
+    configurations: int | None
+    cells: int | None
+    cells_expected: int | None
+    half_width: float | None
+    half_width_percent: float | None
+    interval: dict[str, Any] | None
+    is_baseline: bool | None
+    verdict: VerdictOut | None
+    change_verdict: VerdictOut | None
+
+
+class ComparedTable(Schema):
+    test: str
+    category: str
+    unit: str
+    lower_is_better: bool
+    rows: list[ComparedRow]
+
+
+class ComparisonOut(Schema):
+    """``query`` is canonical: two comparisons with the same one are the same.
+
+    ``run_count`` counts the runs that were considered.
+    """
+
+    query: str
+    description: str
+    by: str
+    baseline: str
+    margin_percent: float
+    run_count: int
+    tables: list[ComparedTable]
+    links: dict[str, str]
+
+
+class FindingOut(Schema):
+    """One sentence or two. ``status`` is significant, tie, unknown, alone or not ranked."""
+
+    test: str
+    category: str
+    status: str
+    text: str
+    is_headline: bool
+
+
+class FindingsOut(Schema):
+    """``tested`` pairs were tested at once; ``margin_percent`` is null where nothing was."""
+
+    summary: list[FindingOut]
+    findings: list[FindingOut]
+    tested: int
+    margin_percent: float | None
+
+
+@router.get(
+    "/comparison",
+    response={200: ComparisonOut, **_ERRORS},
+    summary="A comparison with its verdicts",
+    url_name="comparison",
+)
+def get_comparison(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+    """The tables of `/deltas` with everything that is known of each row: the runs behind it, its
+
+    95% interval, and whether it differs from the best and from the `baseline` by more than chance.
+    """
+    found = _comparison(request)
+    query = found.spec.to_query()
+    tail = f"?{query}" if query else ""
+    return {
+        "query": query,
+        "description": describe(found.spec, found.choices),
+        "by": found.spec.by,
+        "baseline": found.spec.baseline,
+        "margin_percent": found.spec.margin,
+        "run_count": found.run_count,
+        "tables": [_table(table) for table in found.tables],
+        "links": {
+            "page": f"/compare/{tail}",
+            "findings": f"/api/v1/findings{tail}",
+            **{suffix: f"/api/v1/exports/deltas.{suffix}{tail}" for suffix in FORMATS},
+        },
+    }
+
+
+@router.get(
+    "/findings",
+    response={200: FindingsOut, **_ERRORS},
+    summary="What a comparison says, in sentences",
+    url_name="findings",
+)
+def get_findings(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+    """Every number in them stands in the tables; a winner that is not significantly ahead is
+
+    called a tie.
+    """
+    tables = _comparison(request).tables
+    found = findings.collected(tables)
+    every = [one for test in found.tests for one in (test.headline, *test.others)]
+    return {
+        "summary": [_finding(one) for one in found.summary],
+        "findings": [_finding(one) for one in every],
+        "tested": found.tested,
+        "margin_percent": found.margin_percent,
+    }
+
+
+@router.get(
+    "/exports/deltas.{str:suffix}",
+    response=_ERRORS,
+    summary="A comparison as a file",
+    url_name="export",
+    openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
+)
+def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) -> HttpResponse:
+    """As csv, json, md, tex, xlsx and what else `/compare/export/` offers, for papers and wikis."""
+    _spec(request)
+    return refused_as_json(export_views.comparison_file(request, suffix=suffix))
+
+
+@router.get(
+    "/exports/pictures.csv",
+    response=_ERRORS,
+    summary="The numbers of a picture",
+    url_name="picture_numbers",
+    openapi_extra=binary("text/csv", description="Unrounded, one line each"),
+)
+def export_picture(request: HttpRequest) -> HttpResponse:
+    """The parameters are those of the page `/compare/pictures/`: a matrix, its ratio to another,
+
+    curves over loads, scores side by side.
+    """
+    try:
+        PictureSpec.from_query(request.GET)
+    except SpecError as error:
+        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+    return refused_as_json(pictures_views.csv_file(request))
+
+
+class HistoryFilters(Schema):
+    """A line over time, by any of its series."""
+
+    series: int = Field(ge=1, le=LARGEST_ID, description="number of a series of the line")
+    test: str = Field("", description="none: its first")
+    category: str = Field("", description="none: total_average, or its first")
+    along: Literal["kernel", "date"] = "kernel"
+    margin: int = Field(10, ge=0, le=100, description="percent by which levels must differ")
+
+
+class PointOut(Schema):
+    """The runs of one kernel or day, each scored by itself."""
+
+    name: str
+    runs: list[int]
+    values: list[float]
+    mean: float
+    interval: dict[str, Any] | None
+
+
+class ChangeOut(Schema):
+    """Where the level changes: from the point before to ``to``."""
+
+    to: str
+    sentence: str
+    is_slower: bool
+    before: float
+    after: float
+    change_percent: float
+    p_value: float
+
+
+class HistoryOut(Schema):
+    """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs."""
+
+    series: int
+    configuration: str
+    test: str
+    category: str
+    along: str
+    unit: str
+    lower_is_better: bool
+    tests: dict[str, list[str]]
+    points: list[PointOut]
+    changes: list[ChangeOut]
+    left_out: int
+    problem: str
+
+
+class LineOut(Schema):
+    """A line that can be looked at, by one of its series."""
+
+    series: int
+    configuration: str
+    filesystem: str
+    workload: str | None
+    hardware: str | None
+    lun: str | None
+    kernels: int
+    runs: int
+
+
+class LinesOut(Schema):
+    lines: list[LineOut]
+
+
+@router.get(
+    "/history",
+    response={200: HistoryOut, **_ERRORS},
+    summary="One configuration over kernels or days",
+    url_name="history",
+)
+def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
+    """The same work on the same disk, and where it got slower or faster by more than chance."""
+    series = history_views.series_of(str(filters.series))
+    offered = dict(history.choices(series))
+    test = filters.test or next(iter(offered), "")
+    categories = offered.get(test, [])
+    preferred = history_views.DEFAULT_CATEGORY
+    category = filters.category or (
+        preferred if preferred in categories else next(iter(categories), "")
+    )
+    if offered and category not in categories:
+        raise Refused(
+            422,
+            [("test", f'This line has no "{test[:60]}" with "{category[:40]}"; see /history.')],
+        )
+    shown = (
+        history.history(series, test, category, filters.along, float(filters.margin))
+        if test
+        else history.History()
+    )
+    return {
+        "series": series.pk,
+        "configuration": series.configuration.label,
+        "test": test,
+        "category": category,
+        "along": filters.along,
+        "unit": shown.unit,
+        "lower_is_better": shown.lower_is_better,
+        "tests": offered,
+        "points": [
+            {
+                "name": point.name,
+                "runs": list(point.runs),
+                "values": list(point.values),
+                "mean": point.mean,
+                "interval": point.interval.as_dict() if point.interval else None,
+            }
+            for point in shown.points
+        ],
+        "changes": [
+            {
+                "to": shown.points[one.change.place].name,
+                "sentence": one.sentence,
+                "is_slower": one.is_slower,
+                "before": one.change.before,
+                "after": one.change.after,
+                "change_percent": one.change.change_percent,
+                "p_value": one.change.p_value,
+            }
+            for one in shown.changes
+        ],
+        "left_out": shown.left_out,
+        "problem": shown.problem,
+    }
+
+
+@router.get(
+    "/history/lines",
+    response={200: LinesOut, **_ERRORS},
+    summary="The lines of a study",
+    url_name="history_lines",
+)
+def list_lines(
+    request: HttpRequest, study: str = Query(description="slug of a study")
+) -> dict[str, Any]:
+    """Those over most kernels first, 100 at most."""
+    found = history.line_choices(study_or_404(study).pk, history_views.MOST_LINES)
+    return {
+        "lines": [
+            {
+                "series": one.series.pk,
+                "configuration": one.series.configuration.label,
+                "filesystem": one.series.configuration.filesystem,
+                "workload": one.series.workload.slug if one.series.workload else None,
+                "hardware": one.series.hardware.slug if one.series.hardware else None,
+                "lun": one.series.lun.name if one.series.lun else None,
+                "kernels": one.kernels,
+                "runs": one.runs,
+            }
+            for one in found
+        ]
+    }
+
+
+def refused_as_json(answer: HttpResponse) -> HttpResponse:
+    """What a view of the pages answered; its refusals in the API's own shape."""
+    if answer.status_code < 400:
+        return answer
+    status = 422 if answer.status_code == 400 else answer.status_code
+    sentences = [line for line in answer.content.decode().splitlines() if line.strip()]
+    raise Refused(status, [(None, sentence) for sentence in sentences])
+
+
+def _spec(request: HttpRequest) -> ComparisonSpec:
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+    except SpecError as error:
+        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+    refuse_unknown_studies(spec)
+    return spec
+
+
+def _comparison(request: HttpRequest) -> Comparison:
+    spec = _spec(request)
+    try:
+        return comparison(spec)
+    except SpecError as error:
+        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+
+
+def _table(table: DeltaTable) -> dict[str, Any]:
+    return {
+        "test": table.test,
+        "category": table.category,
+        "unit": table.unit,
+        "lower_is_better": table.lower_is_better,
+        "rows": [row_of(row) for row in table.rows],
+    }
+
+
+def row_of(row: DeltaRow) -> dict[str, Any]:
+    """As ``ComparedRow`` says it."""
+    values = row.as_dict()
+    published = values["published"]
+    return {name: values[name] for name in ComparedRow.model_fields} | {
+        "published": published and {name: published[name] for name in PublishedOut.model_fields}
+    }
+
+
+def _finding(one: findings.Finding) -> dict[str, Any]:
+    return {
+        "test": one.test,
+        "category": one.category,
+        "status": one.status,
+        "text": one.text,
+        "is_headline": one.is_headline,
+    }

@@ -1,0 +1,167 @@
+"""Who calls, what they may, and their tokens."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpRequest
+from ninja import Router, Schema, Status
+from pydantic import Field, StrictBool
+
+from fsbench_web.accounts import rights, tokens
+from fsbench_web.accounts.forms import TokenForm
+from fsbench_web.accounts.models import ApiToken
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.bodies import Strict, cleaned
+from fsbench_web.api.errors import Error, Refused
+
+router = Router()
+
+
+class TokenOut(Schema):
+    """``hint`` are its first characters. ``is_current``: the token of this very call."""
+
+    id: int
+    name: str
+    hint: str
+    scopes: list[str]
+    created_at: datetime
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    is_current: bool
+
+
+class MeOut(Schema):
+    """``luns`` are those that you may order runs on, as worker/LUN; null: every one.
+
+    ``token`` is that of this call, null for a session.
+    """
+
+    username: str
+    role: str
+    teams: list[str]
+    luns: list[str] | None
+    token: TokenOut | None
+
+
+class TokensOut(Schema):
+    tokens: list[TokenOut]
+
+
+class TokenIn(Strict):
+    name: str = Field(max_length=80)
+    can_import: StrictBool = False
+    can_run: StrictBool = False
+    can_administer: StrictBool = False
+    days: int = Field(90, description="30, 90, 365, or 0 for one that never expires")
+
+
+class TokenMade(TokenOut):
+    """``token`` cannot be had again."""
+
+    token: str
+
+
+@router.get(
+    "/me", response={200: MeOut, 401: Error}, auth=WRITER, summary="Who am I?", url_name="me"
+)
+def get_me(request: HttpRequest) -> dict[str, Any]:
+    """The account of the token or session, and what it may."""
+    user = user_of(request)
+    row = tokens.of_request(request)
+    grants = rights.granted_luns(user).select_related("lun__worker")
+    names = sorted({f"{grant.lun.worker.name}/{grant.lun.name}" for grant in grants})
+    return {
+        "username": user.get_username(),
+        "role": str(rights.role_of(user) or ""),
+        "teams": sorted(user.teams.values_list("name", flat=True)),
+        "luns": None if rights.is_administrator(user) else names,
+        "token": _token(request, row) if row else None,
+    }
+
+
+@router.get(
+    "/me/tokens",
+    response={200: TokensOut, 401: Error},
+    auth=WRITER,
+    summary="Your tokens",
+    url_name="tokens",
+)
+def list_tokens(request: HttpRequest) -> dict[str, Any]:
+    """Without the tokens themselves, of which fsbench has no copy."""
+    rows = ApiToken.objects.filter(user=user_of(request))
+    return {"tokens": [_token(request, row) for row in rows]}
+
+
+@router.post(
+    "/me/tokens",
+    response={201: TokenMade, 401: Error, 403: Error, 422: Error},
+    auth=WRITER,
+    summary="Make a token",
+    url_name="make_token",
+)
+def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]:
+    """With a browser's session alone: a token that made others would outlive its own end."""
+    user = _in_session(request)
+    form = TokenForm(token.model_dump(), user=user)
+    said = cleaned(form)
+    try:
+        with transaction.atomic():
+            row, text = tokens.create(
+                user,
+                said["name"],
+                can_import=said["can_import"],
+                can_run=said["can_run"],
+                can_administer=said["can_administer"],
+                expires_at=form.expires_at,
+            )
+    except IntegrityError:
+        raise Refused(422, [("name", "You have a token of this name.")]) from None
+    return Status(201, {**_token(request, row), "token": text})
+
+
+@router.delete(
+    "/me/tokens/{int:token_id}",
+    response={204: None, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Revoke a token",
+    url_name="revoke_token",
+)
+def revoke_token(request: HttpRequest, token_id: int) -> Status[None]:
+    """From now on it opens nothing. A token revokes itself alone; a session any of yours."""
+    user = user_of(request)
+    row = ApiToken.objects.filter(pk=token_id, user=user).first()
+    if row is None:
+        raise Http404(f"You have no token {token_id}; /api/v1/me/tokens lists yours.")
+    current = tokens.of_request(request)
+    if current is None or current.pk != row.pk:
+        _in_session(request)
+    tokens.revoke(row, user)
+    return Status(204, None)
+
+
+def _in_session(request: HttpRequest) -> User:
+    if tokens.shown(request) is not None:
+        raise Refused(
+            403,
+            [
+                (
+                    None,
+                    "A token cannot do this: the account page makes and revokes tokens.",
+                )
+            ],
+        )
+    return user_of(request)
+
+
+def _token(request: HttpRequest, row: ApiToken) -> dict[str, Any]:
+    current = tokens.of_request(request)
+    return {
+        **{
+            name: getattr(row, name)
+            for name in TokenOut.model_fields
+            if name not in ("is_current",)
+        },
+        "is_current": current is not None and current.pk == row.pk,
+    }

@@ -1,0 +1,355 @@
+"""People, teams and grants, and the audit log: for administrators."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema, Status
+from pydantic import Field, StrictBool
+
+from fsbench_web.accounts import audit, people, rights
+from fsbench_web.accounts.models import AuditEntry, Role, Team
+from fsbench_web.accounts.people_forms import AccountForm, PersonForm, TeamForm, TeamNameForm
+from fsbench_web.api.answers import require_match
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.bodies import Strict, cleaned, given
+from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.pages import LARGEST_ID, Page, PageOut, page
+from fsbench_web.catalog.models import Lun
+
+router = Router()
+_READS = {401: Error, 403: Error, 404: Error, 422: Error}
+_WRITES = {**_READS, 412: Error}
+RoleName = Literal["viewer", "contributor", "operator", "administrator"]
+
+
+class PersonOut(Schema):
+    """``luns`` are those granted to the account itself, as worker/LUN; its teams' come on top."""
+
+    id: int
+    username: str
+    role: str
+    is_active: bool
+    teams: list[str]
+    luns: list[str]
+    last_login: datetime | None
+
+
+class PeopleOut(PageOut):
+    people: list[PersonOut]
+
+
+class AccountIn(Strict):
+    username: str = Field(max_length=150)
+    password: str = Field(max_length=4096)
+    role: RoleName
+
+
+class PersonIn(Strict):
+    """What is left out stays as it is; a list that is given replaces the whole."""
+
+    role: RoleName | None = None
+    is_active: StrictBool | None = None
+    teams: list[str] | None = Field(None, max_length=500)
+    luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
+
+
+class TeamOut(Schema):
+    id: int
+    name: str
+    members: list[str]
+    luns: list[str]
+
+
+class TeamsOut(PageOut):
+    teams: list[TeamOut]
+
+
+class TeamIn(Strict):
+    name: str = Field(max_length=200)
+
+
+class TeamChange(Strict):
+    """What is left out stays as it is; a list that is given replaces the whole."""
+
+    name: str | None = Field(None, max_length=200)
+    members: list[str] | None = Field(None, max_length=2000)
+    luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
+
+
+class AuditFilters(Page):
+    who: str = Field("", max_length=200, description="an account, or worker:NAME")
+    what: str = Field("", max_length=200, description=", ".join(audit.WORDS))
+    thing: str = Field("", max_length=200, description="a part of it: study lab, LUN host/disk1")
+    before: int | None = Field(
+        None, ge=1, le=LARGEST_ID, description="only entries older than this one: pages stay"
+    )
+
+
+class AuditOut(Schema):
+    id: int
+    at: datetime
+    who: str
+    what: str
+    thing: str
+    detail: Any
+
+
+class AuditLog(PageOut):
+    entries: list[AuditOut]
+
+
+@router.get(
+    "/people",
+    response={200: PeopleOut, **_READS},
+    auth=WRITER,
+    summary="All accounts",
+    url_name="people",
+)
+def list_people(
+    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+) -> dict[str, Any]:
+    """Closed ones too, by name."""
+    rows, about = page(request, response, _people().order_by("username"), filters)
+    return {**about, "people": [_person(row) for row in rows]}
+
+
+@router.post(
+    "/people",
+    response={201: PersonOut, **_READS},
+    auth=WRITER,
+    summary="Make an account",
+    url_name="make_person",
+)
+def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
+    """With a password to be handed over safely and changed on the account page."""
+    said = cleaned(AccountForm(account.model_dump()))
+    made = people.create(said["username"], said["password"], Role(said["role"]), user_of(request))
+    return Status(201, _person(_person_or_404(made.pk)))
+
+
+@router.get(
+    "/people/{int:user_id}",
+    response={200: PersonOut, **_READS},
+    auth=WRITER,
+    summary="One account",
+    url_name="person",
+)
+def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
+    """Its role, teams and LUNs, and whether it is open."""
+    return _person(_person_or_404(user_id))
+
+
+@router.patch(
+    "/people/{int:user_id}",
+    response={200: PersonOut, 409: Error, **_WRITES},
+    auth=WRITER,
+    summary="Change an account",
+    url_name="change_person",
+)
+def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[str, Any]:
+    """Role, teams, LUNs, whether it is open. 409 for the last administrator's."""
+    with transaction.atomic():
+        User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
+        found = _person_or_404(user_id)
+        require_match(request)
+        form = PersonForm(user=found)
+        said = given(person)
+        now = form.initial
+        luns = said.get("luns")
+        teams = said.get("teams")
+        try:
+            people.change(
+                user_id,
+                role=Role(said.get("role") or now["role"]),
+                is_active=now["is_active"] if said.get("is_active") is None else said["is_active"],
+                teams=list(now["teams"]) if teams is None else _teams(teams),
+                luns=[lun.pk for lun in now["luns"]] if luns is None else _luns(luns),
+                by=user_of(request),
+            )
+        except people.LastAdministrator as refused:
+            raise Refused(409, [("role", str(refused))]) from None
+        return _person(_person_or_404(user_id))
+
+
+@router.get(
+    "/teams",
+    response={200: TeamsOut, **_READS},
+    auth=WRITER,
+    summary="All teams",
+    url_name="teams",
+)
+def list_teams(
+    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+) -> dict[str, Any]:
+    """By name, with members and granted LUNs."""
+    rows, about = page(request, response, _all_teams().order_by("name"), filters)
+    return {**about, "teams": [_team(row) for row in rows]}
+
+
+@router.post(
+    "/teams",
+    response={201: TeamOut, **_READS},
+    auth=WRITER,
+    summary="Make a team",
+    url_name="make_team",
+)
+def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
+    """Without members and LUNs at first."""
+    said = cleaned(TeamNameForm({"name": team.name}))
+    made = people.create_team(said["name"], user_of(request))
+    return Status(201, _team(_team_or_404(made.pk)))
+
+
+@router.get(
+    "/teams/{int:team_id}",
+    response={200: TeamOut, **_READS},
+    auth=WRITER,
+    summary="One team",
+    url_name="team",
+)
+def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
+    """Its members and the LUNs granted to it."""
+    return _team(_team_or_404(team_id))
+
+
+@router.patch(
+    "/teams/{int:team_id}",
+    response={200: TeamOut, **_WRITES},
+    auth=WRITER,
+    summary="Change a team",
+    url_name="change_team",
+)
+def change_team(request: HttpRequest, team_id: int, team: TeamChange) -> dict[str, Any]:
+    """Name, members, LUNs."""
+    with transaction.atomic():
+        Team.objects.select_for_update().filter(pk=team_id).first()
+        found = _team_or_404(team_id)
+        require_match(request)
+        said = given(team)
+        name = said.get("name") or found.name
+        members, luns = said.get("members"), said.get("luns")
+        now = TeamForm(team=found).initial
+        values = {
+            "name": name,
+            "members": [
+                user.pk for user in (now["members"] if members is None else _users(members))
+            ],
+            "luns": [lun.pk for lun in now["luns"]] if luns is None else _luns(luns),
+        }
+        checked = cleaned(TeamForm(values, team=Team.objects.get(pk=team_id)))
+        people.change_team(
+            _team_or_404(team_id),
+            name=checked["name"],
+            members=checked["members"],
+            luns=checked["luns"].values_list("pk", flat=True),
+            by=user_of(request),
+        )
+        return _team(_team_or_404(team_id))
+
+
+@router.get(
+    "/audit",
+    response={200: AuditLog, **_READS},
+    auth=WRITER,
+    summary="The audit log",
+    url_name="audit",
+)
+def list_audit(
+    request: HttpRequest, response: HttpResponse, filters: Query[AuditFilters]
+) -> dict[str, Any]:
+    """What was done by whom, newest first. With `before` the pages stay while entries are added."""
+    found = AuditEntry.objects.order_by("-id")
+    if filters.who:
+        found = found.filter(who=filters.who)
+    if filters.what:
+        found = found.filter(what=filters.what)
+    if filters.thing:
+        found = found.filter(thing__icontains=filters.thing)
+    if filters.before is not None:
+        found = found.filter(pk__lt=filters.before)
+    rows, about = page(request, response, found, filters)
+    return {
+        **about,
+        "entries": [{name: getattr(row, name) for name in AuditOut.model_fields} for row in rows],
+    }
+
+
+def _people() -> Any:
+    return User.objects.select_related("person").prefetch_related(
+        "teams", "lun_grants__lun__worker"
+    )
+
+
+def _all_teams() -> Any:
+    return Team.objects.prefetch_related("members", "lun_grants__lun__worker")
+
+
+def _person_or_404(user_id: int) -> User:
+    found: User | None = _people().filter(pk=user_id).first()
+    if found is None:
+        raise Http404(f"There is no account {user_id}; /api/v1/people lists them.")
+    return found
+
+
+def _team_or_404(team_id: int) -> Team:
+    found: Team | None = _all_teams().filter(pk=team_id).first()
+    if found is None:
+        raise Http404(f"There is no team {team_id}; /api/v1/teams lists them.")
+    return found
+
+
+def _person(row: User) -> dict[str, Any]:
+    role = rights.role_of(row)
+    return {
+        "id": row.pk,
+        "username": row.get_username(),
+        "role": str(role) if role else str(PersonForm(user=row).initial["role"]),
+        "is_active": row.is_active,
+        "teams": sorted(team.name for team in row.teams.all()),
+        "luns": _granted(row),
+        "last_login": row.last_login,
+    }
+
+
+def _team(row: Team) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "members": sorted(user.get_username() for user in row.members.all()),
+        "luns": _granted(row),
+    }
+
+
+def _granted(row: Any) -> list[str]:
+    return sorted(f"{grant.lun.worker.name}/{grant.lun.name}" for grant in row.lun_grants.all())
+
+
+def _teams(names: list[str]) -> list[Team]:
+    found = {team.name: team for team in Team.objects.filter(name__in=names)}
+    _refuse_unknown("teams", "team", set(names) - found.keys())
+    return list(found.values())
+
+
+def _users(names: list[str]) -> list[User]:
+    found = {user.get_username(): user for user in User.objects.filter(username__in=names)}
+    _refuse_unknown("members", "account", set(names) - found.keys())
+    return list(found.values())
+
+
+def _luns(names: list[str]) -> list[int]:
+    rows = Lun.objects.select_related("worker").filter(
+        name__in={name.partition("/")[2] for name in names}
+    )
+    found = {f"{row.worker.name}/{row.name}": row.pk for row in rows}
+    _refuse_unknown("luns", "LUN", set(names) - found.keys())
+    return [found[name] for name in dict.fromkeys(names)]
+
+
+def _refuse_unknown(field: str, word: str, names: set[str]) -> None:
+    if names:
+        raise Refused(
+            422, [(field, f'There is no {word} "{name[:100]}".') for name in sorted(names)[:20]]
+        )

@@ -1,0 +1,268 @@
+"""Permalinks: a comparison as it is now, kept under a short address."""
+
+from datetime import date, datetime
+from typing import Any, Literal
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from fsbench_web.accounts import audit
+from fsbench_web.accounts.rights import Action, require
+from fsbench_web.api.answers import require_match
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.bodies import Strict, cleaned, given
+from fsbench_web.api.comparison import ComparedTable, refused_as_json, row_of
+from fsbench_web.api.description import binary
+from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.pages import Page, PageOut, page
+from fsbench_web.compare import export_views, permalink_views, permalinks, sharing
+from fsbench_web.compare.exports.formats import FORMATS
+from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.sharing import SharingForm
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+
+router = Router()
+_FIELDS = ("title", "note", "visibility", "expires_on")
+_WRITES = {401: Error, 403: Error, 404: Error, 412: Error, 422: Error}
+
+
+class PermalinkSummary(Schema):
+    """``heading`` is its title, or where it has none the day of its numbers. ``sha256`` is of the
+
+    snapshot, which ``links.snapshot`` gives byte by byte.
+    """
+
+    key: str
+    title: str
+    heading: str
+    note: str
+    visibility: str
+    expires_on: date | None
+    is_over: bool
+    created_by: str | None
+    created_at: datetime
+    query: str
+    sha256: str
+    links: dict[str, str]
+
+
+class ChangesOut(Schema):
+    """What the same comparison has now and the pinned one has not."""
+
+    newer_runs: int
+    gone_runs: int
+    changed_rows: int
+    problem: str
+
+
+class PermalinkOut(PermalinkSummary):
+    """``tables`` are the numbers as they were kept, ``is_intact`` says that they still are."""
+
+    description: str
+    is_intact: bool
+    run_ids: list[int]
+    tables: list[ComparedTable]
+    changes: ChangesOut | None
+
+
+class PermalinksOut(PageOut):
+    permalinks: list[PermalinkSummary]
+
+
+class _Sharing(Strict):
+    title: str = Field("", max_length=400)
+    note: str = Field("", max_length=8000)
+    visibility: Literal["public", "team", "private"] = "public"
+    expires_on: date | None = Field(None, description="the last day on which it opens")
+
+
+class PermalinkIn(_Sharing):
+    query: str = Field(
+        max_length=20_000,
+        description="the query string of the comparison, as for `/deltas`",
+        examples=["study=unisys-2005&test=write"],
+    )
+
+
+class PermalinkChange(_Sharing):
+    """What is left out stays as it is. The numbers are never changed."""
+
+
+@router.get(
+    "/permalinks",
+    response={200: PermalinksOut, 401: Error, 422: Error},
+    auth=WRITER,
+    summary="Your permalinks",
+    url_name="permalinks",
+)
+def list_permalinks(
+    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+) -> dict[str, Any]:
+    """What you have shared, newest first."""
+    links = Permalink.objects.filter(created_by=user_of(request)).select_related("created_by")
+    rows, about = page(request, response, links.defer("snapshot").order_by("-id"), filters)
+    return {**about, "permalinks": [_summary(row) for row in rows]}
+
+
+@router.post(
+    "/permalinks",
+    response={201: PermalinkSummary, **_WRITES},
+    auth=WRITER,
+    summary="Keep a comparison",
+    url_name="make_permalink",
+)
+def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dict[str, Any]]:
+    """Keeps the numbers as they are now. Sharing the very same once more gives the same key."""
+    user = user_of(request)
+    said = cleaned(SharingForm(_values(permalink)))
+    try:
+        made = permalinks.pin(ComparisonSpec.from_query(permalink.query), user, **said)
+    except SpecError as error:
+        raise Refused(422, [("query", problem) for problem in error.problems]) from None
+    except permalinks.NothingToPin as error:
+        raise Refused(422, [("query", str(error))]) from None
+    return Status(201, _summary(made))
+
+
+@router.get(
+    "/permalinks/{slug:key}",
+    response={200: PermalinkOut, 404: Error, 410: Error},
+    summary="One permalink",
+    url_name="permalink",
+)
+def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
+    """The pinned numbers, unchanged, and whether there are newer ones. 410 after its last day."""
+    link = _open(request, key)
+    pinned = permalinks.read(link)
+    changes = permalinks.changes_since(link, pinned)
+    return {
+        **_summary(link),
+        "description": pinned.description,
+        "is_intact": pinned.is_intact,
+        "run_ids": pinned.sorted_run_ids,
+        "tables": [
+            {
+                "test": table.test,
+                "category": table.category,
+                "unit": table.unit,
+                "lower_is_better": table.lower_is_better,
+                "rows": [row_of(row) for row in table.rows],
+            }
+            for table in pinned.tables
+        ],
+        "changes": {name: getattr(changes, name) for name in ChangesOut.model_fields},
+    }
+
+
+@router.get(
+    "/permalinks/{slug:key}/snapshot",
+    response={404: Error, 410: Error},
+    summary="The kept bytes of a permalink",
+    url_name="permalink_snapshot",
+    openapi_extra=binary("application/json", description="The bytes that its sha256 is of"),
+)
+def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
+    """The very bytes that the checksum is of."""
+    link = _open(request, key)
+    return permalink_views.snapshot(request, key=link.key)
+
+
+@router.get(
+    "/permalinks/{slug:key}/deltas.{str:suffix}",
+    response={404: Error, 409: Error, 410: Error},
+    summary="A permalink as a file",
+    url_name="permalink_file",
+    openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
+)
+def export_permalink(
+    request: HttpRequest,
+    key: str,
+    suffix: str,
+    test: str | None = Query(None, description="the tables of this test alone"),
+    category: str | None = Query(None, description="the tables of this category alone"),
+) -> HttpResponse:
+    """The pinned numbers in any format of `/exports/deltas`; none when they were changed."""
+    link = _open(request, key)
+    return refused_as_json(export_views.permalink_file(request, key=link.key, suffix=suffix))
+
+
+@router.patch(
+    "/permalinks/{slug:key}",
+    response={200: PermalinkSummary, **_WRITES},
+    auth=WRITER,
+    summary="Change who sees a permalink",
+    url_name="change_permalink",
+)
+def change_permalink(request: HttpRequest, key: str, permalink: PermalinkChange) -> dict[str, Any]:
+    """Title, note, who may see it and until when; the numbers stay. Also one that has expired."""
+    with transaction.atomic():
+        link = _own(request, key)
+        require_match(request)
+        said = given(permalink)
+        form = SharingForm(
+            {name: said.get(name, getattr(link, name)) for name in _FIELDS}, instance=link
+        )
+        cleaned(form)
+        form.save(commit=False).save(update_fields=_FIELDS)
+        audit.note(
+            user_of(request), "permalink changed", f"permalink {key}", fields=form.changed_data
+        )
+    return _summary(link)
+
+
+@router.delete(
+    "/permalinks/{slug:key}",
+    response={204: None, **_WRITES},
+    auth=WRITER,
+    summary="Delete a permalink",
+    url_name="delete_permalink",
+)
+def delete_permalink(request: HttpRequest, key: str) -> Status[None]:
+    """For good: its address opens nothing any more."""
+    with transaction.atomic():
+        link = _own(request, key)
+        require_match(request)
+        title = link.title
+        link.delete()
+        audit.note(user_of(request), "permalink deleted", f"permalink {key}", title=title)
+    return Status(204, None)
+
+
+def _open(request: HttpRequest, key: str) -> Permalink:
+    link = permalink_views.found(request, key)
+    if sharing.is_over(link):
+        raise Refused(410, [(None, f"This permalink expired: {link.expires_on} was its last day.")])
+    return link
+
+
+def _own(request: HttpRequest, key: str) -> Permalink:
+    """The row, locked. Raises Http404, PermissionDenied."""
+    link = permalink_views.found(request, key)
+    user = user_of(request)
+    require(user, Action.SHARE)
+    if not sharing.may_change(link, user):
+        raise Refused(403, [(None, "Only whoever made a permalink can change or delete it.")])
+    return Permalink.objects.select_for_update().get(pk=link.pk)
+
+
+def _values(said: _Sharing) -> dict[str, Any]:
+    return {name: getattr(said, name) for name in _FIELDS}
+
+
+def _summary(link: Permalink) -> dict[str, Any]:
+    address = f"/api/v1/permalinks/{link.key}"
+    return {
+        **{name: getattr(link, name) for name in (*_FIELDS, "key", "created_at", "query")},
+        "sha256": link.sha256,
+        "heading": permalinks.title_of(link),
+        "is_over": sharing.is_over(link),
+        "created_by": link.created_by.get_username() if link.created_by else None,
+        "links": {
+            "self": address,
+            "page": f"/p/{link.key}/",
+            "snapshot": f"{address}/snapshot",
+            **{suffix: f"{address}/deltas.{suffix}" for suffix in FORMATS},
+        },
+    }

@@ -1,0 +1,267 @@
+"""Watches: lines over time that somebody wants to be told of."""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+from ninja import Router, Schema, Status
+from pydantic import Field, StrictInt
+
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.bodies import Strict, cleaned
+from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.pages import LARGEST_ID
+from fsbench_web.compare import deliveries, history, history_views, watch_rights, watching
+from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.compare.watch_form import MOST_MARGIN, WatchForm
+
+router = Router()
+SHOWN_MESSAGES = 50
+TEST_EVERY = timedelta(seconds=20)
+_WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
+
+
+class WatchOut(Schema):
+    """``is_there`` is false where the line is gone, or hidden from you, and what it is of is then
+
+    empty; ``problem`` says why the last look could not judge.
+    """
+
+    id: int
+    title: str
+    is_there: bool
+    is_active: bool
+    series: int | None
+    test: str
+    category: str
+    along: str
+    margin_percent: int
+    email: str
+    webhook_url: str
+    created_at: datetime
+    checked_at: datetime | None
+    problem: str
+    links: dict[str, str]
+
+
+class WatchesOut(Schema):
+    watches: list[WatchOut]
+
+
+class WatchMade(WatchOut):
+    """``secret`` signs the messages of its webhook and is told this once; null without one."""
+
+    secret: str | None
+
+
+class DeliveryOut(Schema):
+    channel: str
+    state: str
+    tries: int
+    last_error: str
+    delivered_at: datetime | None
+
+
+class MessageOut(Schema):
+    """``kind``: slower, test, or known (it was so before anybody watched)."""
+
+    id: int
+    kind: str
+    point: str
+    sentence: str
+    created_at: datetime
+    payload: dict[str, Any]
+    deliveries: list[DeliveryOut]
+
+
+class WatchWithMessages(WatchOut):
+    """The latest messages, newest first."""
+
+    messages: list[MessageOut]
+
+
+class WatchIn(Strict):
+    """Which line (any series of it), which score, and where to write to; neither: nowhere."""
+
+    series: StrictInt = Field(ge=1, le=LARGEST_ID)
+    test: str = Field(max_length=190)
+    category: str = Field(max_length=20)
+    along: Literal["kernel", "date"] = "date"
+    margin: StrictInt = Field(10, ge=1, le=MOST_MARGIN, description="percent")
+    email: str = Field("", max_length=254)
+    webhook_url: str = Field("", max_length=500)
+
+
+@router.get(
+    "/watches",
+    response={200: WatchesOut, 401: Error},
+    auth=WRITER,
+    summary="Your watches",
+    url_name="watches",
+)
+def list_watches(request: HttpRequest) -> dict[str, Any]:
+    """100 at most, newest first."""
+    return {"watches": [_watch(one) for one in _mine(request)]}
+
+
+@router.post(
+    "/watches",
+    response={201: WatchMade, 409: Error, **_WRITES},
+    auth=WRITER,
+    summary="Watch a line",
+    url_name="make_watch",
+)
+def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
+    """From now on; what is slower already is noted and not told. 409 where you watch it already."""
+    user = user_of(request)
+    series = history_views.series_of(str(watch.series))
+    offered = dict(history.choices(series))
+    if watch.category not in offered.get(watch.test, []):
+        raise Refused(422, [("test", "This line has no such test or category; see /history.")])
+    said = cleaned(WatchForm(watch.model_dump()))
+    try:
+        made = watching.watch(
+            user,
+            series,
+            test=watch.test,
+            category=watch.category,
+            along=said["along"],
+            margin_percent=said["margin"],
+            email=said["email"],
+            webhook_url=said["webhook_url"],
+            site=request.build_absolute_uri("/").rstrip("/"),
+        )
+    except watching.AlreadyWatched as error:
+        raise Refused(
+            409, [(None, f"You watch this line already: /api/v1/watches/{error.watch.pk}.")]
+        ) from None
+    except watching.TooManyWatches as error:
+        raise Refused(422, [(None, str(error))]) from None
+    secret = deliveries.secret_of(made) if made.webhook_url else None
+    return Status(201, {**_watch(made), "secret": secret})
+
+
+@router.get(
+    "/watches/{int:watch_id}",
+    response={200: WatchWithMessages, 401: Error, 404: Error},
+    auth=WRITER,
+    summary="One watch",
+    url_name="watch",
+)
+def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+    """What it looks at, and what became of its messages."""
+    one = _own(request, watch_id)
+    return {**_watch(one), "messages": _messages(one)}
+
+
+@router.delete(
+    "/watches/{int:watch_id}",
+    response={204: None, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Watch no more",
+    url_name="delete_watch",
+)
+def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
+    """For good, with its messages."""
+    _own(request, watch_id).delete()
+    return Status(204, None)
+
+
+@router.post(
+    "/watches/{int:watch_id}/pause",
+    response={200: WatchOut, **_WRITES},
+    auth=WRITER,
+    summary="Pause a watch",
+    url_name="pause_watch",
+)
+def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+    """Nothing is looked at and nothing is sent."""
+    watching.pause(_own(request, watch_id))
+    return _watch(_own(request, watch_id))
+
+
+@router.post(
+    "/watches/{int:watch_id}/resume",
+    response={200: WatchOut, **_WRITES},
+    auth=WRITER,
+    summary="Resume a watch",
+    url_name="resume_watch",
+)
+def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+    """From now on; what got slower meanwhile is noted and not told."""
+    watching.resume(_own(request, watch_id))
+    return _watch(_own(request, watch_id))
+
+
+@router.post(
+    "/watches/{int:watch_id}/test",
+    response={200: MessageOut, 429: Error, **_WRITES},
+    auth=WRITER,
+    summary="Try the addresses of a watch",
+    url_name="test_watch",
+)
+def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+    """Sends a message that says of itself that it is a test; every 20 seconds at most."""
+    one = _own(request, watch_id)
+    if not watch_rights.is_there(one):
+        raise Refused(422, [(None, "You may not see this line any more: nothing was sent.")])
+    if not one.email and not one.webhook_url:
+        raise Refused(422, [(None, "This watch has no address to write to.")])
+    lately = WatchMessage.objects.filter(
+        watch__user=user_of(request),
+        kind=WatchMessage.Kind.TEST,
+        created_at__gt=timezone.now() - TEST_EVERY,
+    )
+    if lately.exists():
+        raise Refused(429, [(None, f"A test was sent a moment ago: wait {TEST_EVERY.seconds} s.")])
+    return _message(watching.try_out(one))
+
+
+def _mine(request: HttpRequest) -> Any:
+    return Watch.objects.filter(user=user_of(request)).select_related(
+        "configuration", "workload", "hardware", "lun__worker", "user"
+    )
+
+
+def _own(request: HttpRequest, watch_id: int) -> Watch:
+    one: Watch | None = _mine(request).filter(pk=watch_id).first()
+    if one is None:
+        raise Http404(f"You have no watch {watch_id}; /api/v1/watches lists yours.")
+    return one
+
+
+def _watch(one: Watch) -> dict[str, Any]:
+    is_there = watch_rights.is_there(one)
+    names = [
+        name
+        for name in WatchOut.model_fields
+        if name not in ("title", "is_there", "series", "links")
+    ]
+    address = f"/api/v1/watches/{one.pk}"
+    return {
+        **{name: getattr(one, name) for name in names},
+        "series": one.series_id,
+        "title": watching.title_of(one),
+        "is_there": is_there,
+        **({} if is_there else {"series": None, "test": "", "category": "", "problem": ""}),
+        "links": {
+            "self": address,
+            **{act: f"{address}/{act}" for act in ("pause", "resume", "test")},
+            "page": f"/watches/{one.pk}/",
+        },
+    }
+
+
+def _messages(one: Watch) -> list[dict[str, Any]]:
+    listed = one.messages.prefetch_related("deliveries")[:SHOWN_MESSAGES]
+    return [_message(message) for message in watch_rights.not_hidden(listed)]
+
+
+def _message(message: WatchMessage) -> dict[str, Any]:
+    return {
+        **{
+            name: getattr(message, name) for name in MessageOut.model_fields if name != "deliveries"
+        },
+        "deliveries": list(message.deliveries.values(*DeliveryOut.model_fields)),
+    }

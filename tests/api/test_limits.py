@@ -1,0 +1,133 @@
+"""How often somebody may call, counted over all web processes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.test import Client
+
+from fsbench_web.accounts import tokens
+from fsbench_web.api import limits
+
+pytestmark = pytest.mark.django_db
+PATH = "/api/v1/filesystems"
+
+
+@pytest.fixture(autouse=True)
+def _limits(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    settings.API_CALLS_A_MINUTE, settings.API_ANONYMOUS_CALLS_A_MINUTE = 5, 3
+    monkeypatch.setattr(limits, "_away_until", 0.0)
+    # A minute that does not end while the test runs.
+    monkeypatch.setattr(limits.time, "time", lambda: 1_000_000_020.0)
+    caches["shared"].clear()
+    yield
+    caches["shared"].clear()
+
+
+def statuses(count: int, path: str = PATH, **client: Any) -> list[int]:
+    caller = Client(**client)
+    return [caller.get(path).status_code for _ in range(count)]
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_an_address_without_an_account_is_stopped() -> None:
+    assert statuses(5) == [200, 200, 200, 429, 429]
+    response = Client().get(PATH)
+    assert response["Content-Type"] == "application/problem+json"
+    assert 1 <= int(response["Retry-After"]) <= 60
+    body = response.json()
+    assert (body["status"], body["title"]) == (429, "Too Many Requests")
+    assert "wait" in body["detail"]
+
+
+def test_another_address_and_an_account_go_on(alice: User, token: str) -> None:
+    assert statuses(4)[-1] == 429
+    assert statuses(1, REMOTE_ADDR="192.0.2.7") == [200]
+    assert statuses(6, headers=bearer(token)) == [200] * 5 + [429]
+
+
+def test_more_tokens_are_not_more_calls(alice: User) -> None:
+    found = [
+        statuses(1, headers=bearer(tokens.create(alice, f"token {n}")[1]))[0] for n in range(6)
+    ]
+    assert found == [200] * 5 + [429]
+
+
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Client-IP", "CF-Connecting-IP"]
+)
+def test_headers_of_the_caller_say_nothing_of_its_address(header: str) -> None:
+    found = [statuses(1, headers={header: f"for=192.0.2.{n}, 192.0.2.{n}"})[0] for n in range(4)]
+    assert found == [200, 200, 200, 429]
+
+
+def test_tokens_that_open_nothing_are_counted_together(settings: Any) -> None:
+    settings.API_ANONYMOUS_CALLS_A_MINUTE = 10**6
+    found = [statuses(1, "/api/v1/me", headers=bearer(f"fsb_{n}"))[0] for n in range(62)]
+    assert found == [401] * 60 + [429] * 2
+    assert statuses(1) == [200]
+
+
+def test_guessing_does_not_stop_the_owner(alice: User, token: str) -> None:
+    assert statuses(4, headers=bearer("fsb_wrong"))[-1] == 429
+    assert statuses(1, headers=bearer(token)) == [200]
+
+
+def test_addresses_of_one_ipv6_network_are_one() -> None:
+    found = [statuses(1, REMOTE_ADDR=f"2001:db8:0:1::{n}")[0] for n in range(1, 5)]
+    assert found == [200, 200, 200, 429]
+    assert statuses(1, REMOTE_ADDR="2001:db8:0:2::1") == [200]
+    assert statuses(1, REMOTE_ADDR="::ffff:192.0.2.1") == [200]
+
+
+def test_health_and_pages_are_not_counted() -> None:
+    assert statuses(5, "/api/v1/health/live") == [200] * 5
+    assert statuses(5, "/account/sign-in/") == [200] * 5
+
+
+def test_the_next_minute_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert statuses(4)[-1] == 429
+    monkeypatch.setattr(limits.time, "time", lambda: 1_000_000_080.0)
+    assert statuses(1) == [200]
+
+
+def test_without_its_cache_calls_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def away(*args: object, **kwargs: object) -> None:
+        asked.append(1)
+        raise ConnectionError("Redis is away")
+
+    monkeypatch.setattr(caches["shared"], "add", away)
+    assert statuses(5) == [200] * 5
+    # It is left alone for a while: each call would wait for it.
+    assert len(asked) == 1
+
+
+def test_web_processes_count_together(redis_url: str, settings: Any) -> None:
+    """Two caches on one Redis, as two processes have them."""
+    from django.core.cache.backends.redis import RedisCache
+
+    from fsbench_web import env
+
+    entry = env.cache("FSBENCH_NO_SUCH_VARIABLE", redis_url)
+    params = {"OPTIONS": entry["OPTIONS"], "KEY_PREFIX": "fsbench-test"}
+    first, second = (RedisCache(entry["LOCATION"], dict(params)) for _ in range(2))
+    first.delete("calls:x")
+    assert first.add("calls:x", 0, timeout=60)
+    assert not second.add("calls:x", 0, timeout=60)
+    assert [first.incr("calls:x"), second.incr("calls:x")] == [1, 2]
+    first.delete("calls:x")
+
+
+def test_celerys_words_for_certificates_are_translated() -> None:
+    from fsbench_web import env
+
+    address = "rediss://:x@broker:6379/0?ssl_cert_reqs=CERT_REQUIRED&ssl_ca_certs=/etc/ca.crt"
+    entry = env.cache("FSBENCH_NO_SUCH_VARIABLE", address)
+    assert "ssl_cert_reqs=required&ssl_ca_certs=/etc/ca.crt" in entry["LOCATION"]
