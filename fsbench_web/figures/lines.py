@@ -1,7 +1,7 @@
 """Lines of several contenders over one size or load, with 95% intervals where they are known."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -52,6 +52,8 @@ def curves(
     """
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
+    lines = [_in_shown_unit(line, unit) for line in lines]
+    unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
     values = [point.y for line in lines for point in line.points]
@@ -99,6 +101,19 @@ def curves(
             "meta": {"summary": _summary(lines, names, unit, title)},
         },
     )
+
+
+def _in_shown_unit(line: Line, unit: str) -> Line:
+    points = [
+        replace(
+            point,
+            y=numbers.scaled(point.y, unit),
+            ends=point.ends
+            and (numbers.scaled(point.ends[0], unit), numbers.scaled(point.ends[1], unit)),
+        )
+        for point in line.points
+    ]
+    return Line(line.name, points)
 
 
 def colours(names: Sequence[str]) -> list[int]:

@@ -194,9 +194,9 @@ def test_load_curves_have_intervals_of_repeats_or_of_samples(client: Client, lab
     assert traces["ext4_wb"]["y"] == [9, None]
     words = {(row["Contender"], row["Load"]): row["Interval of"] for row in rows(client, query)}
     assert words == {
-        ("ext4_wb", "t=1"): "2 repeats",
-        ("xfs", "t=1"): "2 interval samples",
-        ("xfs", "t=8"): "",
+        ("ext4_wb", "t 1"): "2 repeats",
+        ("xfs", "t 1"): "2 interval samples",
+        ("xfs", "t 8"): "",
     }
     assert "1 of 3 numbers have no interval" in html
 
