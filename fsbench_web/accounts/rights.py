@@ -36,7 +36,8 @@ class Action(StrEnum):
     RUN = "run"  # order runs, which erase a LUN
     STEER = "steer"  # cancel, pause, retry an order
     MAINTAIN = "maintain"  # take a worker out of service
-    PROVIDE = "provide"  # workloads of one's own; what a device can deliver
+    UPLOAD = "upload"  # workloads of one's own
+    PROVIDE = "provide"  # withdraw these; what a device can deliver
     ADMINISTER = "administer"  # people, audit log
 
 
@@ -49,6 +50,7 @@ _NEEDS: dict[Action, Role] = {
     Action.RUN: Role.OPERATOR,
     Action.STEER: Role.OPERATOR,
     Action.MAINTAIN: Role.ADMINISTRATOR,
+    Action.UPLOAD: Role.OPERATOR,
     Action.PROVIDE: Role.ADMINISTRATOR,
     Action.ADMINISTER: Role.ADMINISTRATOR,
 }
@@ -61,6 +63,7 @@ _WORDS: dict[Action, str] = {
     Action.RUN: "Ordering runs",
     Action.STEER: "Steering runs",
     Action.MAINTAIN: "Draining and resuming workers",
+    Action.UPLOAD: "Uploading workloads",
     Action.PROVIDE: "Saying what workloads there are and what devices deliver",
     Action.ADMINISTER: "Administration",
 }
@@ -71,6 +74,8 @@ _SCOPES: dict[Action, str] = {
     Action.RUN: "run",
     Action.STEER: "run",
     Action.MAINTAIN: "run",
+    Action.UPLOAD: "run",
+    Action.PROVIDE: "run",
 }
 _ORDER = [str(role) for role in Role]
 
@@ -337,7 +342,7 @@ RULES: dict[str, Rule] = {
     "hardware/<slug:slug>/": Action.READ,
     "hardware/<slug:slug>/device-rate/": Action.PROVIDE,
     "workloads/": Action.READ,
-    "workloads/new/": Action.PROVIDE,
+    "workloads/new/": Action.UPLOAD,
     "workloads/<int:workload_id>/": Action.READ,
     "workloads/<int:workload_id>/withdraw/": Action.PROVIDE,
     "watches/": Action.ACCOUNT,
@@ -400,7 +405,7 @@ RULES: dict[str, Rule] = {
     "api/v1/deltas": Action.READ,
     "api/v1/deltas.csv": Action.READ,
     "api/v1/search": Action.READ,
-    "api/v1/workloads": Action.READ,
+    "api/v1/workloads": {"GET": Action.READ, "POST": Action.UPLOAD},
     "api/v1/imports": {"POST": Action.IMPORT},
     "api/v1/runs": _LIST_AND_ORDER,
     "api/v1/runs/<int:run_id>": Action.READ,

@@ -3,8 +3,11 @@
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Router, Schema
+from ninja import Router, Schema, Status
 
+from fsbench_web.api.auth import WRITER, user_of
+from fsbench_web.api.errors import Error
+from fsbench_web.api.own_workloads import MULTIPART, add
 from fsbench_web.studies.workload_form import PresetFields, by_paper, shown_presets
 from fsbench_web.workloads import Parameter, workload_types
 from fsbench_web.workloads.parameters import Kind, Value
@@ -57,6 +60,17 @@ class WorkloadOut(Schema):
     presets: list[PresetOut]
 
 
+class OwnWorkloadOut(Schema):
+    """A version that was uploaded; an order calls it by its ``name``."""
+
+    name: str
+    title: str
+    version: int
+    kind: str
+    parser: str
+    space_mb: int
+
+
 class WorkloadsOut(Schema):
     workloads: list[WorkloadOut]
 
@@ -71,6 +85,22 @@ def list_workloads(request: HttpRequest) -> dict[str, Any]:
             for workload in group.workloads
         ]
     }
+
+
+@router.post(
+    "/workloads",
+    response={201: OwnWorkloadOut, 401: Error, 403: Error, 413: Error, 422: Error},
+    auth=WRITER,
+    summary="Upload a workload",
+    url_name="upload_workload",
+    openapi_extra=MULTIPART,
+)
+def upload_workload(request: HttpRequest) -> Status[dict[str, Any]]:
+    """A job file of fio, or one command without a shell. A title that is there gets its next
+
+    version; orders name a version, and none is ever changed.
+    """
+    return Status(201, add(request, user_of(request)))
 
 
 def _workload(tool: str, presets: tuple[PresetFields, ...]) -> dict[str, Any]:

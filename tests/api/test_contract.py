@@ -39,6 +39,7 @@ CALLS = {
     ("post", "/api/v1/workers/{name}/drain"),
     ("post", "/api/v1/workers/{name}/resume"),
     ("get", "/api/v1/workloads"),
+    ("post", "/api/v1/workloads"),
 }
 TABLE = ["test", "category", "unit", "lower_is_better", "rows"]
 ROW = [
