@@ -58,7 +58,7 @@ def curves(
     names = x_names or {x: f"{x:g}" for x in places}
     values = [point.y for line in lines for point in line.points]
     ends = [end for line in lines for point in line.points for end in point.ends or ()]
-    is_log_y = _is_log(values) and all(end > 0 for end in ends)
+    is_log_y = is_logarithmic(values) and all(end > 0 for end in ends)
     series = colours([line.name for line in lines])
     return figure(
         [
@@ -74,10 +74,10 @@ def curves(
             "hovermode": "closest",
             "xaxis": {
                 "title": {
-                    "text": plain_text(x_title) + (" (log)" if _is_log(places) else ""),
+                    "text": plain_text(x_title) + (" (log)" if is_logarithmic(places) else ""),
                     "font": {"size": 12},
                 },
-                "type": "log" if _is_log(places) else "linear",
+                "type": "log" if is_logarithmic(places) else "linear",
                 "tickmode": "array",
                 "tickvals": places,
                 "ticktext": [names[x] for x in places],
@@ -86,7 +86,7 @@ def curves(
             },
             "yaxis": {
                 "title": {
-                    "text": f"{plain_text(unit)}, {_direction(lower_is_better)}"
+                    "text": f"{plain_text(unit)}, {direction(lower_is_better)}"
                     + (" (log)" if is_log_y else ""),
                     "font": {"size": 12},
                     "standoff": 12,
@@ -96,7 +96,7 @@ def curves(
                 "fixedrange": True,
                 "automargin": True,
                 "nticks": 8,
-                **(_value_ticks([*values, *ends]) if is_log_y else {}),
+                **(value_ticks([*values, *ends]) if is_log_y else {}),
             },
             "meta": {"summary": _summary(lines, names, unit, title)},
         },
@@ -140,7 +140,7 @@ def _trace(
         connectgaps=False,
         line={"color": palette.colour(series), "dash": DASHES[place % 7], "width": 2},
         marker={"color": palette.colour(series), "symbol": SYMBOLS[place % 7], "size": 8},
-        customdata=[point and _words(point, names[point.x], unit) for point in points],
+        customdata=[point and in_words(point, names[point.x], unit) for point in points],
         hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
         meta={"series": series, "links": [point.link if point else None for point in points]},
     )
@@ -156,7 +156,7 @@ def _trace(
     return trace
 
 
-def _words(point: Point, where: str, unit: str) -> str:
+def in_words(point: Point, where: str, unit: str) -> str:
     parts = [where, numbers.with_unit(point.y, unit)]
     if point.ends:
         low, high = (numbers.amount(end, unit) for end in point.ends)
@@ -164,17 +164,17 @@ def _words(point: Point, where: str, unit: str) -> str:
     return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
 
 
-def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
+def value_ticks(values: Sequence[float]) -> dict[str, Any]:
     # A little beyond the ends, where the axis goes on.
     shown = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
     return {"tickmode": "array", "tickvals": shown, "ticktext": ticks.names(shown)}
 
 
-def _is_log(values: Sequence[float]) -> bool:
+def is_logarithmic(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0 and max(values) / min(values) >= LOGARITHMIC_FROM
 
 
-def _direction(lower_is_better: bool) -> str:
+def direction(lower_is_better: bool) -> str:
     return "less is better" if lower_is_better else "more is better"
 
 
