@@ -130,10 +130,13 @@ class Host:
             except LunUnusable as error:
                 problem = str(error)
         number = blockdev.device_number(device) if device else None
+        scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
         with self._lock:
             if entry.name in self._busy or self._uses[entry.name] != uses:
                 # A run began meanwhile, and may have ended, too: what was found is its mount.
                 problem = ""
+                # And its scheduler.
+                scheduler = known.scheduler if (known := self._announced.get(entry.name)) else ""
         return LunAnnouncement(
             name=entry.name,
             role=entry.role,
@@ -142,7 +145,8 @@ class Host:
             size_bytes=_size_bytes(entry, number),
             identity=_identity(entry, number),
             controller=entry.controller,
-            schedulers=read_schedulers(number)[1] if number is not None else [],
+            schedulers=schedulers,
+            scheduler=scheduler,
             problem=problem,
             can_discard=number is not None and blockdev.can_discard(number),
         )

@@ -197,6 +197,7 @@ API_WRITES = {
     "api/v1/runs": "api/v1/runs",  # GET is open
     "api/v1/runs/<int:run_id>/cancel": "api/v1/runs/{queued}/cancel",
     "api/v1/sweeps": "api/v1/sweeps",  # GET is open
+    "api/v1/workloads": "api/v1/workloads",  # GET is open
     "api/v1/sweeps/preview": "api/v1/sweeps/preview",
     "api/v1/sweeps/<int:sweep_id>/cancel": "api/v1/sweeps/{order}/cancel",
     "api/v1/sweeps/<int:sweep_id>/pause": "api/v1/sweeps/{order}/pause",
@@ -298,7 +299,7 @@ NEEDS: dict[str, Role] = {
     "audit/": Role.ADMINISTRATOR,
     "operations/": Role.ADMINISTRATOR,
     "hardware/<slug:slug>/device-rate/": Role.ADMINISTRATOR,
-    "workloads/new/": Role.ADMINISTRATOR,
+    "workloads/new/": Role.OPERATOR,
     "workloads/<int:workload_id>/withdraw/": Role.ADMINISTRATOR,
     **{address: Role.VIEWER for address in [*POSTS, *SIGNED_IN] if "watches/" in address},
     "p/": Role.VIEWER,
@@ -315,7 +316,7 @@ POST_NEEDS = {
     "api/v1/runs": Role.OPERATOR,
     "api/v1/sweeps": Role.OPERATOR,
     "api/v1/studies": Role.CONTRIBUTOR,
-    "api/v1/own-workloads": Role.ADMINISTRATOR,
+    "api/v1/own-workloads": Role.OPERATOR,
 }
 OTHER = {
     "imports/<int:import_id>/",  # a preview: of who uploaded; a result: everybody's. See below.

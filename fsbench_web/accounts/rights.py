@@ -38,7 +38,8 @@ class Action(StrEnum):
     RUN = "run"  # order runs, which erase a LUN
     STEER = "steer"  # cancel, pause, retry an order
     MAINTAIN = "maintain"  # take a worker out of service
-    PROVIDE = "provide"  # workloads of one's own; what a device can deliver
+    UPLOAD = "upload"  # workloads of one's own
+    PROVIDE = "provide"  # withdraw these; what a device can deliver
     ADMINISTER = "administer"  # people, audit log
 
 
@@ -53,6 +54,7 @@ _NEEDS: dict[Action, Role] = {
     Action.RUN: Role.OPERATOR,
     Action.STEER: Role.OPERATOR,
     Action.MAINTAIN: Role.ADMINISTRATOR,
+    Action.UPLOAD: Role.OPERATOR,
     Action.PROVIDE: Role.ADMINISTRATOR,
     Action.ADMINISTER: Role.ADMINISTRATOR,
 }
@@ -67,6 +69,7 @@ _WORDS: dict[Action, str] = {
     Action.RUN: "Ordering runs",
     Action.STEER: "Steering runs",
     Action.MAINTAIN: "Draining and resuming workers",
+    Action.UPLOAD: "Uploading workloads",
     Action.PROVIDE: "Saying what workloads there are and what devices deliver",
     Action.ADMINISTER: "Administration",
 }
@@ -78,6 +81,7 @@ _SCOPES: dict[Action, str] = {
     Action.RUN: "run",
     Action.STEER: "run",
     Action.MAINTAIN: "run",
+    Action.UPLOAD: "run",
     Action.PROVIDE: "administer",
     Action.ADMINISTER: "administer",
 }
@@ -346,7 +350,7 @@ RULES: dict[str, Rule] = {
     "hardware/<slug:slug>/": Action.READ,
     "hardware/<slug:slug>/device-rate/": Action.PROVIDE,
     "workloads/": Action.READ,
-    "workloads/new/": Action.PROVIDE,
+    "workloads/new/": Action.UPLOAD,
     "workloads/<int:workload_id>/": Action.READ,
     "workloads/<int:workload_id>/withdraw/": Action.PROVIDE,
     "watches/": Action.ACCOUNT,
@@ -444,7 +448,7 @@ RULES: dict[str, Rule] = {
     "api/v1/hardware/<slug:slug>/device-rate": {"PUT": Action.PROVIDE},
     "api/v1/filesystems": Action.READ,
     "api/v1/configurations": Action.READ,
-    "api/v1/own-workloads": {"GET": Action.READ, "POST": Action.PROVIDE},
+    "api/v1/own-workloads": {"GET": Action.READ, "POST": Action.UPLOAD},
     "api/v1/own-workloads/<int:workload_id>": Action.READ,
     "api/v1/own-workloads/<int:workload_id>/withdraw": {"POST": Action.PROVIDE},
     "api/v1/people": {"GET": Action.ADMINISTER, "POST": Action.ADMINISTER},

@@ -1,4 +1,4 @@
-"""Uploaded workloads: everybody reads them, administrators add and withdraw versions."""
+"""Uploaded workloads: everybody reads them, operators add versions, administrators withdraw them."""
 
 from datetime import datetime
 from typing import Any, Literal

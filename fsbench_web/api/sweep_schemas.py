@@ -59,7 +59,8 @@ class LeftOut(Schema):
 class PreviewOut(Schema):
     """What an order would do. ``estimated_s`` is null where any part of it is not known.
 
-    ``document`` is the order with its seed: sent in, it makes these runs in this order.
+    ``document`` is the order with its seed: sent in, it makes these runs in this order. ``notes``
+    say what was taken where it says nothing.
     """
 
     runs: list[PlannedRunOut]
@@ -71,6 +72,7 @@ class PreviewOut(Schema):
     time_limit_s: int
     confirm: str
     left_out: list[LeftOut]
+    notes: list[str]
     document: dict[str, Any]
 
 

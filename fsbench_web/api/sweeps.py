@@ -133,6 +133,7 @@ def preview_sweep(request: HttpRequest, order: DocumentIn) -> dict[str, Any]:
         "time_limit_s": time_limit_s(wanted, runs),
         "confirm": confirmation_text(wanted) or "",
         "left_out": _left_out(wanted.left_out),
+        "notes": list(wanted.notes),
         "document": wanted.document,
     }
 

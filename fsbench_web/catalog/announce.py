@@ -19,7 +19,8 @@ from fsbench_web.catalog.models import HardwareProfile, Lun, Worker
 class LunAnnouncement:
     """A LUN of the host's allow-list. ``problem`` is empty when it can be used now.
 
-    ``device`` is the path that commands name. ``identity`` is [[label, value], ...].
+    ``device`` is the path that commands name. ``identity`` is [[label, value], ...]. ``scheduler``
+    is the one of ``schedulers`` that is in effect while no run uses the LUN.
     """
 
     name: str
@@ -32,6 +33,7 @@ class LunAnnouncement:
     problem: str = ""
     controller: str = ""
     can_discard: bool = False
+    scheduler: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
                 "size_bytes": lun.size_bytes,
                 "controller": lun.controller,
                 "schedulers": lun.schedulers,
+                "scheduler": lun.scheduler,
                 "can_discard": lun.can_discard,
                 "problem": lun.problem,
                 "is_listed": True,

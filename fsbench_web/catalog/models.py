@@ -177,6 +177,9 @@ class Lun(models.Model):
         max_length=200, blank=True, help_text="One run at a time on all LUNs of it; empty: unknown"
     )
     schedulers = models.JSONField(default=list)
+    scheduler = models.CharField(
+        max_length=30, blank=True, help_text="In effect while no run uses it; empty: not known"
+    )
     can_discard = models.BooleanField(default=False, help_text="Takes discard (TRIM)")
     problem = models.TextField(blank=True, help_text="Why it cannot be used now; empty: usable")
     is_listed = models.BooleanField(default=True, help_text="Still in the host's file")

@@ -1,6 +1,5 @@
-"""Uploaded workloads: everybody may read them, administrators add and withdraw versions."""
+"""Uploaded workloads: everybody reads them, operators add versions, administrators withdraw."""
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
@@ -13,38 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from fsbench_web import formats
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import OwnWorkload
+from fsbench_web.catalog.own_workload_form import UploadForm
 from fsbench_web.catalog.own_workloads import add_version
 from fsbench_web.workloads import ParameterError
-from fsbench_web.workloads.fio_jobs import FLAGS, MOST_BYTES, OPTIONS
-
-
-class UploadForm(forms.Form):
-    """What is not for a worker to judge: the text itself is checked where it becomes a workload."""
-
-    title = forms.CharField(max_length=100)
-    kind = forms.ChoiceField(choices=OwnWorkload.Kind.choices, initial=OwnWorkload.Kind.FIO)
-    file = forms.FileField(required=False, allow_empty_file=False)
-    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
-    parser = forms.ChoiceField(choices=[(name, name) for name in formats.FORMATS], required=False)
-    space_mb = forms.IntegerField(min_value=1, max_value=2**30, initial=1024)
-
-    def clean(self) -> dict[str, object]:
-        data = super().clean() or {}
-        upload = data.get("file")
-        if upload is not None:
-            if data.get("text", "").strip():
-                raise forms.ValidationError("Give a file or a text, not both.")
-            if upload.size > MOST_BYTES:
-                raise forms.ValidationError(f"The file has more than {MOST_BYTES // 1024} KB.")
-            try:
-                data["text"] = upload.read().decode()
-            except UnicodeDecodeError:
-                raise forms.ValidationError("The file is no text (UTF-8).") from None
-        if not str(data.get("text", "")).strip() and not self.errors:
-            raise forms.ValidationError("Give a file, or write the text.")
-        if "\x00" in str(data.get("text", "")):
-            raise forms.ValidationError("The text has NUL characters.")
-        return data
+from fsbench_web.workloads.fio_jobs import FLAGS, OPTIONS
 
 
 @never_cache
@@ -52,7 +23,7 @@ class UploadForm(forms.Form):
 def own_workloads(request: HttpRequest) -> HttpResponse:
     """Every version that was uploaded."""
     rows = OwnWorkload.objects.select_related("created_by")
-    context = {"workloads": rows, "may_provide": _may_provide(request)}
+    context = {"workloads": rows, "may_upload": rights.may(request.user, rights.Action.UPLOAD)}
     return render(request, "catalog/own_workloads.html", context)
 
 

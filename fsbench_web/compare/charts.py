@@ -16,9 +16,10 @@ def table_title(table: DeltaTable) -> str:
     )
 
 
-def axis_words(table: DeltaTable) -> str:
-    """The unit of the table and which direction is better."""
-    unit = "sum of the six categories" if table.unit == SUM else table.unit or "no unit"
+def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
+    """The unit of the table, as it is shown or stored, and which direction is better."""
+    unit = table.unit if is_stored else numbers.unit_name(table.unit)
+    unit = "sum of the six categories" if unit == SUM else unit or "no unit"
     direction = "less is better" if table.lower_is_better else "more is better"
     return f"{unit}, {direction}"
 
@@ -32,11 +33,16 @@ def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int
         [
             Bar(
                 label=row.contender,
-                value=row.score,
+                value=numbers.scaled(row.score, table.unit),
                 text=numbers.amount(row.score, table.unit, least),
                 series=number,
                 is_best=row.best,
-                interval=(row.interval.low, row.interval.high) if row.interval else None,
+                interval=(
+                    numbers.scaled(row.interval.low, table.unit),
+                    numbers.scaled(row.interval.high, table.unit),
+                )
+                if row.interval
+                else None,
             )
             for row, number in zip(rows, series, strict=True)
         ],

@@ -266,7 +266,7 @@ def _is_one(row: DeltaRow) -> bool:
 def _score(row: DeltaRow, table: DeltaTable) -> str:
     least = numbers.least_decimals(other.score for other in table.rows)
     text = numbers.amount(row.score, table.unit, least)
-    return text if table.unit in {"", "score"} else f"{text} {table.unit}"
+    return text if table.unit in {"", "score"} else f"{text} {numbers.unit_name(table.unit)}"
 
 
 def _title(table: DeltaTable) -> str:

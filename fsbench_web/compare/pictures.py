@@ -23,6 +23,7 @@ class Kind:
 
 
 MATRIX, LOADS, SCORES, PAIR, RUNS = "matrix", "loads", "scores", "pair", "runs"
+PHASES = "phases"
 
 KINDS: dict[str, Kind] = {
     "bars": Kind("Best cases", "The score of each contender.", SCORES, ("category",)),
@@ -51,6 +52,12 @@ KINDS: dict[str, Kind] = {
         "Several contenders at more and more load, each number with its 95% interval.",
         LOADS,
         ("lines",),
+    ),
+    "phases": Kind(
+        "Phases",
+        "What each phase of a work takes, several contenders side by side, each with its 95% "
+        "interval.",
+        PHASES,
     ),
     "repeats": Kind(
         "Repeats", "Every run a point: how far repeats scatter.", RUNS, ("lines", "cell")

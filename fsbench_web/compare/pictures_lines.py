@@ -139,7 +139,7 @@ def load(test: str, contenders: Sequence[Contender], found: Sequence[LoadCurve])
         Row(
             (
                 name,
-                text,
+                loads.words(text),
                 number,
                 repeats.mean,
                 *interval_cells(repeats.interval),

@@ -4,11 +4,20 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from fsbench_web.compare.pictures import LOADS, MATRIX, PAIR, PAIRS, RUNS, SCORES, PictureSpec
+from fsbench_web.compare.pictures import (
+    LOADS,
+    MATRIX,
+    PAIR,
+    PAIRS,
+    PHASES,
+    RUNS,
+    SCORES,
+    PictureSpec,
+)
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.compare.tables import Comparison, comparison
-from fsbench_web.scoring import categories, testnames
+from fsbench_web.scoring import categories, phases, testnames
 from fsbench_web.studies import cells
 from fsbench_web.studies.cells import ScoredTest
 
@@ -57,6 +66,12 @@ def offer(spec: ComparisonSpec) -> Offer:
         name, load = testnames.parts(test)
         if measured and load and name not in tests[LOADS]:
             tests[LOADS].append(name)
+    # Each work once for each load, called by the first of its phases.
+    for work in {tuple(phases.tests_of(test)) for test in by_test} - {()}:
+        measured_phases = [test for test in work if test in by_test]
+        if len(measured_phases) > 1:
+            tests[PHASES].append(measured_phases[0])
+    tests[PHASES].sort(key=testnames.place)
     tests[PAIR] = [write for write, read in PAIRS.items() if write in by_test and read in by_test]
     return Offer(
         dict(tests),

@@ -22,6 +22,12 @@ class Column:
 
     @property
     def heading(self) -> str:
+        """For people: in the unit that ``write`` writes."""
+        return f"{self.title}, {numbers.unit_name(self.unit)}" if self.unit else self.title
+
+    @property
+    def stored_heading(self) -> str:
+        """For numbers as they are stored."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
     @property
@@ -78,7 +84,7 @@ def as_csv(table: PictureTable) -> str:
     writer.writerow(
         [
             *(
-                as_text(f"{column.title} KB" if column.kind == SIZE else column.heading)
+                as_text(f"{column.title} KB" if column.kind == SIZE else column.stored_heading)
                 for column in table.columns
             ),
             "runs",

@@ -9,8 +9,14 @@ from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
-from fsbench_web.compare import csv, pictures_cells, pictures_lines, pictures_scores
-from fsbench_web.compare.pictures import KINDS, LOADS, MATRIX, PAIRS, PictureSpec
+from fsbench_web.compare import (
+    csv,
+    pictures_cells,
+    pictures_lines,
+    pictures_phases,
+    pictures_scores,
+)
+from fsbench_web.compare.pictures import KINDS, LOADS, MATRIX, PAIRS, PHASES, SCORES, PictureSpec
 from fsbench_web.compare.pictures_offer import (
     Contender,
     Offer,
@@ -24,7 +30,7 @@ from fsbench_web.compare.pictures_table import as_csv
 from fsbench_web.compare.spec import SpecError
 from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.sizes import size_name
-from fsbench_web.scoring import categories, testnames
+from fsbench_web.scoring import categories, phases, testnames
 from fsbench_web.studies import cells
 from fsbench_web.studies.models import Series
 
@@ -92,7 +98,7 @@ def _shown(spec: PictureSpec) -> Shown:
         shown.problem = _NOTHING[KINDS[spec.kind].needs]
         return shown
     shown.test = spec.test if spec.test in tests else _like(spec.test, tests)
-    if spec.test and shown.test != spec.test:
+    if spec.test and shown.test != spec.test and shown.test not in phases.tests_of(spec.test):
         shown.notices.append(
             f"{testnames.label(spec.test)} cannot be drawn like this; "
             f"shown is {testnames.label(shown.test)}."
@@ -112,12 +118,17 @@ _NOTHING = {
     "loads": "No finished run of this comparison was measured at a load, as threads=8. Curves that "
     "a paper printed without numbers, as those of FREENIX 2002, cannot be drawn: nothing is read "
     "off a printed picture. Import results at several loads to draw them here.",
+    PHASES: "No test of this comparison is a phase of a work, as those of Mongo and of a "
+    "compilation are.",
     "runs": "No finished run matches this comparison. Scores that were published have no repeats.",
 }
 
 
 def _like(test: str, tests: Sequence[str]) -> str:
     """The test of ``tests`` that is nearest to one of another kind of picture, else the first."""
+    same_work = [one for one in tests if one in phases.tests_of(test)]
+    if same_work:
+        return same_work[0]
     name = testnames.parts(test)[0]
     return next((one for one in tests if testnames.parts(one)[0] == name), tests[0])
 
@@ -126,6 +137,13 @@ def _draw(shown: Shown) -> None:
     spec = shown.spec
     if spec.kind in ("bars", "stacked"):
         _draw_scores(shown)
+        return
+    if spec.kind == "phases":
+        shown.category = categories.MEAN
+        there = shown.offer.of(SCORES)
+        wanted = [test for test in phases.tests_of(shown.test) if test in there]
+        found = tables(spec, wanted, categories.MEAN)
+        shown.picture = pictures_phases.phases(shown.test, found)
         return
     needs = KINDS[spec.kind].needs
     loaded = [test for test in shown.offer.of("runs") if testnames.parts(test)[0] == shown.test]
@@ -238,6 +256,7 @@ def _context(shown: Shown) -> dict[str, object]:
     spec = shown.spec
     comparison = spec.comparison.to_query()
     kind = KINDS[spec.kind]
+    named = phases.label if kind.needs == PHASES else testnames.label
     return {
         "shown": shown,
         "kind": kind,
@@ -249,7 +268,7 @@ def _context(shown: Shown) -> dict[str, object]:
             for slug, one in KINDS.items()
             if shown.offer.of(one.needs)
         ],
-        "tests": [(test, testnames.label(test)) for test in shown.offer.of(kind.needs)],
+        "tests": [(test, named(test)) for test in shown.offer.of(kind.needs)],
         "categories": [
             (slug, categories.label(slug)) for slug in shown.offer.categories.get(shown.test, [])
         ],

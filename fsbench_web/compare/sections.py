@@ -7,7 +7,7 @@ from itertools import groupby
 from fsbench_web.compare.pictures_scores import link_of
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sorting import in_order
-from fsbench_web.figures import bars
+from fsbench_web.figures import bars, numbers
 from fsbench_web.figures.frame import Plain, bar_chart_px
 from fsbench_web.scoring import categories, testnames
 
@@ -64,9 +64,8 @@ def charts(tables: Iterable[DeltaTable], test: str) -> dict[str, Plain]:
     chosen = [table for table in tables if table.test == test]
     units = {table.unit for table in chosen if table.category == chosen[0].category}
     return {
-        categories.label(table.category) + (f", {table.unit}" if len(units) > 1 else ""): _chart(
-            table
-        )
+        categories.label(table.category)
+        + (f", {numbers.unit_name(table.unit)}" if len(units) > 1 else ""): _chart(table)
         for table in chosen
     }
 

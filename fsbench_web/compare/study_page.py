@@ -20,7 +20,7 @@ from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
-from fsbench_web.figures import bars, palette, stacked
+from fsbench_web.figures import bars, numbers, palette, stacked
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import repeats
@@ -176,7 +176,10 @@ def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list
         anchor = f"{group.slug}-{testnames.slug(table.category)}"
         if any(shown.anchor == anchor for shown in group.tables):
             # The same test in another unit: ranked apart.
-            anchor, category = f"{anchor}-{len(group.tables)}", f"{category}, {table.unit}"
+            anchor, category = (
+                f"{anchor}-{len(group.tables)}",
+                f"{category}, {numbers.unit_name(table.unit)}",
+            )
         group.tables.append(ShownTable(anchor, category, table, table.common_flags))
         group.winners[table.category] = _winner(anchor, table)
         rows = table.rows[::-1]

@@ -105,8 +105,7 @@ def percents(value: float) -> str:
 
 
 def _ends(found: Interval, unit: str) -> str:
-    low = numbers.amount(found.low, unit)
-    return f"{low} to {numbers.with_unit(found.high, unit)}"
+    return numbers.span(found.low, found.high, unit)
 
 
 def _margin(verdict: Verdict) -> str:

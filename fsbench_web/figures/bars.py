@@ -54,6 +54,11 @@ def best_case_plain(
     extras = [given for given in (best, errors, names, links) if given is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
         raise ValueError("labels, values, best, errors, names and links must have the same length")
+    values = [value if value is None else numbers.scaled(value, unit) for value in values]
+    errors = errors and [
+        ends and (numbers.scaled(ends[0], unit), numbers.scaled(ends[1], unit)) for ends in errors
+    ]
+    unit = numbers.unit_name(unit)
     if best is None:
         known = [value for value in values if value is not None]
         target = (min(known) if lower_is_better else max(known)) if known else None
@@ -145,7 +150,7 @@ def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> d
 
 
 def _ends_in_words(ends: tuple[float, float], unit: str) -> str:
-    return f"{numbers.amount(ends[0], unit)} to {numbers.with_unit(ends[1], unit)}"
+    return numbers.span(*ends, unit)
 
 
 def row_height_px(labels: Sequence[str], least_px: int = ROW_PX) -> int:

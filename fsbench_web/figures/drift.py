@@ -5,7 +5,7 @@ from datetime import datetime
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers, palette
+from fsbench_web.figures import palette
 from fsbench_web.figures.frame import figure, heading, plain_text
 
 
@@ -16,22 +16,20 @@ def reference_drift(
 ) -> go.Figure:
     """The change of each test against the first reference, in percent, over the time of the runs.
 
-    ``changes`` are {test: a value a time}; None draws no point. Raises ValueError when the lengths
-    differ.
+    ``changes`` are {test as it is written: a value a time}; None draws no point. Raises ValueError
+    when the lengths differ.
     """
     if any(len(values) != len(times) for values in changes.values()):
         raise ValueError("every test must have a value, or None, for every time")
     x = [time.isoformat() for time in times]
     traces = [
         go.Scatter(
-            name=plain_text(numbers.words(test)),
+            name=plain_text(test),
             x=x,
             y=list(values),
             mode="lines+markers",
             connectgaps=False,
-            hovertemplate="%{x}<br>%{y:+.2f} %<extra>"
-            + plain_text(numbers.words(test))
-            + "</extra>",
+            hovertemplate="%{x}<br>%{y:+.2f} %<extra>" + plain_text(test) + "</extra>",
             marker={"color": palette.colour(number), "size": 7},
             meta={"series": number},
         )
@@ -40,7 +38,7 @@ def reference_drift(
         )
     ]
     said = "; ".join(
-        f"{numbers.words(test)} "
+        f"{test} "
         + ", ".join("no value" if value is None else f"{value:+.2f} %" for value in values)
         for test, values in changes.items()
     )

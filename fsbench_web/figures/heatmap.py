@@ -62,6 +62,9 @@ def matrix_plain(
     are cells to be hatched by what the legend says of them, and ``edges`` the cache boundary,
     {record KB: (last file KB within it, first beyond it)}.
     """
+    cells = {k: None if v is None else numbers.scaled(v, unit) for k, v in cells.items()}
+    limits = limits and (numbers.scaled(limits[0], unit), numbers.scaled(limits[1], unit))
+    unit = numbers.unit_name(unit)
     known = {key: value for key, value in cells.items() if value is not None}
     low, high = limits or ((min(known.values()), max(known.values())) if known else (0.0, 0.0))
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM

@@ -1,7 +1,7 @@
 """Lines of several contenders over one size or load, with 95% intervals where they are known."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -52,11 +52,13 @@ def curves(
     """
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
+    lines = [_in_shown_unit(line, unit) for line in lines]
+    unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
     values = [point.y for line in lines for point in line.points]
     ends = [end for line in lines for point in line.points for end in point.ends or ()]
-    is_log_y = _is_log(values) and all(end > 0 for end in ends)
+    is_log_y = is_logarithmic(values) and all(end > 0 for end in ends)
     series = colours([line.name for line in lines])
     return figure(
         [
@@ -72,10 +74,10 @@ def curves(
             "hovermode": "closest",
             "xaxis": {
                 "title": {
-                    "text": plain_text(x_title) + (" (log)" if _is_log(places) else ""),
+                    "text": plain_text(x_title) + (" (log)" if is_logarithmic(places) else ""),
                     "font": {"size": 12},
                 },
-                "type": "log" if _is_log(places) else "linear",
+                "type": "log" if is_logarithmic(places) else "linear",
                 "tickmode": "array",
                 "tickvals": places,
                 "ticktext": [names[x] for x in places],
@@ -84,7 +86,7 @@ def curves(
             },
             "yaxis": {
                 "title": {
-                    "text": f"{plain_text(unit)}, {_direction(lower_is_better)}"
+                    "text": f"{plain_text(unit)}, {direction(lower_is_better)}"
                     + (" (log)" if is_log_y else ""),
                     "font": {"size": 12},
                     "standoff": 12,
@@ -94,11 +96,24 @@ def curves(
                 "fixedrange": True,
                 "automargin": True,
                 "nticks": 8,
-                **(_value_ticks([*values, *ends]) if is_log_y else {}),
+                **(value_ticks([*values, *ends]) if is_log_y else {}),
             },
             "meta": {"summary": _summary(lines, names, unit, title)},
         },
     )
+
+
+def _in_shown_unit(line: Line, unit: str) -> Line:
+    points = [
+        replace(
+            point,
+            y=numbers.scaled(point.y, unit),
+            ends=point.ends
+            and (numbers.scaled(point.ends[0], unit), numbers.scaled(point.ends[1], unit)),
+        )
+        for point in line.points
+    ]
+    return Line(line.name, points)
 
 
 def colours(names: Sequence[str]) -> list[int]:
@@ -125,7 +140,7 @@ def _trace(
         connectgaps=False,
         line={"color": palette.colour(series), "dash": DASHES[place % 7], "width": 2},
         marker={"color": palette.colour(series), "symbol": SYMBOLS[place % 7], "size": 8},
-        customdata=[point and _words(point, names[point.x], unit) for point in points],
+        customdata=[point and in_words(point, names[point.x], unit) for point in points],
         hovertemplate="%{customdata}<extra>" + plain_text(line.name) + "</extra>",
         meta={"series": series, "links": [point.link if point else None for point in points]},
     )
@@ -141,7 +156,7 @@ def _trace(
     return trace
 
 
-def _words(point: Point, where: str, unit: str) -> str:
+def in_words(point: Point, where: str, unit: str) -> str:
     parts = [where, numbers.with_unit(point.y, unit)]
     if point.ends:
         low, high = (numbers.amount(end, unit) for end in point.ends)
@@ -149,17 +164,17 @@ def _words(point: Point, where: str, unit: str) -> str:
     return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
 
 
-def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
+def value_ticks(values: Sequence[float]) -> dict[str, Any]:
     # A little beyond the ends, where the axis goes on.
     shown = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
     return {"tickmode": "array", "tickvals": shown, "ticktext": ticks.names(shown)}
 
 
-def _is_log(values: Sequence[float]) -> bool:
+def is_logarithmic(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0 and max(values) / min(values) >= LOGARITHMIC_FROM
 
 
-def _direction(lower_is_better: bool) -> str:
+def direction(lower_is_better: bool) -> str:
     return "less is better" if lower_is_better else "more is better"
 
 

@@ -10,6 +10,10 @@ from collections.abc import Iterable
 
 MISSING = "–"
 KB = 1024
+# Tools count latencies in nanoseconds; people read micro- and milliseconds. What is stored, and
+# what machines are given, stays as the tool printed it: unit -> (unit shown, how many make one).
+_SHOWN = {"ns": ("µs", 1000)}
+_NS_IN_MS = 1_000_000
 _SIZE_UNITS = ("B", "KB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -21,13 +25,26 @@ def number(value: float | None, decimals: int = 2) -> str:
     return f"{round(value, decimals) + 0:,.{decimals}f}"
 
 
+def unit_name(unit: str) -> str:
+    """The unit in which ``amount`` writes values in ``unit``: for headings and axes."""
+    return _SHOWN.get(unit, (unit, 1))[0]
+
+
+def scaled(value: float, unit: str) -> float:
+    """A value in ``unit`` as one in ``unit_name(unit)``."""
+    factor = _SHOWN.get(unit, (unit, 1))[1]
+    return value if factor == 1 else value / factor
+
+
 def amount(value: float | None, unit: str, least: int = 0) -> str:
     """A value with the decimals that are usual for its unit, without the unit itself.
 
-    ``least`` is how many decimals it has at least (``least_decimals``).
+    It is in ``unit_name(unit)``. ``least`` is how many decimals it has at least
+    (``least_decimals``).
     """
     if value is None or not math.isfinite(value):
         return MISSING
+    value = scaled(value, unit)
     if unit in {"KB/s", "score"}:
         return number(value)
     text = f"{round(value, 3) + 0:,.3f}"
@@ -46,9 +63,21 @@ def least_decimals(values: Iterable[float | None]) -> int:
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """A value with its unit: ``692,055.00 KB/s``. The unit of an overall score is no unit."""
+    """A value with its unit: ``692,055.00 KB/s``, nanoseconds as ``815.24 µs`` or ``1.244 ms``.
+
+    The unit of an overall score is no unit.
+    """
+    if unit == "ns" and value is not None and abs(value) >= _NS_IN_MS:
+        value, unit = value / _NS_IN_MS, "ms"
     text = amount(value, unit)
-    return text if text == MISSING or unit in {"", "score"} else f"{text} {unit}"
+    return text if text == MISSING or unit in {"", "score"} else f"{text} {unit_name(unit)}"
+
+
+def span(low: float, high: float, unit: str) -> str:
+    """``1.20 to 1.43 s``: both ends in one unit, which is written once."""
+    if unit == "ns" and abs(high) >= _NS_IN_MS:
+        low, high, unit = low / _NS_IN_MS, high / _NS_IN_MS, "ms"
+    return f"{amount(low, unit)} to {with_unit(high, unit)}"
 
 
 def compact(value: float | None) -> str:

@@ -1,7 +1,7 @@
 """A strip for each contender: every repeat a point, their mean with its 95% interval above."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
 
@@ -38,6 +38,8 @@ def repeats(
     """
     if any({len(s.values)} != {len(s.links), len(s.notes), len(s.values)} for s in strips):
         raise ValueError("every repeat has a value, a link and a note")
+    strips = [_in_shown_unit(strip, unit) for strip in strips]
+    unit = numbers.unit_name(unit)
     rows = [(strip, place) for place, strip in enumerate(strips) for _ in strip.values]
     points = go.Scatter(
         name="repeat",
@@ -106,3 +108,17 @@ def repeats(
     # How far repeats scatter would not be seen from zero; a point is no bar, whose length counts.
     made.layout.xaxis.rangemode = "normal"
     return made
+
+
+def _in_shown_unit(strip: Strip, unit: str) -> Strip:
+    found = strip.interval
+    return replace(
+        strip,
+        values=[numbers.scaled(value, unit) for value in strip.values],
+        interval=found
+        and replace(
+            found,
+            mean=numbers.scaled(found.mean, unit),
+            half_width=numbers.scaled(found.half_width, unit),
+        ),
+    )

@@ -27,6 +27,8 @@ def surface(
     a hole, and only the markers are numbers that were measured. All three axes are logarithmic, the
     upper one where the values span a factor of eight or more and none is zero.
     """
+    cells = {cell: numbers.scaled(value, unit) for cell, value in cells.items()}
+    unit = numbers.unit_name(unit)
     records = size_axis(record for record, _ in cells)
     files = size_axis(file for _, file in cells)
     low, high = (min(cells.values()), max(cells.values())) if cells else (0.0, 0.0)

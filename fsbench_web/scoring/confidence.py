@@ -15,6 +15,7 @@ from typing import Any
 
 from scipy.special import stdtrit
 
+from fsbench_web.scoring import testnames
 from fsbench_web.scoring.scores import ScoreValue
 
 LEVEL = 0.95
@@ -228,4 +229,4 @@ def _percent(found: Interval, target: RepeatTarget) -> str:
 def _of(test: str, scores: Mapping[str, Sequence[float]]) -> str:
     if len(scores) < 2:
         return ""
-    return f" in the widest of {len(scores)} tests, {test.replace('_', ' ')}"
+    return f" in the widest of {len(scores)} tests, {testnames.in_sentence(test)}"

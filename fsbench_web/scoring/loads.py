@@ -3,10 +3,32 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-_LABELS = {
-    "iodepth": "outstanding I/O (iodepth)",
-    "qd": "outstanding I/O (queue depth)",
+_OUTSTANDING = ("outstanding I/O", "outstanding I/Os")
+# One of them, and several: "1 job", "8 jobs".
+_COUNTED = {
+    "iodepth": _OUTSTANDING,
+    "qd": _OUTSTANDING,
+    "outstanding": _OUTSTANDING,
+    "jobs": ("job", "jobs"),
+    "threads": ("thread", "threads"),
+    "processes": ("process", "processes"),
+    "clients": ("client", "clients"),
+    "tasks": ("task", "tasks"),
+    "cpus": ("processor", "processors"),
+    "transactions": ("transaction", "transactions"),
+    "files": ("file", "files"),
+    # Sizes that are varied as a load is: a file's, and the one around which Mongo's files are.
+    "mb": ("MB a file", "MB a file"),
+    "bytes": ("byte a file", "bytes a file"),
+}
+_ABOUT = {"bytes"}
+_AXES = {
+    "iodepth": "outstanding I/O",
+    "qd": "outstanding I/O",
     "outstanding": "outstanding I/O",
+    "cpus": "processors",
+    "mb": "file size in MB",
+    "bytes": "base file size in bytes",
 }
 
 
@@ -23,15 +45,31 @@ def varied(loads: Iterable[str]) -> str:
 
 
 def split(load: str, name: str) -> tuple[float | None, str]:
-    """The number of ``name`` in a load, None where it has none, and the rest of the load."""
+    """The number of ``name`` in a load, None where it has none, and the rest of it in words."""
     parts = _parts(load)
     number = parts.pop(name, None)
-    return number, ", ".join(f"{key}={value:g}" for key, value in parts.items())
+    return number, ", ".join(_counted(key, value) for key, value in parts.items())
+
+
+def words(load: str) -> str:
+    """What people read: ``iodepth=4,jobs=1`` is "4 outstanding I/Os, 1 job"; what is no load stays.
+
+    A name that fsbench does not know stands before its number: "queues 8".
+    """
+    parts = _parts(load)
+    return ", ".join(_counted(name, value) for name, value in parts.items()) if parts else load
 
 
 def label(name: str) -> str:
     """What people read at the axis."""
-    return _LABELS.get(name, name or "load")
+    return _AXES.get(name, name or "load")
+
+
+def _counted(name: str, number: float) -> str:
+    if name not in _COUNTED:
+        return f"{name} {number:,.0f}"
+    about = "about " if name in _ABOUT else ""
+    return f"{about}{number:,.0f} {_COUNTED[name][number != 1]}"
 
 
 def _parts(load: str) -> dict[str, float]:

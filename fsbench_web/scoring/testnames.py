@@ -2,6 +2,8 @@
 
 import re
 
+from fsbench_web.scoring import loads
+
 PAPER_TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
 """The six of the Unisys 2005 paper, in its order."""
 
@@ -14,6 +16,17 @@ CREATION_TESTS = ("mkfs", "mount")
 """How long making and mounting a file system takes, in seconds."""
 
 _LABELS = {
+    "sequential_read": "Sequential read",
+    "sequential_write": "Sequential write",
+    "web_server": "Web Server",
+    "file_server": "File Server",
+    "oltp_8k": "8K OLTP",
+    "filemark_transactions": "filemark, transactions per second",
+    "multiuser_jobs": "Multiuser mix, jobs per minute",
+    "multiuser_peak": "Multiuser mix, peak of jobs per minute",
+    "postmark_transactions": "PostMark, transactions per second",
+    "postmark_transactions_time": "PostMark, time of the transactions",
+    "postmark_total_time": "PostMark, time of everything",
     "mkfs": "File system creation",
     "mount": "Mounting",
     "kernel_source_space_df": "Space of the source tree (df)",
@@ -21,7 +34,16 @@ _LABELS = {
 }
 # How published studies name what they timed: make_bzimage_cpu is "Make bzImage, CPU time".
 _WORDS = {"io": "I/O", "bzimage": "bzImage"}
+_TOOLS = {"mongo": "Mongo", "postmark": "PostMark"}
+# fio's endings: its rates, and its latencies with what is told of them.
+_RATES = {"bw": "throughput", "iops": "operations per second"}
+_LATENCIES = {"lat": "latency", "clat": "completion latency", "slat": "submission latency"}
+_OF_FIO = re.compile(
+    r"(?P<name>.+?)_(?:(?P<rate>bw|iops)"
+    r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
+)
 _ENDINGS = {" cpu": ", CPU time", " cpu load": ", CPU load", " real": ", real time"}
+_PROPER = re.compile("[A-Z][a-z]+ [A-Z]|[A-Z]+/")
 _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}
@@ -36,10 +58,16 @@ def at_load(test: str, load: str) -> str:
 
 
 def label(test: str) -> str:
-    """What people read: ``random_write@threads=8`` is "Random write at threads=8"."""
+    """What people read: ``random_write@threads=8`` is "Random write at 8 threads"."""
     name, load = parts(test)
-    text = _LABELS.get(name) or _in_words(name)
-    return f"{text} at {load.replace(',', ', ')}" if load else text
+    return f"{_named(name)} at {loads.words(load)}" if load else _named(name)
+
+
+def in_sentence(test: str) -> str:
+    """The label within a sentence: "random write", and Web Server as it is."""
+    text = label(test)
+    is_name = text.startswith(tuple(_TOOLS.values())) or _PROPER.match(text)
+    return text if is_name else f"{text[:1].lower()}{text[1:]}"
 
 
 def place(test: str) -> tuple[int, str]:
@@ -64,7 +92,32 @@ def parts(test: str) -> tuple[str, str]:
     return name, load
 
 
+def _named(name: str) -> str:
+    if name in _LABELS:
+        return _LABELS[name]
+    of_fio = _OF_FIO.fullmatch(name)
+    if of_fio is None:
+        return _in_words(name)
+    if of_fio["rate"]:
+        told = _RATES[of_fio["rate"]]
+    elif of_fio["mean"]:
+        told = f"mean {_LATENCIES[of_fio['latency']]}"
+    else:
+        told = f"{_ordinal(of_fio['percent'])} percentile of {_LATENCIES[of_fio['latency']]}"
+    return f"{_named(of_fio['name'])}, {told}"
+
+
+def _ordinal(number: str) -> str:
+    endings = {"1": "st", "2": "nd", "3": "rd"}
+    is_tenth = number[-2:] in ("11", "12", "13")
+    return f"{number}{'th' if is_tenth else endings.get(number[-1], 'th')}"
+
+
 def _in_words(name: str) -> str:
+    tool, _, rest = name.partition("_")
+    if tool in _TOOLS and rest:
+        inside = _in_words(rest)
+        return f"{_TOOLS[tool]}, {inside[:1].lower()}{inside[1:]}"
     text = name.replace("_", " ")
     text = " ".join(_WORDS.get(word, word) for word in text.split(" "))
     for ending, words in _ENDINGS.items():

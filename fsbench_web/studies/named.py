@@ -1,13 +1,14 @@
 """What programs call by name and rows have by number: LUNs, studies; and orders of documents."""
 
 import secrets
+from collections.abc import Mapping
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.names import is_called, slug_of
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.orders import RunRequest
 from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
-from fsbench_web.studies.sweep_plan import expand
+from fsbench_web.studies.sweep_plan import SweepPlan, expand
 
 
 def lun_named(name: str, worker: str = "") -> tuple[int | None, str]:
@@ -37,18 +38,35 @@ def existing_study(text: str) -> str:
     return study.slug if study and is_called(text, study.slug, study.title) else ""
 
 
+def _usual_scheduler(plan: SweepPlan, lun_id: int | None) -> str:
+    """The scheduler in effect on the LUN, where the document leaves it open; else ""."""
+    if lun_id is None or "schedulers" in plan.document:
+        return ""
+    wanted = [*plan.configurations, *([plan.reference.configuration] if plan.reference else [])]
+    if all(one.scheduler for one in wanted):
+        return ""
+    lun = Lun.objects.get(pk=lun_id)
+    return lun.scheduler if lun.scheduler in lun.schedulers else ""
+
+
 def order_of(document: object) -> RunRequest:
     """The order that a document asks for; what is wrong with it is in ``unreadable``.
 
-    A random order without a seed gets one, which its document then holds.
+    A random order without a seed gets one, and one without schedulers that in effect on its LUN;
+    its document then holds both.
     """
     plan = expand(document)
+    lun_id, problem = lun_named(plan.lun, plan.worker) if plan.lun else (None, "")
+    notes: tuple[str, ...] = ()
+    if (scheduler := _usual_scheduler(plan, lun_id)) and isinstance(document, Mapping):
+        plan = expand({**document, "schedulers": [scheduler]})
+        notes = (
+            f"The document names no I/O scheduler: {scheduler} is used, which is in effect on "
+            f"{plan.lun} now.",
+        )
     problems = {place: list(sentences) for place, sentences in plan.problems.items()}
-    lun_id = None
-    if plan.lun:
-        lun_id, problem = lun_named(plan.lun, plan.worker)
-        if problem:
-            problems.setdefault("lun", []).append(problem)
+    if problem:
+        problems.setdefault("lun", []).append(problem)
     seed, written = plan.seed, dict(plan.document)
     if plan.order == RANDOM and seed is None and "seed" not in problems:
         seed = written["seed"] = secrets.randbelow(MAXIMUM_SEED + 1)
@@ -71,6 +89,7 @@ def order_of(document: object) -> RunRequest:
         priority=plan.priority,
         time_limit_s=plan.time_limit_s,
         left_out=plan.left_out,
+        notes=notes,
         document=written,
         unreadable=problems,
     )

@@ -61,7 +61,8 @@ class RunRequest:
     until its scores are sure enough. ``preparation`` precedes every run. ``order`` is one of
     ``sequence.ORDERS``; a random one needs a ``seed``. ``time_limit_s`` holds for each whole run.
     ``document`` is the order as somebody wrote it, ``left_out`` what cannot be and was left out of
-    it: (place, configuration, why).
+    it: (place, configuration, why), and ``notes`` are sentences about what was taken where it says
+    nothing.
     """
 
     lun_id: int | None
@@ -80,6 +81,7 @@ class RunRequest:
     priority: int = 0
     time_limit_s: int | None = None
     left_out: tuple[tuple[str, str, str], ...] = ()
+    notes: tuple[str, ...] = ()
     document: Mapping[str, object] | None = field(default=None, compare=False)
     # What the reader of a form or of JSON could not even turn into a value: {part: [sentence]}.
     unreadable: Mapping[str, list[str]] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 
+from fsbench_web.scoring.confidence import Interval, sample_interval
 from fsbench_web.scoring.steady_state import (
     MOST_RANGE_PERCENT,
     MOST_SLOPE_PERCENT,
@@ -17,12 +18,17 @@ MOST_SHOWN = 200
 
 @dataclass(frozen=True)
 class Steadiness:
-    """One measurement with samples. ``start`` counts intervals from 1; None where not steady."""
+    """One measurement with samples. ``start`` counts intervals from 1; None where not steady.
+
+    ``interval`` is the 95% interval of the mean of the samples, which are taken as
+    quasi-independent; None where there are too few of them.
+    """
 
     measurement: Measurement
     count: int
     start: int | None
     words: str
+    interval: Interval | None = None
 
 
 def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
@@ -37,10 +43,10 @@ def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
 def _of(measurement: Measurement, samples: list[float]) -> Steadiness:
     if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
         return Steadiness(measurement, len(samples), None, "an interval has no number")
-    found = steady_state(samples)
+    found, interval = steady_state(samples), sample_interval(samples)
     if found.start is not None:
         words = f"steady from interval {found.start + 1} on"
-        return Steadiness(measurement, found.count, found.start + 1, words)
+        return Steadiness(measurement, found.count, found.start + 1, words, interval)
     if found.last is None:
         words = f"not known: the rule needs {WINDOW} intervals or more"
     elif found.last.range_percent is None or found.last.slope_percent is None:
@@ -55,4 +61,4 @@ def _of(measurement: Measurement, samples: list[float]) -> Steadiness:
             if percent > most
         ]
         words = f"no steady state: the last {WINDOW} intervals {'; they '.join(problems)}"
-    return Steadiness(measurement, found.count, None, words)
+    return Steadiness(measurement, found.count, None, words, interval)

@@ -181,13 +181,14 @@ class Pgmeter(Workload):
         Preset(
             "pgmeter-small",
             "pgmeter by fio, small",
-            "Five tests at 1 and 4 outstanding requests on a file of 32 MB, 2 seconds each: to see "
-            "that it works. The file fits into memory, so the cache is measured.",
+            "Five tests at 1 and 4 outstanding requests on a file of 32 MB, 6 seconds each in "
+            "intervals of one, enough to tell a steady state. A bit more than a minute. The file "
+            "fits into memory, so the cache is measured.",
             {
                 "outstanding": [1, 4],
                 "file_mb": 32,
                 "ramp_s": 1,
-                "runtime_s": 2,
+                "runtime_s": 6,
                 "interval_s": 1,
                 "memory_mb": 0,
                 "time_limit_s": 300,

@@ -194,9 +194,9 @@ def test_load_curves_have_intervals_of_repeats_or_of_samples(client: Client, lab
     assert traces["ext4_wb"]["y"] == [9, None]
     words = {(row["Contender"], row["Load"]): row["Interval of"] for row in rows(client, query)}
     assert words == {
-        ("ext4_wb", "t=1"): "2 repeats",
-        ("xfs", "t=1"): "2 interval samples",
-        ("xfs", "t=8"): "",
+        ("ext4_wb", "t 1"): "2 repeats",
+        ("xfs", "t 1"): "2 interval samples",
+        ("xfs", "t 8"): "",
     }
     assert "1 of 3 numbers have no interval" in html
 
@@ -293,3 +293,53 @@ def test_every_page_with_numbers_leads_to_its_pictures(client: Client, lab: Any)
     of_run = client.get(f"/runs/{run.pk}/").content.decode()
     assert f"/compare/pictures/?study=lab&amp;picture=matrix&amp;a={run.series_id}" in of_run
     assert Series.objects.filter(pk=run.series_id).exists()
+
+
+def phase(name: str, seconds: float, size: int = 100) -> ParsedValue:
+    return ParsedValue(f"mongo_{name}_real", None, None, seconds, "s", 1, load=f"bytes={size}")
+
+
+def test_the_phases_of_mongo_stand_side_by_side_for_each_size(client: Client) -> None:
+    first = finished("ext4", phase("create", 2), phase("read", 1), phase("create", 9, 4000))
+    finished("ext4", phase("create", 4), phase("read", 1), phase("create", 9, 4000))
+    finished("xfs", phase("create", 5), phase("delete", 7))
+    query = f"{EVERY}&picture=phases&of=mongo_create_real@bytes=100"
+    html = page(client, query)
+    assert "Mongo, real time at about 100 bytes a file" in html
+    drawn = figure(html)
+    assert drawn["layout"]["xaxis"]["ticktext"] == ["create", "read", "delete"]
+    assert [(one["name"], one["y"]) for one in drawn["data"]] == [
+        ("ext4", [3, 1, None]),
+        ("xfs", [5, None, 7]),
+    ]
+    assert drawn["layout"]["yaxis"]["title"]["text"].startswith("s, less is better")
+    assert "ext4 has no delete." in html
+    found = rows(client, query)
+    assert [(row["Phase"], row["Contender"], row["Mean, s"]) for row in found] == [
+        ("create", "ext4", "3.0"),
+        ("create", "xfs", "5.0"),
+        ("read", "ext4", "1.0"),
+        ("delete", "xfs", "7.0"),
+    ]
+    assert f"/runs/{first.pk}/" in found[0]["runs"]
+    assert found[0]["Interval of"] == "2 repeats"
+    # A size of which there is one phase alone is no picture, and any phase leads to its work's.
+    assert "about 4,000 bytes" not in html
+    other = page(client, f"{EVERY}&picture=phases&of=mongo_read_real@bytes=100")
+    assert figure(other)["data"] == drawn["data"]
+    assert "cannot be drawn like this" not in other
+
+
+def test_a_published_compilation_has_its_phases_too(client: Client) -> None:
+    for name, seconds in (("copy_real", 29.4), ("make_bzimage_real", 288.1), ("remove_real", 7.0)):
+        make_score("xfs", seconds, test=name, category="mean", unit="s", study="lab")
+    query = f"{EVERY}&picture=phases"
+    drawn = figure(page(client, query))
+    assert drawn["layout"]["xaxis"]["ticktext"] == ["copy", "make bzImage", "remove"]
+    assert drawn["data"][0]["y"] == [29.4, 288.1, 7.0]
+    assert drawn["layout"]["yaxis"]["type"] == "log"
+
+
+def test_without_phases_nobody_offers_them(client: Client, lab: Any) -> None:
+    assert ">Phases<" not in page(client, EVERY)
+    assert "No test of this comparison is a phase" in page(client, f"{EVERY}&picture=phases")

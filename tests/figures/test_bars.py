@@ -150,3 +150,11 @@ def test_a_plain_figure_is_what_plotly_makes_of_it(errors) -> None:
     assert {key: value for key, value in made["layout"].items() if value is not None} == plain[
         "layout"
     ]
+
+
+def test_nanoseconds_are_drawn_as_the_microseconds_that_are_written() -> None:
+    figure = bars.best_case(["a"], [815_240.0], "ns", "L", True, errors=[(800_000.0, 830_000.0)])
+    assert list(figure.data[0].x) == [815.24]
+    assert list(figure.data[1].x) == [815.0]
+    assert figure.layout.xaxis.title.text.startswith("µs, less is better")
+    assert "a 815.24 µs (best), 95% interval 800 to 830 µs" in figure.layout.meta["summary"]

@@ -60,3 +60,13 @@ def test_text_of_an_import_is_no_markup() -> None:
     figure = curves([Line("<b>x</b>", [Point(1, 1.0)])], "<i>", "<u>", "<s>")
     assert figure.data[0].name == "&lt;b>x&lt;/b>"
     assert "<i>" not in figure.layout.yaxis.title.text
+
+
+def test_nanoseconds_are_drawn_as_the_microseconds_that_are_written() -> None:
+    line = Line("a", [Point(1, 2_000_000.0, (1_900_000.0, 2_200_000.0))])
+    figure = curves([line], "ns", "T", "threads", lower_is_better=True)
+    trace = figure.data[0]
+    assert list(trace.y) == [2000.0]
+    assert list(trace.error_y.array) == [200.0]
+    assert figure.layout.yaxis.title.text.startswith("µs, ")
+    assert "2,000 µs" in trace.customdata[0]

@@ -97,3 +97,17 @@ def test_seconds_that_stand_together_align(values: list[float | None], texts: li
 
 def test_rates_always_have_two_decimals() -> None:
     assert numbers.amount(70.0, "KB/s", numbers.least_decimals([70.0])) == "70.00"
+
+
+def test_nanoseconds_are_read_as_micro_and_milliseconds() -> None:
+    assert numbers.unit_name("ns") == "µs"
+    assert numbers.unit_name("KB/s") == "KB/s"
+    # No digit is lost: three decimals of a microsecond are nanoseconds.
+    assert numbers.amount(1_234_567, "ns") == "1,234.567"
+    assert numbers.amount(815_240, "ns", 2) == "815.24"
+    assert numbers.with_unit(815_240, "ns") == "815.24 µs"
+    assert numbers.with_unit(1_234_567, "ns") == "1.235 ms"
+    assert numbers.with_unit(None, "ns") == "–"
+    assert numbers.span(999_000, 1_234_567, "ns") == "0.999 to 1.235 ms"
+    assert numbers.span(99_000, 234_567, "ns") == "99 to 234.567 µs"
+    assert numbers.span(1.5, 2, "s") == "1.5 to 2 s"

@@ -485,6 +485,7 @@ class TestHost:
         assert lun.device == "/dev/fsbench/scratch"
         assert lun.size_bytes == 400 * MIB
         assert "mq-deadline" in lun.schedulers
+        assert lun.scheduler == read_schedulers(blockdev.device_number(device) or 0)[0]
         assert ["Device", device] in lun.identity
 
     def test_it_notices_that_a_lun_was_mounted(self, host: Host, mounted: Path) -> None:

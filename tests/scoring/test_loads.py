@@ -10,14 +10,25 @@ def test_the_axis_is_what_is_varied_most() -> None:
 
 
 def test_a_load_is_its_number_and_the_rest() -> None:
-    assert loads.split("iodepth=4,jobs=8", "iodepth") == (4, "jobs=8")
+    assert loads.split("iodepth=4,jobs=8", "iodepth") == (4, "8 jobs")
     assert loads.split("threads=8", "threads") == (8, "")
-    assert loads.split("threads=8", "iodepth") == (None, "threads=8")
+    assert loads.split("threads=8", "iodepth") == (None, "8 threads")
 
 
 def test_outstanding_requests_are_called_so() -> None:
-    assert loads.label("iodepth") == "outstanding I/O (iodepth)"
+    assert loads.label("iodepth") == "outstanding I/O"
     assert loads.label("threads") == "threads"
+
+
+def test_a_load_is_written_in_words() -> None:
+    assert loads.words("iodepth=1,jobs=1") == "1 outstanding I/O, 1 job"
+    assert loads.words("iodepth=64,jobs=28") == "64 outstanding I/Os, 28 jobs"
+    assert loads.words("transactions=25000") == "25,000 transactions"
+    assert loads.words("cpus=1") == "1 processor"
+    assert loads.words("bytes=100") == "about 100 bytes a file"
+    assert loads.words("queues=3") == "queues 3"
+    assert loads.words("") == ""
+    assert loads.words("heavy") == "heavy"
 
 
 def test_a_test_and_its_load_come_apart_as_they_were_put_together() -> None:

@@ -74,7 +74,10 @@ def test_loads_are_in_the_order_of_their_numbers() -> None:
         "randread@threads=2",
         "randread@threads=16",
     ]
-    assert testnames.label("random_write@iodepth=4,jobs=8") == "Random write at iodepth=4, jobs=8"
+    assert (
+        testnames.label("random_write@iodepth=4,jobs=8")
+        == "Random write at 4 outstanding I/Os, 8 jobs"
+    )
     assert testnames.label("mail@home") == "Mail@home"
 
 
@@ -89,15 +92,15 @@ def test_pages_tell_loads_apart(series: Series, client: Client) -> None:
     run = finished(series, *result.values)
     client.force_login(User.objects.create_user("ann"))
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert "Randread iops at jobs=16" in page
-    assert "Randread iops at jobs=1<" in page
+    assert "Randread, operations per second at 16 jobs" in page
+    assert "Randread, operations per second at 1 job<" in page
     assert "Mean" in page
     study = client.get("/studies/lab/").content.decode()
-    assert "Randread iops at jobs=16" in study
+    assert "Randread, operations per second at 16 jobs" in study
     assert client.get("/studies/lab/matrix/?test=write@jobs=16").status_code == 200
     assert client.get("/studies/lab/matrix/?test=write").status_code == 404
     compared = client.get("/compare/?study=lab&test=randread_iops@jobs=16")
-    assert "Randread iops at jobs=16" in compared.content.decode()
+    assert "Randread, operations per second at 16 jobs" in compared.content.decode()
     tables = client.get("/api/v1/deltas?study=lab").json()["tables"]
     assert {table["test"] for table in tables if table["category"] == "mean"} == {
         "randread_iops@jobs=1",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import Run, Submission
 from tests.studies.test_sweep_pages import DOCUMENT
 
@@ -62,3 +63,39 @@ def test_it_refuses(file, worker, ann, text, arguments, error):
 def test_a_file_that_is_not_there(tmp_path, db):
     with pytest.raises(CommandError, match="No such file"):
         said(tmp_path / "nothing.yaml")
+
+
+def test_without_schedulers_the_one_in_effect_on_the_lun_is_taken_and_named(file, worker, ann):
+    Lun.objects.filter(name="disk1").update(scheduler="mq-deadline")
+    file.write_text("study: Lab\nlun: disk1\nconfigurations: [ext4]\nworkloads: [iozone-small]")
+    note = "names no I/O scheduler: mq-deadline is used, which is in effect on disk1 now."
+    assert note in said(file)
+    said(file, "--confirm", "disk1", "--user", "ann")
+    run = Run.objects.order_by("id")[0]
+    assert run.series.configuration.scheduler == "mq-deadline"
+    # The order's document is the same order on another day too.
+    assert Submission.objects.get().document["schedulers"] == ["mq-deadline"]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "document"),
+    [
+        ("", "lun: disk1\nconfigurations: [ext4]"),  # nobody knows which is in effect
+        ("kyber", "lun: disk1\nconfigurations: [ext4]"),  # it is not offered any more
+        ("none", "lun: disk1\nconfigurations: [ext4]\nschedulers: [null]"),  # asked for as nothing
+    ],
+)
+def test_a_scheduler_that_is_not_known_has_to_be_named(file, worker, scheduler, document):
+    Lun.objects.filter(name="disk1").update(scheduler=scheduler)
+    file.write_text(f"study: Lab\nworkloads: [iozone-small]\n{document}")
+    with pytest.raises(CommandError, match="Choose an I/O scheduler for disk1"):
+        said(file)
+
+
+def test_a_scheduler_that_is_named_stays(file, worker):
+    Lun.objects.filter(name="disk1").update(scheduler="mq-deadline")
+    file.write_text(
+        "study: Lab\nlun: disk1\nworkloads: [iozone-small]\n"
+        "configurations: [{filesystem: ext4, schedulers: none}]"
+    )
+    assert "names no I/O scheduler" not in said(file)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fsbench_web.scoring.steady_state import WINDOW
 from fsbench_web.studies.ingest import artefact_bytes
 from fsbench_web.studies.models import Measurement, RunState
 from fsbench_web.workloads import ParameterError, Place, presets, workload_of
@@ -67,46 +68,41 @@ def test_it_warns_of_files_that_memory_can_hold() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.root
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-def test_it_measures_each_test_with_samples(measure: Measure, filesystem: str) -> None:
+@pytest.mark.parametrize(
+    ("filesystem", "changes", "loads"),
+    [
+        ("ext4", {"outstanding": [4]}, {"iodepth=4,jobs=1"}),
+        # Past the cache, in two files, in the shortest time that has samples.
+        (
+            "xfs",
+            {"outstanding": [1, 4], "files": 2, "access": "direct", "runtime_s": 2},
+            {"iodepth=1,jobs=2", "iodepth=4,jobs=2"},
+        ),
+    ],
+)
+def test_it_measures_each_test_with_samples(
+    measure: Measure, filesystem: str, changes: dict[str, object], loads: set[str]
+) -> None:
     run = measure(
         filesystem,
         "pgmeter-small",
-        **{one.key: one.key == "file_server" for one in TESTS},
-        runtime_s=4,
+        **{one.key: one.key == "oltp_8k" for one in TESTS} | changes,
     )
     assert run.state == RunState.DONE, run.reason
-    assert [command["phase"] for command in run.commands].count(
-        "mount"
-    ) == 3  # the new file system's, and one before each load
+    # The new file system's mount, and one before each load.
+    assert [command["phase"] for command in run.commands].count("mount") == 1 + len(loads)
     rates = run.measurements.filter(test__endswith="_iops").select_related("artefact")
-    assert set(rates.values_list("test", "load")) == {
-        ("file_server_iops", "iodepth=1,jobs=1"),
-        ("file_server_iops", "iodepth=4,jobs=1"),
-    }
+    assert set(rates.values_list("test", "load")) == {("oltp_8k_iops", load) for load in loads}
     for rate in rates:
         assert rate.artefact is not None
         assert rate.line is not None
         line = artefact_bytes(rate.artefact).decode().splitlines()[rate.line - 1]
         assert json.loads("{" + line.strip().rstrip(",") + "}") == {"iops": rate.value}
         assert rate.samples is not None
-        assert 2 <= len(rate.samples) <= 4, rate.samples
+        # The preset has enough of them to tell a steady state.
+        most = changes.get("runtime_s", 6)
+        assert {6: WINDOW, 2: 2}[most] <= len(rate.samples) <= most, rate.samples
         assert min(rate.samples) / 1.5 <= rate.value <= max(rate.samples) * 1.5, rate.samples
-
-
-@pytest.mark.django_db
-@pytest.mark.root
-def test_it_measures_past_the_cache(measure: Measure) -> None:
-    run = measure(
-        "ext4",
-        "pgmeter-small",
-        **{one.key: one.key == "sequential_write" for one in TESTS},
-        outstanding=[4],
-        files=2,
-        access="direct",
-    )
-    assert run.state == RunState.DONE, run.reason
-    assert run.measurements.filter(test="sequential_write_bw", load="iodepth=4,jobs=2").exists()
 
 
 @pytest.mark.django_db

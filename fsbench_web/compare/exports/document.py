@@ -163,8 +163,13 @@ def marks(row: DeltaRow, notes: Iterable[Footnote]) -> list[str]:
 
 
 def unit_line(table: DeltaTable) -> str:
-    """``KB/s, more is better``."""
+    """``KB/s, more is better``; the unit is that of the columns' ``text``."""
     return axis_words(table)
+
+
+def stored_unit_line(table: DeltaTable) -> str:
+    """The same with the unit of what the columns' ``of`` gives."""
+    return axis_words(table, is_stored=True)
 
 
 def title_line(table: DeltaTable) -> str:

@@ -19,8 +19,8 @@ from fsbench_web.compare.exports.document import (
     marks,
     one_line,
     remarks,
+    stored_unit_line,
     title_line,
-    unit_line,
 )
 from fsbench_web.compare.rows import DeltaTable
 
@@ -134,7 +134,7 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
 
 def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None:
     shown, notes = columns(table), footnotes(table)
-    _put(sheet, 0, 0, f"{title_line(table)}, {unit_line(table)}", bold)
+    _put(sheet, 0, 0, f"{title_line(table)}, {stored_unit_line(table)}", bold)
     _put(sheet, 1, 0, f"{document.address}, as of {document.as_of:%Y-%m-%d}")
     for column, heading in enumerate([*(one.heading for one in shown), "Best", "Notes"]):
         _put(sheet, 3, column, heading, bold)

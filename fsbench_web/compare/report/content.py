@@ -141,7 +141,7 @@ def _winners(tables: Sequence[DeltaTable]) -> Iterable[Grid]:
                 columns=(("Test", False), *((categories.label(slug), False) for slug in slugs)),
                 rows=tuple(
                     (
-                        testnames.label(test) + (f" ({unit})" if unit else ""),
+                        testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
                         *(found.get(slug, numbers.MISSING) for slug in slugs),
                     )
                     for (test, unit), found in lines.items()

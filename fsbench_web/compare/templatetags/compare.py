@@ -11,6 +11,7 @@ from fsbench_web.compare import wording
 from fsbench_web.compare.choices import Filter
 from fsbench_web.compare.differences import Difference
 from fsbench_web.compare.sections import Section
+from fsbench_web.figures import numbers
 from fsbench_web.scoring import categories
 from fsbench_web.scoring.units import SUM
 
@@ -25,7 +26,7 @@ register.filter("category_label", categories.label)
 @register.filter
 def unit_words(unit: str) -> str:
     """A table's unit; the overall score has none and says what it is instead."""
-    return "sum of the six categories" if unit == SUM else unit
+    return "sum of the six categories" if unit == SUM else numbers.unit_name(unit)
 
 
 @register.simple_tag

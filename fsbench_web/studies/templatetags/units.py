@@ -2,19 +2,23 @@
 
 ``{{ score.value|score:score.unit }}``   1,147,056.63   (no unit; a missing number is an en dash)
 ``{{ score.value|quantity:score.unit }}`` 692,055.00 KB/s
+``{{ score.unit|unit_name }}``           the unit that ``score`` writes in: µs for ns
 ``{{ delta|percent }}``                  51.88
 ``{{ lun.size_bytes|bytes }}``           527.9 GB       (1 KB = 1024 bytes)
 ``{{ cell.file_size_kb|kilobytes }}``    4 GB
 ``{{ run.remaining_s|duration }}``       2 h 5 min
 ``{{ "random_write"|words }}``           Random write
 ``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
+``{{ row.interval|interval_ends:"s" }}``  1.20 to 1.43 s
 ``{{ "mkfs"|test_name }}``               File system creation
+``{{ "threads=8"|load_words }}``         8 threads
 """
 
 from django import template
 
 from fsbench_web.figures import numbers
-from fsbench_web.scoring import testnames
+from fsbench_web.scoring import loads, testnames
+from fsbench_web.scoring.confidence import Interval
 
 register = template.Library()
 
@@ -39,6 +43,12 @@ def score(value: object, unit: str = "KB/s") -> str:
 def quantity(value: object, unit: str = "") -> str:
     """A value with its unit."""
     return numbers.with_unit(_float(value), unit)
+
+
+@register.filter
+def unit_name(value: object) -> str:
+    """The unit in which ``score`` writes values of this unit, for headings."""
+    return numbers.unit_name(str(value))
 
 
 @register.filter
@@ -81,9 +91,21 @@ def half_width(value: object) -> str:
 
 
 @register.filter
+def interval_ends(value: Interval | None, unit: str = "") -> str:
+    """Both ends of an interval with their unit; an en dash where there is none."""
+    return numbers.span(value.low, value.high, unit) if value else numbers.MISSING
+
+
+@register.filter
 def test_name(value: object) -> str:
     """The name of a test as people read it, with its load where it has one."""
     return testnames.label(str(value))
+
+
+@register.filter
+def load_words(value: object) -> str:
+    """A load as people read it: iodepth=4 is "4 outstanding I/Os"."""
+    return loads.words(str(value or ""))
 
 
 @register.filter

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.figures.drift import reference_drift
+from fsbench_web.scoring import testnames
 from fsbench_web.studies import control, sweep_document, sweeps
 from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.drift import Drift, drift_of
@@ -91,7 +92,7 @@ def _drift_figure(drift: Drift | None) -> object:
     return reference_drift(
         [point.at for point in drift.points],
         {
-            test: [point.changes_percent[index] for point in drift.points]
+            testnames.label(test): [point.changes_percent[index] for point in drift.points]
             for index, test in enumerate(drift.tests)
         },
         "Reference over time",

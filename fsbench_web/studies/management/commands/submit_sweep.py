@@ -71,6 +71,8 @@ class Command(BaseCommand):
             )
         for place, what, why in order.left_out:
             self.stdout.write(f"left out  {place}: {what}: {why}")
+        for sentence in order.notes:
+            self.stdout.write(sentence)
         total = estimates.total(found)
         takes = (
             duration(total.duration_s)

@@ -1,0 +1,132 @@
+"""The phases of a work side by side: in each of them a mark for each contender."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from fsbench_web.figures import numbers, palette
+from fsbench_web.figures.frame import figure, heading, plain_text
+from fsbench_web.figures.lines import (
+    MOST_LINES,
+    SYMBOLS,
+    Point,
+    colours,
+    direction,
+    in_words,
+    is_logarithmic,
+    value_ticks,
+)
+
+# How far the marks of a phase are spread around its place, of the room that there is.
+SPREAD = 0.6
+
+
+@dataclass(frozen=True)
+class Marks:
+    """One contender: a point for each phase, None where it has none; ``x`` of points is unused."""
+
+    name: str
+    points: Sequence[Point | None]
+
+
+def phases(
+    contenders: Sequence[Marks],
+    names: Sequence[str],
+    unit: str,
+    title: str,
+    lower_is_better: bool = True,
+) -> go.Figure:
+    """Phases rightwards, values in ``unit`` upwards with their 95% intervals where known.
+
+    No lines join them: between two phases there is nothing. Raises ValueError for more contenders
+    than MOST_LINES, and where one has not a place for each phase.
+    """
+    if len(contenders) > MOST_LINES:
+        raise ValueError(f"more than {MOST_LINES} contenders cannot be told apart")
+    if any(len(one.points) != len(names) for one in contenders):
+        raise ValueError("every contender has a place for every phase")
+    known = [point for one in contenders for point in one.points if point]
+    ends = [end for point in known for end in point.ends or ()]
+    is_log = is_logarithmic([point.y for point in known]) and all(end > 0 for end in ends)
+    series = colours([one.name for one in contenders])
+    step = SPREAD / max(len(contenders), 1)
+    first = -step * (len(contenders) - 1) / 2
+    return figure(
+        [
+            _trace(one, names, unit, series[place], place, first + step * place)
+            for place, one in enumerate(contenders)
+        ],
+        {
+            "title": heading(title),
+            "height": 440,
+            "margin": {"l": 8, "r": 16, "t": 44, "b": 48},
+            "showlegend": True,
+            "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
+            "hovermode": "closest",
+            "xaxis": {
+                "type": "linear",
+                "tickmode": "array",
+                "tickvals": list(range(len(names))),
+                "ticktext": [plain_text(name) for name in names],
+                "range": [-0.5, len(names) - 0.5],
+                "zeroline": False,
+                "fixedrange": True,
+                "automargin": True,
+            },
+            "yaxis": {
+                "title": {
+                    "text": f"{plain_text(unit)}, {direction(lower_is_better)}"
+                    + (" (log)" if is_log else ""),
+                    "font": {"size": 12},
+                    "standoff": 12,
+                },
+                "type": "log" if is_log else "linear",
+                "rangemode": "normal" if is_log else "tozero",
+                "fixedrange": True,
+                "automargin": True,
+                "nticks": 8,
+                **(value_ticks([*(point.y for point in known), *ends]) if is_log else {}),
+            },
+            "meta": {"summary": _summary(contenders, names, unit, title)},
+        },
+    )
+
+
+def _trace(
+    one: Marks, names: Sequence[str], unit: str, series: int, place: int, aside: float
+) -> go.Scatter:
+    points = one.points
+    trace = go.Scatter(
+        name=plain_text(one.name),
+        x=[number + aside for number in range(len(names))],
+        y=[point and point.y for point in points],
+        mode="markers",
+        marker={"color": palette.colour(series), "symbol": SYMBOLS[place % 7], "size": 10},
+        customdata=[
+            point and in_words(point, name, unit) for point, name in zip(points, names, strict=True)
+        ],
+        hovertemplate="%{customdata}<extra>" + plain_text(one.name) + "</extra>",
+        meta={"series": series, "links": [point.link if point else None for point in points]},
+    )
+    if any(point and point.ends for point in points):
+        trace.error_y = {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(0, p.ends[1] - p.y) if p and p.ends else None for p in points],
+            "arrayminus": [max(0, p.y - p.ends[0]) if p and p.ends else None for p in points],
+            "thickness": 1.5,
+            "width": 4,
+        }
+    return trace
+
+
+def _summary(contenders: Sequence[Marks], names: Sequence[str], unit: str, title: str) -> str:
+    said = []
+    for one in contenders:
+        told = ", ".join(
+            f"{name} {numbers.with_unit(point.y, unit) if point else 'no value'}"
+            for name, point in zip(names, one.points, strict=True)
+        )
+        said.append(f"{one.name}: {told}")
+    return f"{title}: a mark for each contender in each phase. {'; '.join(said)}."

@@ -1,0 +1,90 @@
+"""Latencies that tools count in nanoseconds: people read micro- and milliseconds everywhere, and
+
+what is stored and what machines are given stays in nanoseconds.
+"""
+
+import csv
+import io
+
+import openpyxl
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.formats import ParsedValue
+from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.studies.models import Run, Study
+from fsbench_web.studies.series import next_repeat, series_for
+
+TEST = "oltp_8k_clat_mean"
+AT = f"{TEST}@iodepth=4,jobs=1"
+NAME = "8K OLTP, mean completion latency at 4 outstanding I/Os, 1 job"
+ASKED = f"study=lab&test={AT}"
+
+
+@pytest.fixture
+def runs(db: None) -> list[Run]:
+    study = Study.objects.create(slug="lab", title="Lab")
+    found = []
+    for filesystem, latency_ns in (("ext4", 815_240.5), ("xfs", 1_234_567.0)):
+        series = series_for(study, configuration_for(filesystem, {}))
+        with transaction.atomic():
+            run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+            value = ParsedValue(TEST, None, None, latency_ns, "ns", 7, load="iodepth=4,jobs=1")
+            other = ParsedValue(TEST, None, None, latency_ns / 2, "ns", 7, load="iodepth=1,jobs=1")
+            ingest.store_values(run, None, [value, other])
+            ingest.rescore(series)
+        found.append(run)
+    return found
+
+
+def test_pages_write_them_in_microseconds(client: Client, runs: list[Run]) -> None:
+    page = client.get(f"/runs/{runs[1].pk}/").content.decode()
+    assert NAME in page
+    assert "1.235 ms" in page
+    assert "617.284 µs" in page  # 617,283.5 ns
+    table = client.get(f"/compare/?{ASKED}").content.decode()
+    assert NAME in table
+    assert "1,234.567" in table
+    assert "µs" in table
+    study = client.get("/studies/lab/").content.decode()
+    assert "1,234.567" in study
+    for shown in (page, table, study):
+        assert "1,234,567" not in shown
+        assert not any(f"{before}ns{after}" in shown for before in ">, " for after in ",< ")
+
+
+def test_curves_have_an_axis_in_microseconds(client: Client, runs: list[Run]) -> None:
+    asked = f"study=lab&picture=load&of={TEST}"
+    page = client.get(f"/compare/pictures/?{asked}").content.decode()
+    assert "over outstanding I/O" in page
+    assert "Mean, µs" in page
+    assert "1,234.567" in page
+    assert "4 outstanding I/Os, 1 job" in page
+    rows = list(
+        csv.reader(io.StringIO(client.get(f"/compare/pictures.csv?{asked}").content.decode()))
+    )
+    assert "Mean, ns" in rows[0]
+    assert "1234567.0" in rows[-1] or any("1234567.0" in row for row in rows)
+
+
+def test_machines_are_given_nanoseconds(client: Client, runs: list[Run]) -> None:
+    (table,) = client.get(f"/api/v1/deltas?{ASKED}").json()["tables"]
+    assert (table["unit"], [row["score"] for row in table["rows"]]) == ("ns", [1234567.0, 815240.5])
+    assert b",1234567.0,ns," in client.get(f"/compare/deltas.csv?{ASKED}").content
+    book = openpyxl.load_workbook(
+        io.BytesIO(client.get(f"/compare/deltas.xlsx?{ASKED}").content), read_only=True
+    )
+    cells = [cell for sheet in book for row in sheet.iter_rows(values_only=True) for cell in row]
+    assert 1234567 in cells
+    assert any("ns, less is better" in str(cell) for cell in cells)
+    assert not any("µs" in str(cell) for cell in cells)
+
+
+def test_papers_are_given_microseconds(client: Client, runs: list[Run]) -> None:
+    for suffix in ("md", "tex"):
+        text = client.get(f"/compare/deltas.{suffix}?{ASKED}").content.decode()
+        assert "1,234.567" in text.replace("\\", "").replace("{,}", ",")
+        assert "s, less is better" in text
+        assert " ns" not in text
