@@ -12,9 +12,8 @@ import tempfile
 if "FSBENCH_TEST_DATA" not in os.environ:
     os.environ["FSBENCH_TEST_DATA"] = tempfile.mkdtemp(prefix="fsbench-test-")
     atexit.register(shutil.rmtree, os.environ["FSBENCH_TEST_DATA"], ignore_errors=True)
-_process = os.environ.get("PYTEST_XDIST_WORKER", "")
-if os.environ.get("FSBENCH_TEST_PROCESS", "") != _process:
-    os.environ["FSBENCH_TEST_PROCESS"] = _process
+if os.environ.get("FSBENCH_TEST_PROCESS", "") != os.environ.get("PYTEST_XDIST_WORKER", ""):
+    os.environ["FSBENCH_TEST_PROCESS"] = os.environ["PYTEST_XDIST_WORKER"]
     os.environ["FSBENCH_TEST_DATA"] = tempfile.mkdtemp(dir=os.environ["FSBENCH_TEST_DATA"])
 os.environ["FSBENCH_DATA"] = os.environ["FSBENCH_TEST_DATA"]
 

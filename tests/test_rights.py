@@ -259,7 +259,7 @@ API_CALLS: dict[tuple[str, str], tuple[str, Role]] = {
         "api/v1/hardware/unisys-2005-es7000/device-rate",
         Role.ADMINISTRATOR,
     ),
-    ("post", "api/v1/own-workloads"): ("api/v1/own-workloads", Role.ADMINISTRATOR),
+    ("post", "api/v1/own-workloads"): ("api/v1/own-workloads", Role.OPERATOR),
     ("post", "api/v1/own-workloads/<int:workload_id>/withdraw"): (
         "api/v1/own-workloads/{own_workload}/withdraw",
         Role.ADMINISTRATOR,

@@ -1,4 +1,4 @@
-"""Uploaded workloads: everybody reads them, operators add versions, administrators withdraw them."""
+"""Uploaded workloads: everybody reads, operators add versions, administrators withdraw them."""
 
 from datetime import datetime
 from typing import Any, Literal

@@ -119,7 +119,7 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
     offered = dict(history.choices(series))
     if watch.category not in offered.get(watch.test, []):
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])
-    said = cleaned(WatchForm(watch.model_dump()))
+    said = cleaned(WatchForm(watch.model_dump(), user=user))
     try:
         made = watching.watch(
             user,
