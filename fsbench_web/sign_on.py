@@ -72,8 +72,8 @@ def from_environment() -> SignOn | None:
         return None
     if not is_safe(issuer) or urlsplit(issuer).query or urlsplit(issuer).fragment:
         raise ImproperlyConfigured(
-            f'FSBENCH_OIDC_ISSUER is "{issuer}"; it must be like https://login.example/realm, '
-            "without name, password, ? and #."
+            "FSBENCH_OIDC_ISSUER must be like https://login.example/realm, without name, password, "
+            "? and #."  # and is not repeated: it may hold one
         )
     if len(issuer) > ISSUER_LENGTH:
         raise ImproperlyConfigured(
