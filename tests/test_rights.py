@@ -197,7 +197,6 @@ API_WRITES = {
     "api/v1/runs": "api/v1/runs",  # GET is open
     "api/v1/runs/<int:run_id>/cancel": "api/v1/runs/{queued}/cancel",
     "api/v1/sweeps": "api/v1/sweeps",  # GET is open
-    "api/v1/workloads": "api/v1/workloads",  # GET is open
     "api/v1/sweeps/preview": "api/v1/sweeps/preview",
     "api/v1/sweeps/<int:sweep_id>/cancel": "api/v1/sweeps/{order}/cancel",
     "api/v1/sweeps/<int:sweep_id>/pause": "api/v1/sweeps/{order}/pause",
