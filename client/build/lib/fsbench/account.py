@@ -1,0 +1,124 @@
+"""``fsbench login``, ``logout``, ``whoami``, and ``import``."""
+
+import argparse
+import getpass
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fsbench import credentials, terminal
+from fsbench.client import Client
+from fsbench.exits import FINE, REFUSED
+from fsbench.transport import Problem
+
+FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+
+
+def login(url: str, options: argparse.Namespace) -> int:
+    """Ask for a token, try it, keep it. A token is never an argument: every user could see it."""
+    if options.token_stdin or not sys.stdin.isatty():
+        token = sys.stdin.readline().strip()
+    else:
+        print(f"Make a token on {url}/account/ and paste it here.", file=sys.stderr)
+        token = getpass.getpass("Token: ").strip()
+    if not token:
+        raise ValueError("No token was given: make one on the account page.")
+    client = Client(url, token, options.timeout)
+    me = client.get("/me")
+    kept = credentials.keep(url, token)
+    if client.site.is_plain:
+        terminal.complain("The address is plain http: others on the network can read the token.")
+    _say_who(me, url, options.json)
+    print(f"Kept in {kept}, for you alone.", file=sys.stderr)
+    return FINE
+
+
+def logout(client: Client, options: argparse.Namespace) -> int:
+    """Revoke the token, and forget it."""
+    me = client.get("/me")
+    if me["token"] is not None and not options.keep_token:
+        client.delete(f"/me/tokens/{me['token']['id']}")
+    credentials.forget(client.site.url)
+    terminal.say(f"Signed out of {client.site.url}.")
+    return FINE
+
+
+def whoami(client: Client, options: argparse.Namespace) -> int:
+    _say_who(client.get("/me"), client.site.url, options.json)
+    return FINE
+
+
+def _say_who(me: dict[str, Any], url: str, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json(me)
+        return
+    luns = "every LUN" if me["luns"] is None else ", ".join(me["luns"]) or "no LUN"
+    token = me["token"] or {"name": "a session", "scopes": [], "expires_at": None}
+    name = terminal.clean(me["username"])
+    terminal.say(
+        f"{name} on {url}: {me['role']}; may erase {terminal.clean(luns)}",
+        f"token {terminal.clean(token['name'])}: {', '.join(token['scopes'])}; "
+        f"expires {terminal.when(token['expires_at']) if token['expires_at'] else 'never'}",
+    )
+
+
+def import_files(client: Client, options: argparse.Namespace) -> int:
+    """Store result files, or with ``--preview`` look at what would be stored."""
+    missing = [str(path) for path in options.paths if not Path(path).exists()]
+    if missing:
+        raise ValueError(f"There is no {', '.join(missing)}.")
+    fields = {name: getattr(options, name) for name in FIELDS if getattr(options, name)}
+    paths = [Path(path) for path in options.paths]
+    where = "/imports/previews" if options.preview else "/imports"
+    try:
+        found = client.upload(where, fields, paths)
+    except Problem as problem:
+        if problem.status not in (413, 422):
+            raise
+        terminal.complain("Nothing was stored.", *[line_of(one) for one in problem.errors])
+        return REFUSED
+    if options.json:
+        terminal.print_json(found)
+    elif options.preview:
+        _show_preview(found, client.site.url)
+    else:
+        runs = found["runs"]
+        terminal.say(f"Import {found['id']}: {len(runs)} runs stored.")
+        terminal.say(*[f"{client.site.url}/runs/{run}/" for run in runs[:10]])
+    return FINE
+
+
+def _show_preview(found: dict[str, Any], url: str) -> None:
+    rows = [
+        (
+            terminal.clean(file["path"]),
+            file["format"],
+            run["filesystem"],
+            run["configuration"],
+            sum(test["cells"] for test in run["tests"]),
+        )
+        for file in found["files"]
+        for run in file["runs"]
+    ]
+    columns = [
+        terminal.Column("file", may_shrink=True),
+        terminal.Column("format"),
+        terminal.Column("file system"),
+        terminal.Column("configuration", may_shrink=True),
+        terminal.Column("numbers", terminal.RIGHT),
+    ]
+    if rows:
+        terminal.say(terminal.table(columns, rows))
+    terminal.complain(*[line_of(one) for one in found["problems"]])
+    terminal.say(f"Nothing is stored yet: {url}/imports/{found['id']}/ has the rest.")
+
+
+def line_of(problem: Mapping[str, Any]) -> str:
+    """A problem as compilers write theirs."""
+    places = [problem.get(name) for name in ("file", "line", "column", "field")]
+    place = ":".join(str(part) for part in places if part is not None)
+    message = terminal.clean(problem.get("message", ""))
+    if not place or message.startswith(f"{place}:"):
+        return message
+    return f"{terminal.clean(place)}: {message}"

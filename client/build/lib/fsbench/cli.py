@@ -1,0 +1,189 @@
+"""The command ``fsbench``: what it takes, and which exit code it ends with."""
+
+import argparse
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from fsbench import (
+    __version__,
+    account,
+    comparing,
+    credentials,
+    listing,
+    ordering,
+    terminal,
+    watching,
+)
+from fsbench.client import Client
+from fsbench.exits import INTERRUPTED, REFUSED, USAGE
+from fsbench.transport import Problem, Unreachable
+
+_EXITS = """exit codes:
+  0  fine                          4  check: nothing that could be judged
+  1  check: something fell         5  run, watch: a run did not end well
+  2  wrong use                     6  run: not confirmed, nothing ordered
+  3  not reached, or refused"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no ellipsis
+    try:
+        return _run(arguments().parse_args(argv))
+    except Problem as problem:
+        lines = [account.line_of(one) for one in problem.errors] or [problem.detail]
+        terminal.complain(f"Refused ({problem.status}).", *map(terminal.clean, lines))
+        if problem.status == 401:
+            terminal.complain("fsbench login keeps a token; FSBENCH_TOKEN goes before it.")
+        return REFUSED
+    except Unreachable as error:
+        terminal.complain(terminal.clean(error))
+        return REFUSED
+    except (ValueError, OSError, credentials.Unusable) as error:
+        if isinstance(error, BrokenPipeError):  # | head
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        terminal.complain(terminal.clean(error))
+        return USAGE
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(options: argparse.Namespace) -> int:
+    url = credentials.chosen_url(options.url).rstrip("/")
+    if options.command is account.login:
+        return account.login(url, options)
+    command: Callable[[Client, argparse.Namespace], int] = options.command
+    return command(Client(url, credentials.token_for(url), options.timeout), options)
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--url", default="", help="address of the site (FSBENCH_URL; last login)")
+    common.add_argument("--json", action="store_true", help="print what the API answers")
+    common.add_argument(
+        "--timeout", type=float, default=60.0, metavar="S", help="seconds for one call (60)"
+    )
+    parser = argparse.ArgumentParser(
+        prog="fsbench",
+        description="File system benchmarks: order runs, import results, compare.",
+        epilog=_EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"fsbench {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Callable[..., int], help_text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, parents=[common], help=help_text, description=help_text)
+        made.set_defaults(command=command)
+        return made
+
+    login = add("login", account.login, "keep a token of a site, for you alone")
+    login.add_argument("--token-stdin", action="store_true", help="read it from standard input")
+    logout = add("logout", account.logout, "revoke the token and forget it")
+    logout.add_argument("--keep-token", action="store_true", help="forget it here alone")
+    add("whoami", account.whoami, "who the token is, and what it may")
+    _add_list(add("list", listing.show, "studies, runs, LUNs, workers, workloads ..."))
+    _add_import(add("import", account.import_files, "store result files, archives and folders"))
+    _add_run(add("run", ordering.run, "order runs; ALL DATA on their LUNs is lost"))
+    for name, command, text in (
+        ("watch", watching.watch, "follow a run or a sweep until it has ended"),
+        ("cancel", watching.cancel, "cancel a run or a sweep"),
+    ):
+        one = add(name, command, text)
+        one.add_argument("number", type=int, help="of the run, or of the sweep")
+        one.add_argument("--sweep", action="store_true", help="it is the number of a sweep")
+        if name == "watch":
+            _add_interval(one)
+    deltas = add("deltas", comparing.deltas, "delta tables, and what of them is more than chance")
+    _add_filters(deltas)
+    deltas.add_argument("--baseline", help="a contender that all are set against too")
+    export = add("export", comparing.export, "a comparison as a file")
+    export.add_argument("format", choices=[*comparing.FORMATS, "latex", "markdown"])
+    export.add_argument("-o", "--output", default="", metavar="FILE")
+    export.add_argument("-q", "--quiet", action="store_true")
+    _add_filters(export)
+    export.add_argument("--baseline")
+    check = add("check", comparing.check, "fail if something fell significantly (for pipelines)")
+    check.add_argument("--baseline", required=True, help="the contender it may not fall against")
+    check.add_argument(
+        "--contender", action="append", help="what is checked; repeatable; none: all others"
+    )
+    check.add_argument(
+        "--allow-mixed", action="store_true", help="also where workloads, hardware or LUNs differ"
+    )
+    _add_filters(check)
+    return parser
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is compared (each may be repeated; none: all)")
+    for name in comparing.FILTERS:
+        group.add_argument(f"--{name}", action="append", metavar=name.upper())
+    group.add_argument("--by", default="filesystem", help="what is ranked: filesystem, study, ...")
+    group.add_argument("--margin", help="percent by which means must differ (10)")
+    group.add_argument("--min-runs", help="runs behind a score, at least")
+    group.add_argument("--cells", choices=["sound", "cached", "uncached"])
+    group.add_argument("--matched", action="store_true", help="cells that all have, alone")
+
+
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=list(listing.LISTS))
+    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    for name in ("study", "filesystem", "workload", "worker", "lun"):
+        parser.add_argument(f"--{name}", default="", help="of runs")
+    parser.add_argument("--state", action="append", help="of runs; repeatable")
+    parser.add_argument("--sweep", type=int, help="of runs: those of one order")
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH")
+    parser.add_argument("--study", required=True, help="slug or title; made when it is new")
+    parser.add_argument("--filesystem", default="", help="such as ext4")
+    parser.add_argument("--configuration", default="", help="a label such as ext4_noatime")
+    parser.add_argument("--hardware", default="", help="name of a hardware profile")
+    parser.add_argument("--source", default="", help="who measured it, or where it is from")
+    parser.add_argument("--licence", default="", help="what others may do with it")
+    parser.add_argument("--preview", action="store_true", help="look, and store nothing yet")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("document", nargs="?", help="YAML or JSON; - for standard input")
+    parser.add_argument("--study", default="", help="slug, or title of a new one")
+    parser.add_argument("--lun", default="", help="the LUN that is erased")
+    parser.add_argument("--worker", default="", help="where several have a LUN of that name")
+    parser.add_argument(
+        "--filesystem", action="append", metavar="FS[:KEY=VALUE,...]", help="repeatable"
+    )
+    parser.add_argument("--scheduler", action="append", help="repeatable")
+    parser.add_argument("--workload", default="", help="see: fsbench list workloads")
+    parser.add_argument("--parameter", action="append", metavar="KEY=VALUE", help="repeatable")
+    parser.add_argument("--repeats", type=int, default=0, help="of each configuration (2)")
+    parser.add_argument("--dry-run", action="store_true", help="show it, and order nothing")
+    parser.add_argument(
+        "--yes-erase",
+        action="append",
+        default=[],
+        metavar="LUN",
+        help="confirm without asking, once for each LUN that is erased",
+    )
+    parser.add_argument("--watch", action="store_true", help="follow it until it has ended")
+    _add_interval(parser)
+
+
+def _add_interval(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--interval", type=float, default=watching.POLL_S, metavar="S", help="between two looks (2)"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""The API of an fsbench site for Python programs: see the site's own /api/v1/docs."""
+
+import json
+import os
+import tarfile
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from fsbench.transport import Answer, Query, Site
+
+_PIECE_BYTES = 256 * 1024
+
+
+class Client:
+    """Calls of one site. Every method raises ``Problem`` (refused) and ``Unreachable``."""
+
+    def __init__(self, url: str, token: str = "", timeout_s: float = 60.0) -> None:
+        self.site = Site(url, token, timeout_s)
+
+    def get(self, path: str, query: Query = (), **more: Any) -> Any:
+        """The JSON of a read: ``client.get("/studies/lab")``."""
+        return self.site.call("GET", path, query=_both(query, more)).json()
+
+    def download(self, path: str, query: Query = (), **more: Any) -> bytes:
+        """The bytes of a read that answers with a file."""
+        return self.site.call("GET", path, query=_both(query, more)).content
+
+    def send(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Any:
+        """The JSON of a write; None where it answers with nothing."""
+        content = None if body is None else json.dumps(body).encode()
+        said = {"Content-Type": "application/json", **(headers or {})}
+        answer = self.site.call(method, path, body=content or b"", headers=said)
+        return answer.json() if answer.content else None
+
+    def post(self, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+        return self.send("POST", path, body, headers)
+
+    def delete(self, path: str) -> None:
+        self.send("DELETE", path)
+
+    def pages(self, path: str, key: str, most: int | None = None, **query: Any) -> Iterator[Any]:
+        """The entries of a long list, ``most`` at most, page by page while they are asked for."""
+        offset = 0
+        while most is None or offset < most:
+            limit = 100 if most is None else min(100, most - offset)
+            page = self.get(path, limit=limit, offset=offset, **query)
+            found = page[key]
+            yield from found
+            offset += len(found)
+            if not found or offset >= page["total"]:
+                return
+
+    def upload(self, path: str, fields: Mapping[str, str], files: Sequence[Path]) -> Any:
+        """The JSON of a call that takes files; folders are packed on the way."""
+        with tempfile.TemporaryFile() as body:
+            content_type = _write_form(body, fields, files)
+            size = body.tell()
+            body.seek(0)
+            answer: Answer = self.site.call(
+                "POST", path, body=body, size=size, headers={"Content-Type": content_type}
+            )
+        return answer.json()
+
+    def order(self, document: str | Mapping[str, Any], confirm: str, key: str = "") -> Any:
+        """Order a sweep. **All data on its LUNs is lost**; ``confirm`` repeats their names.
+
+        With the same ``key`` it is ordered once, however often it is sent.
+        """
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self.post("/sweeps", {"document": document, "confirm": confirm}, headers)
+
+
+def _both(query: Query, more: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    pairs = list(query.items()) if isinstance(query, Mapping) else list(query)
+    return [*pairs, *more.items()]
+
+
+def _write_form(body: IO[bytes], fields: Mapping[str, str], files: Sequence[Path]) -> str:
+    boundary = f"fsbench-{uuid.uuid4().hex}"
+    for name, text in fields.items():
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'
+        body.write(head.encode() + text.encode() + b"\r\n")
+    for path in files:
+        name = path.resolve().name + (".tar.gz" if path.is_dir() else "")
+        quoted = name.replace("\\", "_").replace('"', "%22").replace("\r", "").replace("\n", "")
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{quoted}"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        )
+        body.write(head.encode("utf-8", "replace"))
+        if path.is_dir():
+            _pack(path, body)
+        else:
+            with path.open("rb") as file:
+                while piece := file.read(_PIECE_BYTES):
+                    body.write(piece)
+        body.write(b"\r\n")
+    body.write(f"--{boundary}--\r\n".encode())
+    return f"multipart/form-data; boundary={boundary}"
+
+
+def _pack(folder: Path, body: IO[bytes]) -> None:
+    """Write a folder as tar.gz: regular files only, hidden ones left out."""
+    root = folder.resolve()
+    with tarfile.open(fileobj=body, mode="w|gz") as archive:
+        for path in sorted(root.rglob("*")):
+            label = path.relative_to(root.parent)
+            if path.is_file() and not any(part.startswith(".") for part in label.parts[1:]):
+                entry = tarfile.TarInfo(label.as_posix())
+                with path.open("rb") as file:
+                    entry.size = os.fstat(file.fileno()).st_size
+                    archive.addfile(entry, file)

@@ -1,0 +1,237 @@
+"""``fsbench deltas``, ``export`` and ``check``: what a comparison says."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fsbench import terminal
+from fsbench.client import Client
+from fsbench.exits import FELL, FINE, NOT_COMPARABLE
+from fsbench.terminal import RIGHT, Cell, Column
+
+FILTERS = (
+    *("study", "test", "category", "filesystem", "workload", "hardware", "configuration"),
+    *("kernel", "distribution", "lun", "scheduler", "journal", "preparation"),
+)
+FORMATS = ("csv", "json", "md", "tex", "xlsx")
+# Rows that measured something else, as the site flags them. Another kernel is what is often meant.
+OTHER_THINGS = ("mixed_workloads", "mixed_hardware", "mixed_luns", "mixed_preparations")
+_VERDICTS = {
+    "significant": Cell("significant", "green"),
+    "tie": Cell("tie", "yellow"),
+    "unknown": Cell("not known", "dim"),
+}
+
+
+def query_of(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """The comparison that the options ask for, in the words of the site's own address."""
+    pairs = [(name, value) for name in FILTERS for value in getattr(options, name) or ()]
+    for name in ("by", "baseline", "margin", "min_runs", "cells"):
+        value = getattr(options, name, None)
+        if value not in (None, ""):
+            pairs.append((name, str(value)))
+    if getattr(options, "matched", False):
+        pairs.append(("matched", "1"))
+    return pairs
+
+
+def deltas(client: Client, options: argparse.Namespace) -> int:
+    """Delta tables, worst first, with what is more than chance."""
+    found = client.get("/comparison", query_of(options))
+    if options.json:
+        terminal.print_json(found)
+        return FINE
+    for place, one in enumerate(found["tables"]):
+        terminal.say(*([""] if place else []), *_drawn(one, found))
+    if not found["tables"]:
+        terminal.complain("No score matches this comparison.")
+    return FINE
+
+
+def _drawn(one: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
+    better = "lower is better" if one["lower_is_better"] else "higher is better"
+    title = f"{terminal.clean(one['test'])}, {terminal.clean(one['category'])}"
+    yield terminal.coloured(f"{title} [{terminal.clean(one['unit'])}, {better}]", "bold")
+    has_baseline = bool(found["baseline"])
+    columns = [
+        Column(found["by"], may_shrink=True),
+        Column("configuration", may_shrink=True),
+        Column("score", RIGHT),
+        Column("delta 1", RIGHT),
+        Column("delta 2", RIGHT),
+        *([Column("change", RIGHT), Column("of chance?")] if has_baseline else []),
+        Column("runs", RIGHT),
+        Column("against the best"),
+        Column("flags", may_shrink=True),
+    ]
+    yield terminal.table(columns, [list(_row(row, has_baseline)) for row in one["rows"]])
+
+
+def _row(row: dict[str, Any], has_baseline: bool) -> Iterator[Any]:
+    colour = "green" if row["best"] else ""
+    yield Cell(f"{row['contender']}{' *' if row['best'] else ''}", colour)
+    yield row["configuration"]
+    yield Cell(terminal.number(row["score"]), colour)
+    yield terminal.percent(row["delta1_percent"])
+    yield terminal.percent(row["delta2_percent"])
+    if has_baseline:
+        change = row["change_percent"]
+        is_baseline = bool(row["is_baseline"])
+        yield "baseline" if is_baseline else terminal.percent(change)
+        yield "" if is_baseline else _verdict(row["change_verdict"])
+    yield row["runs"]
+    yield "best" if row["best"] else _verdict(row["verdict"])
+    yield " ".join(row["flags"]) or " "
+
+
+def _verdict(verdict: dict[str, Any] | None) -> Cell:
+    return Cell("–") if verdict is None else _VERDICTS.get(verdict["status"], Cell("–"))
+
+
+def export(client: Client, options: argparse.Namespace) -> int:
+    """A comparison as a file, or on standard output; a workbook is not put on a terminal."""
+    suffix = {"latex": "tex", "markdown": "md"}.get(options.format, options.format)
+    content = client.download(f"/exports/deltas.{suffix}", query_of(options))
+    if options.output and options.output != "-":
+        Path(options.output).write_bytes(content)
+        if not options.quiet:
+            print(f"{options.output}: {len(content):,} bytes", file=sys.stderr)
+        return FINE
+    if suffix == "xlsx" and terminal.is_terminal():
+        raise ValueError("A workbook is no text: say where it is to be kept, with -o FILE.")
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+    return FINE
+
+
+def check(client: Client, options: argparse.Namespace) -> int:
+    """Whether anything fell significantly against the baseline; see docs/client.md.
+
+    What is significant is the site's verdict, over all pairs of this comparison.
+    """
+    found = client.get("/comparison", query_of(options))
+    rows = [
+        {"test": one["test"], "category": one["category"], "unit": one["unit"], **row}
+        for one in found["tables"]
+        for row in one["rows"]
+    ]
+    wanted = [
+        row
+        for row in rows
+        if not row["is_baseline"]
+        and (not options.contender or row["contender"] in options.contender)
+    ]
+    problems = list(_not_comparable(found, wanted, options))
+    judged = [{**row, "result": _result(row)} for row in wanted]
+    fell = [row for row in judged if row["result"] == "fell"]
+    unknown = [row for row in judged if row["result"] == "not known"]
+    code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
+    if options.json:
+        names = ("test", "category", "unit", "contender", "score", "change_percent", "result")
+        terminal.print_json(
+            {
+                "exit_code": code,
+                "baseline": options.baseline,
+                "problems": problems,
+                "rows": [
+                    {name: row[name] for name in names} | {"verdict": row["change_verdict"]}
+                    for row in judged
+                ],
+            }
+        )
+        return code
+    if judged:
+        terminal.say(_checked(judged, found["by"]))
+    terminal.complain(*problems)
+    if not problems:
+        terminal.say(_in_words(code, fell, unknown, options.baseline))
+    return code
+
+
+def _result(row: dict[str, Any]) -> str:
+    """fell, rose, no difference or not known: as the site's verdict has it."""
+    verdict, change = row["change_verdict"], row["change_percent"]
+    if verdict is None or verdict["status"] == "unknown" or change is None:
+        return "not known"
+    if verdict["status"] != "significant":
+        return "no difference"
+    return "fell" if change < 0 else "rose"
+
+
+def _not_comparable(
+    found: dict[str, Any], wanted: list[dict[str, Any]], options: argparse.Namespace
+) -> Iterator[str]:
+    """Why the comparison cannot be judged at all, in sentences."""
+    if not found["tables"]:
+        yield "No score matches: is there a finished run of everything that is compared?"
+        return
+    for one in found["tables"]:
+        place = f"{terminal.clean(one['test'])}, {terminal.clean(one['category'])}"
+        names = {row["contender"] for row in one["rows"]}
+        if options.baseline not in names:
+            has = ", ".join(sorted(map(terminal.clean, names)))
+            yield f"{place}: the baseline {options.baseline} has no score; there is {has}."
+        for name in options.contender or ():
+            if name not in names:
+                yield f"{place}: {name} has no score."
+        if not options.contender and len(names - {options.baseline}) == 0:
+            yield f"{place}: there is nothing but the baseline."
+        flags = {flag for row in one["rows"] for flag in row["flags"]}
+        if "not_comparable" in flags:
+            yield f"{place}: nobody said whether more or less {one['unit']} is better."
+        if not options.allow_mixed and (mixed := sorted(flags & set(OTHER_THINGS))):
+            yield (
+                f"{place}: the rows measured different things ({', '.join(mixed)}). Choose one, "
+                "or accept that with --allow-mixed."
+            )
+
+
+def _checked(rows: list[dict[str, Any]], by: str) -> str:
+    colours = {"fell": "red", "rose": "green", "not known": "yellow"}
+    return terminal.table(
+        [
+            Column("test", may_shrink=True),
+            Column("category"),
+            Column(by, may_shrink=True),
+            Column("score", RIGHT),
+            Column("change", RIGHT),
+            Column("p (Holm)", RIGHT),
+            Column("result"),
+        ],
+        [
+            (
+                row["test"],
+                row["category"],
+                row["contender"],
+                terminal.number(row["score"], row["unit"]),
+                terminal.percent(row["change_percent"]),
+                _p((row["change_verdict"] or {}).get("p_holm")),
+                Cell(_why(row), colours.get(row["result"], "")),
+            )
+            for row in rows
+        ],
+    )
+
+
+def _why(row: dict[str, Any]) -> str:
+    reasons = (row["change_verdict"] or {}).get("reasons", [])
+    return f"{row['result']} ({', '.join(reasons)})" if reasons else str(row["result"])
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _in_words(code: int, fell: list[Any], unknown: list[Any], baseline: str) -> str:
+    if code == FELL:
+        text = f"{len(fell)} fell significantly against {baseline}."
+        return terminal.coloured(text, "red")
+    if code == NOT_COMPARABLE:
+        return terminal.coloured(
+            f"{len(unknown)} cannot be judged against {baseline}: two finished runs of each are "
+            "the least.",
+            "yellow",
+        )
+    return terminal.coloured(f"Nothing fell significantly against {baseline}.", "green")

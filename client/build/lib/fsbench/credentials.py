@@ -1,0 +1,84 @@
+"""Which site, and the token for it: from the environment, else from a file of this user alone."""
+
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+DEFAULT_URL = "http://localhost:8000"
+
+
+class Unusable(Exception):
+    """The file of tokens cannot be used; the text says what to do."""
+
+
+def path() -> Path:
+    """The file of tokens."""
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base) / "fsbench" / "credentials.json"
+
+
+def chosen_url(given: str = "") -> str:
+    """The site that is meant: said, else of the environment, else of the last login."""
+    return given or os.environ.get("FSBENCH_URL") or _read().get("url") or DEFAULT_URL
+
+
+def token_for(url: str) -> str:
+    """FSBENCH_TOKEN, else the token kept for this very site; "" for none.
+
+    A kept token never goes to another site.
+    """
+    return os.environ.get("FSBENCH_TOKEN") or str(
+        _read().get("tokens", {}).get(url.rstrip("/"), "")
+    )
+
+
+def keep(url: str, token: str) -> Path:
+    """Keep the token for this site, and the site as the one that is meant from now on."""
+    said = _read()
+    said["url"] = url.rstrip("/")
+    said.setdefault("tokens", {})[url.rstrip("/")] = token
+    return _write(said)
+
+
+def forget(url: str) -> bool:
+    """Forget the token of this site. False: there was none."""
+    said = _read()
+    found = said.get("tokens", {}).pop(url.rstrip("/"), None) is not None
+    if found:
+        _write(said)
+    return found
+
+
+def _read() -> dict[str, Any]:
+    try:
+        with path().open(encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if stat.S_IMODE(mode) & 0o077:
+                raise Unusable(
+                    f"{path()} can be read by others, and holds tokens: chmod 600 {path()}"
+                )
+            said = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise Unusable(f"{path()} cannot be read ({error}): delete it and log in again.") from None
+    if not isinstance(said, dict) or not isinstance(said.get("tokens", {}), dict):
+        raise Unusable(f"{path()} is not what fsbench wrote: delete it and log in again.")
+    return said
+
+
+def _write(said: dict[str, Any]) -> Path:
+    """In one piece, and never readable by anybody else, not even for a moment."""
+    folder = path().parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=folder)  # 0600
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(said, file, indent=1)
+        Path(name).replace(path())
+    except OSError as error:
+        raise Unusable(f"{path()} cannot be written: {error}") from None
+    return path()

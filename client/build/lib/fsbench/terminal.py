@@ -1,0 +1,181 @@
+"""What is printed: tables, numbers, colours. Plain in a pipe, and without colours with NO_COLOR.
+
+What comes from a site is shown without control characters: a name must not move the cursor.
+"""
+
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+LEFT, RIGHT = "left", "right"
+_COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_LEAST = 8
+
+
+def is_terminal(stream: TextIO | None = None) -> bool:
+    return (stream or sys.stdout).isatty()
+
+
+def has_colours(stream: TextIO | None = None) -> bool:
+    """https://no-color.org: any value of NO_COLOR means none."""
+    return (
+        is_terminal(stream)
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "") != "dumb"
+    )
+
+
+def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
+    if not colour or not has_colours(stream):
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def clean(value: object) -> str:
+    """Text of others in one line, without anything that a terminal would obey."""
+    text = "–" if value is None or value == "" else str(value)
+    return "".join(
+        " " if character in "\t\n\r" else character
+        for character in text
+        if character in "\t\n\r" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+    )
+
+
+def width(text: str) -> int:
+    """Columns that the text takes: two for wide characters, none for combining ones."""
+    return sum(
+        0
+        if unicodedata.combining(character)
+        else 2
+        if unicodedata.east_asian_width(character) in "WF"
+        else 1
+        for character in text
+    )
+
+
+def shortened(text: str, most: int) -> str:
+    """At most ``most`` columns; what is cut off is an ellipsis."""
+    if width(text) <= most:
+        return text
+    kept = ""
+    for character in text:
+        if width(kept + character) > most - 1:
+            break
+        kept += character
+    return f"{kept}…"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``text`` of others is cleaned; ``colour`` is for terminals."""
+
+    text: object
+    colour: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    align: str = LEFT
+    may_shrink: bool = False
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> str:
+    """Aligned columns, a line a row. Names are shortened to fit a terminal, and never in a pipe."""
+    cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
+    texts = [[clean(cell.text) for cell in row] for row in cells]
+    widths = [
+        max([width(column.title), *(width(row[place]) for row in texts)])
+        for place, column in enumerate(columns)
+    ]
+    if is_terminal():
+        widths = _fitted(columns, widths)
+    lines = [_line(columns, widths, [column.title for column in columns], ["bold"] * len(columns))]
+    for row, text in zip(cells, texts, strict=True):
+        lines.append(_line(columns, widths, text, [cell.colour for cell in row]))
+    return "\n".join(lines)
+
+
+def _fitted(columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
+    """Widths that fit the terminal, as far as names can be shortened: the longest first."""
+    found = list(widths)
+    room = shutil.get_terminal_size().columns - 2 * (len(columns) - 1)
+    places = [place for place, column in enumerate(columns) if column.may_shrink]
+    while sum(found) > room and places:
+        place = max(places, key=found.__getitem__)
+        if found[place] <= max(_LEAST, width(columns[place].title)):
+            break
+        found[place] -= 1
+    return found
+
+
+def _line(
+    columns: Sequence[Column], widths: Sequence[int], texts: Sequence[str], colours: Sequence[str]
+) -> str:
+    parts = []
+    for column, room, text, colour in zip(columns, widths, texts, colours, strict=True):
+        shown = shortened(text, room)
+        padding = " " * (room - width(shown))
+        drawn = coloured(shown, colour)
+        parts.append(padding + drawn if column.align == RIGHT else drawn + padding)
+    return "  ".join(parts).rstrip()
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A measured number for people: 333,045 or 12.34; "–" where there is none."""
+    if value is None:
+        return "–"
+    decimals = 0 if abs(value) >= 1000 else 2 if abs(value) >= 1 else 4
+    text = f"{value:,.{decimals}f}"
+    return f"{text} {unit}" if unit else text
+
+
+def percent(value: float | None) -> str:
+    """With its sign: +12.3%, −4.0%."""
+    if value is None:
+        return "–"
+    return f"{value:+.1f}%".replace("-", "−")
+
+
+def size(count: float | None) -> str:
+    """Bytes in units of 1024: 1.0 GiB."""
+    if count is None:
+        return "–"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024 or unit == "TiB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError("unreachable")
+
+
+def duration(seconds: float | None) -> str:
+    """1:02:03, or 2:03."""
+    if seconds is None:
+        return "–"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def when(text: str | None) -> str:
+    """A time of the API to the minute, in UTC as it came."""
+    return "–" if not text else f"{text[:10]} {text[11:16]}"
+
+
+def say(*lines: str) -> None:
+    print(*lines, sep="\n")
+
+
+def complain(*lines: str) -> None:
+    """To standard error, where pipes do not take it for a result."""
+    for line in lines:
+        print(coloured(line, "red", sys.stderr), file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=True))

@@ -1,0 +1,157 @@
+"""HTTP to one fsbench site, with nothing but the standard library.
+
+No redirect is followed: the token goes to the site that it was made for, and nowhere else.
+"""
+
+import contextlib
+import http.client
+import json
+import ssl
+import time
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+Query = Mapping[str, Any] | Sequence[tuple[str, Any]]
+LONGEST_WAIT_S = 90.0
+
+
+class Unreachable(Exception):
+    """The site does not answer, or something that is not fsbench does."""
+
+
+class Problem(Exception):
+    """The site refused a call. ``errors`` are its problems, each with its place."""
+
+    def __init__(self, status: int, detail: str, errors: Sequence[Mapping[str, Any]] = ()) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.errors = status, detail, list(errors)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    content: bytes
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            raise Unreachable("The answer is no JSON: is this the address of fsbench?") from None
+
+
+class Site:
+    """The address of a site, and calls to its ``/api/v1``. Raises ValueError for no address."""
+
+    def __init__(self, url: str, token: str = "", timeout_s: float = 60.0) -> None:
+        self.url = url.rstrip("/")
+        try:
+            parts = urllib.parse.urlsplit(self.url)
+            host, self._port = parts.hostname, parts.port
+        except ValueError:
+            raise ValueError(f"{url} is no address such as https://fsbench.example") from None
+        if parts.scheme not in ("http", "https") or not host or parts.username is not None:
+            raise ValueError(f"{url} is no address such as https://fsbench.example")
+        if token and not (token.isascii() and token.isprintable() and " " not in token):
+            raise ValueError("The token holds characters that no token has.")
+        self._host, self._is_https, self._before = host, parts.scheme == "https", parts.path
+        self.token, self.timeout_s = token, timeout_s
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether others on the network can read the token."""
+        return not self._is_https and self._host not in ("localhost", "127.0.0.1", "::1")
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query = (),
+        body: bytes | IO[bytes] | None = None,
+        size: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One call. Reads wait and try again where the site asks for that (429, 503).
+
+        Raises Problem and Unreachable.
+        """
+        waited = 0.0
+        while True:
+            answer = self._once(method, path, query, body, size, headers or {})
+            if answer.status < 400:
+                return answer
+            wait_s = _retry_after(answer)
+            may_repeat = method == "GET" or (
+                answer.status == 429 and isinstance(body, bytes | None)
+            )
+            if wait_s is None or not may_repeat or waited + wait_s > LONGEST_WAIT_S:
+                raise problem_of(answer)
+            time.sleep(wait_s)
+            waited += wait_s
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        body: bytes | IO[bytes] | None,
+        size: int | None,
+        headers: Mapping[str, str],
+    ) -> Answer:
+        address = f"{self._before}/api/v1{path}"
+        pairs = [
+            (name, value)
+            for name, values in (query.items() if isinstance(query, Mapping) else query)
+            for value in (values if isinstance(values, list | tuple) else [values])
+            if value not in (None, "")
+        ]
+        if pairs:
+            address += f"?{urllib.parse.urlencode(pairs)}"
+        sent = {"Accept": "application/json, */*;q=0.5", "User-Agent": "fsbench-client", **headers}
+        if self.token:
+            sent["Authorization"] = f"Bearer {self.token}"
+        if size is not None:
+            sent["Content-Length"] = str(size)
+        connection = self._connection()
+        try:
+            # Refused while it is sent: the answer says why.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, address, body, sent)
+            response = connection.getresponse()
+            found = Answer(response.status, response.headers, response.read())
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise Unreachable(f"{self.url} cannot be reached: {reason}") from None
+        finally:
+            connection.close()
+        if 300 <= found.status < 400 and found.status != 304:
+            place = found.headers.get("Location", "elsewhere")
+            raise Unreachable(f"{self.url} sends to {place}: give that address instead.")
+        return found
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._is_https:
+            return http.client.HTTPSConnection(
+                self._host,
+                self._port,
+                timeout=self.timeout_s,
+                context=ssl.create_default_context(),
+            )
+        return http.client.HTTPConnection(self._host, self._port, timeout=self.timeout_s)
+
+
+def problem_of(answer: Answer) -> Problem | Unreachable:
+    """What an error says: fsbench's own problem document, or that it is none."""
+    try:
+        said = json.loads(answer.content)
+        return Problem(answer.status, str(said["detail"]), list(said.get("errors", [])))
+    except (ValueError, KeyError, TypeError):
+        return Unreachable(f"The answer is {answer.status}, and not one of fsbench.")
+
+
+def _retry_after(answer: Answer) -> float | None:
+    text = answer.headers.get("Retry-After", "")
+    return float(text) if answer.status in (429, 503) and text.isdigit() else None

@@ -1,0 +1,125 @@
+"""``fsbench watch`` and ``cancel``: follow a run or an order until it has ended."""
+
+import argparse
+import sys
+import time
+
+from fsbench import terminal
+from fsbench.client import Client
+from fsbench.exits import ENDED_BADLY, FINE
+
+ENDS = ("done", "failed", "cancelled", "lost")
+POLL_S = 2.0
+BAR = 28
+
+
+def watch(client: Client, options: argparse.Namespace) -> int:
+    """The exit code says how it ended."""
+    poll_s = options.interval
+    if options.sweep:
+        return follow_sweep(client, options.number, poll_s, as_json=options.json)
+    return follow_run(client, options.number, poll_s, as_json=options.json)
+
+
+def cancel(client: Client, options: argparse.Namespace) -> int:
+    """What waits ends at once, what runs as soon as its worker has tidied up."""
+    kind = "sweeps" if options.sweep else "runs"
+    found = client.post(f"/{kind}/{options.number}/cancel", {})
+    if options.json:
+        terminal.print_json(found)
+    elif options.sweep:
+        terminal.say(
+            f"Sweep {options.number}: {found['cancelled_now']} runs cancelled, "
+            f"{found['asked_to_stop']} asked to stop."
+        )
+    elif found["state"] == "cancelled":
+        terminal.say(f"Run {options.number} is cancelled.")
+    else:
+        terminal.say(f"Run {options.number} is asked to stop.")
+    return FINE
+
+
+def follow_run(
+    client: Client, number: int, poll_s: float = POLL_S, *, as_json: bool = False
+) -> int:
+    screen = _Screen(is_quiet=as_json)
+    while True:
+        run = client.get(f"/runs/{number}")
+        has_ended = run["state"] in ENDS
+        label = f"run {number} {terminal.clean(run['configuration']['label'])}"
+        share = 1.0 if run["state"] == "done" else run["progress"]
+        words = terminal.clean(run["phase"]) if run["phase"] and not has_ended else ""
+        left = "" if has_ended else _left(run["remaining_s"])
+        screen.draw(label, share, run["state"], words, left)
+        if has_ended:
+            break
+        time.sleep(poll_s)
+    screen.end()
+    if as_json:
+        terminal.print_json(run)
+    elif run["reason"]:
+        terminal.say(terminal.clean(run["reason"]))
+    return FINE if run["state"] == "done" else ENDED_BADLY
+
+
+def follow_sweep(
+    client: Client, number: int, poll_s: float = POLL_S, *, as_json: bool = False
+) -> int:
+    screen = _Screen(is_quiet=as_json)
+    while True:
+        sweep = client.get(f"/sweeps/{number}")
+        counts = sweep["runs"]
+        has_ended = counts["waiting"] == 0 and counts["running"] == 0
+        ended = counts["done"] + counts["failed"] + counts["cancelled"]
+        words = f"{ended} of {counts['total']} runs"
+        if counts["failed"]:
+            words += f", {counts['failed']} failed"
+        left = "" if has_ended else _left(sweep["remaining_s"])
+        screen.draw(f"sweep {number}", sweep["share_ended"], sweep["state"], words, left)
+        if has_ended:
+            break
+        time.sleep(poll_s)
+    screen.end()
+    if as_json:
+        terminal.print_json(sweep)
+    else:
+        for run in sweep["planned"]:
+            if run["state"] in ENDS and run["state"] != "done":
+                label = terminal.clean(run["configuration"])
+                terminal.say(f"run {run['id']} ({label}): {run['state']}")
+    return FINE if counts["done"] == counts["total"] else ENDED_BADLY
+
+
+def _left(seconds: float | None) -> str:
+    return f"{terminal.duration(seconds)} left" if seconds is not None else ""
+
+
+class _Screen:
+    """One line that is drawn anew on a terminal; in a pipe a line for every change of words."""
+
+    def __init__(self, *, is_quiet: bool) -> None:
+        self._is_live = terminal.is_terminal() and not is_quiet
+        self._is_quiet, self._last = is_quiet, ""
+
+    def draw(self, label: str, share: float, state: str, words: str, left: str) -> None:
+        share = min(1.0, max(0.0, share))
+        said = "  ".join(part for part in (label, state, words) if part)
+        if self._is_quiet:
+            return
+        if not self._is_live:
+            if said != self._last:
+                print(f"{said}  {share:.0%}", flush=True)
+            self._last = said
+            return
+        filled = round(share * BAR)
+        bar = terminal.coloured("█" * filled, "cyan") + "░" * (BAR - filled)
+        rest = "  ".join(part for part in (f"{share:4.0%}", state, words, left) if part)
+        columns = terminal.shutil.get_terminal_size().columns
+        name = terminal.shortened(label, max(8, columns - BAR - terminal.width(rest) - 4))
+        sys.stdout.write(f"\r\x1b[K{name} {bar} {rest}")
+        sys.stdout.flush()
+
+    def end(self) -> None:
+        if self._is_live:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
