@@ -1,7 +1,0 @@
-"""Client of an fsbench site: ``Client`` for programs, ``fsbench`` for the command line."""
-
-from fsbench.client import Client
-from fsbench.transport import Problem, Unreachable
-
-__all__ = ["Client", "Problem", "Unreachable", "__version__"]
-__version__ = "0.1.0"

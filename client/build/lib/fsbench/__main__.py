@@ -1,7 +1,0 @@
-"""``python -m fsbench``."""
-
-import sys
-
-from fsbench.cli import main
-
-sys.exit(main())
