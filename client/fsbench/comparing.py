@@ -61,7 +61,7 @@ def _drawn(one: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
         Column("score", RIGHT),
         Column("delta 1", RIGHT),
         Column("delta 2", RIGHT),
-        *([Column("change", RIGHT), Column("of chance?")] if has_baseline else []),
+        *([Column("change", RIGHT), Column("verdict")] if has_baseline else []),
         Column("runs", RIGHT),
         Column("against the best"),
         Column("flags", may_shrink=True),
@@ -230,8 +230,8 @@ def _in_words(code: int, fell: list[Any], unknown: list[Any], baseline: str) -> 
         return terminal.coloured(text, "red")
     if code == NOT_COMPARABLE:
         return terminal.coloured(
-            f"{len(unknown)} cannot be judged against {baseline}: two finished runs of each are "
-            "the least.",
+            f"{len(unknown)} cannot be judged against {baseline}, for the reasons above: each side "
+            "needs two finished runs at least.",
             "yellow",
         )
     return terminal.coloured(f"Nothing fell significantly against {baseline}.", "green")

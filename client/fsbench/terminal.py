@@ -136,9 +136,11 @@ def number(value: float | None, unit: str = "") -> str:
 
 
 def percent(value: float | None) -> str:
-    """With its sign: +12.3%, −4.0%."""
+    """With its sign: +12.3%, −4.0%; 0.0% has none."""
     if value is None:
         return "–"
+    if value == 0:
+        return "0.0%"
     return f"{value:+.1f}%".replace("-", "−")
 
 

@@ -1,0 +1,212 @@
+"""login, list, import, deltas, export: what is printed, and how it ends."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+
+from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import ApiToken
+from fsbench_web.studies.models import Run, Study
+from tests.api.conftest import announced
+
+from .conftest import CLIENT, Command
+
+Measured = Callable[..., None]
+
+
+def credentials_of(fsbench: Command) -> Path:
+    return fsbench.home / ".config" / "fsbench" / "credentials.json"
+
+
+def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) -> None:
+    token, fsbench.token = fsbench.token, ""
+    refused = fsbench("login", stdin="fsb_wrong\n")
+    assert (refused.returncode, credentials_of(fsbench).exists()) == (3, False)
+    done = fsbench("login", stdin=f"{token}\n")
+    assert done.returncode == 0, done.stderr
+    assert "ada on http" in done.stdout
+    assert token not in done.stdout + done.stderr
+    path = credentials_of(fsbench)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert json.loads(fsbench("whoami", "--json").stdout)["username"] == "ada"
+    # The site of the last login is meant where nothing else is said.
+    assert fsbench("whoami", FSBENCH_URL="").returncode == 0
+    # A kept token goes to no other site.
+    other = fsbench("whoami", "--url", fsbench.site.replace("127.0.0.1", "localhost"))
+    assert other.returncode == 3
+    assert "401" in other.stderr
+    assert fsbench("logout").returncode == 0
+    assert not ApiToken.objects.exists()
+    assert fsbench("whoami").returncode == 3
+    path.chmod(0o644)
+    open_to_all = fsbench("whoami")
+    assert (open_to_all.returncode, "chmod 600" in open_to_all.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["whoami", "--url", "http://127.0.0.1:9"], 3, "cannot be reached"),
+        (["whoami", "--url", "ftp://x"], 2, "no address"),
+        (["whoami", "--url", "http://a:b@x"], 2, "no address"),
+        (["list", "nothing"], 2, "invalid choice"),
+        (["deltas", "--study", "none"], 3, "no study"),
+        (["deltas", "--by", "colour"], 3, "filesystem"),
+        (["watch", "4711"], 3, "no run 4711"),
+        (["cancel", "4711"], 3, "no run 4711"),
+        (["import", "/none/here", "--study", "x"], 2, "There is no /none/here"),
+        (["run"], 2, "--study, --lun, --filesystem, --workload"),
+        (["run", "/none/here"], 2, "/none/here"),
+        ([], 2, "COMMAND"),
+    ],
+)
+def test_wrong_use_and_refusals_have_their_codes(
+    fsbench: Command, arguments: list[str], code: int, says: str
+) -> None:
+    done = fsbench(*arguments)
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_lists_are_aligned_and_whole_in_a_pipe(fsbench: Command, measured: Measured) -> None:
+    long = "A study with a name so long that no terminal of eighty columns would ever show it all"
+    measured(long, ext4=[100], xfs=[90])
+    announced("bench-1")
+    done = fsbench("list", "studies")
+    assert done.returncode == 0, done.stderr
+    header, *rows = done.stdout.splitlines()
+    assert long in done.stdout
+    assert "\x1b" not in done.stdout
+    place = header.index("runs")
+    assert rows[0][place : place + 4] == "   2"
+    for what in ("runs", "luns", "workers", "workloads", "hardware"):
+        done = fsbench("list", what)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) > 1, what
+        found = json.loads(fsbench("list", what, "--json").stdout)
+        assert len(found) == len(done.stdout.splitlines()) - 1, what
+    assert "1.0 GiB" in fsbench("list", "luns").stdout
+    assert fsbench("list", "runs", "--filesystem", "xfs").stdout.count("done") == 1
+    none = fsbench("list", "runs", "--state", "failed")
+    assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no such run.\n")
+
+
+def test_a_terminal_gets_colours_and_what_fits(fsbench: Command, measured: Measured) -> None:
+    long = "A study with a name so long that no terminal of eighty columns would ever show it all"
+    measured(long, ext4=[100])
+    code, seen = fsbench.on_terminal("list", "studies", columns=80)
+    assert code == 0
+    assert "\x1b[1m" in seen
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", seen)
+    assert all(len(line) <= 80 for line in plain.splitlines())
+    assert "…" in plain
+    _, without = fsbench.on_terminal("list", "studies", NO_COLOR="1")
+    assert "\x1b" not in without
+
+
+def test_names_of_others_do_not_reach_the_terminal(fsbench: Command, measured: Measured) -> None:
+    measured("Lab", ext4=[100])
+    Study.objects.update(title="evil \x1b]0;owned\x07 \x9b31m name\u202e")
+    for done in (fsbench("list", "studies").stdout, fsbench.on_terminal("list", "studies")[1]):
+        text = re.sub(r"\x1b\[[0-9;]*m", "", done)
+        assert "evil" in text
+        assert not re.search(r"[\x1b\x07\x9b\u202e]", text)
+
+
+def test_import_says_where_its_runs_are(fsbench: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "ext4_noatime"
+    folder.mkdir(parents=True)
+    for number in (1, 2):
+        (folder / f"run{number}.csv").write_text(f"test,value,unit\nuntar,{number}.5,s\n")
+    look = fsbench("import", folder.parent, "--study", "Lab", "--filesystem", "ext4", "--preview")
+    assert look.returncode == 0, look.stderr
+    assert "ext4_noatime" in look.stdout
+    assert Run.objects.count() == 0
+    done = fsbench("import", folder.parent, "--study", "Lab", "--source", "Ada", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["runs"]) == 2
+    bad = tmp_path / "bad.csv"
+    bad.write_text("test,value,unit\nuntar,fast,s\n")
+    refused = fsbench("import", bad, "--study", "Lab", "--filesystem", "xfs")
+    assert refused.returncode == 3
+    assert "Nothing was stored." in refused.stderr
+    assert "bad.csv:2:" in refused.stderr
+    reading = tokens.create(User.objects.get(), "reads", can_import=False, can_run=False)[1]
+    no = fsbench("import", bad, "--study", "Lab", FSBENCH_TOKEN=reading)
+    assert (no.returncode, "was not made for imports" in no.stderr) == (3, True)
+
+
+def test_deltas_are_those_of_the_site(fsbench: Command, measured: Measured) -> None:
+    measured("Lab", ext4=[100, 101], xfs=[50, 51])
+    query = ("--study", "lab", "--test", "write", "--category", "overall")
+    done = fsbench("deltas", *query, "--baseline", "ext4")
+    assert done.returncode == 0, done.stderr
+    title, header, worst, best = done.stdout.splitlines()
+    assert title == "write, overall [score, higher is better]"
+    assert worst.startswith("xfs")
+    assert best.startswith("ext4 *")
+    assert "−" in worst
+    assert "baseline" in best
+    assert header.split()[0] == "filesystem"
+    said = json.loads(fsbench("deltas", *query, "--json").stdout)
+    assert [row["contender"] for row in said["tables"][0]["rows"]] == ["xfs", "ext4"]
+    nothing = fsbench("deltas", "--study", "lab", "--test", "read")
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+
+
+def test_exports_are_files(fsbench: Command, measured: Measured, tmp_path: Path) -> None:
+    measured("Lab", ext4=[100, 101], xfs=[50, 51])
+    rows = list(csv.DictReader(io.StringIO(fsbench("export", "csv", "--study", "lab").stdout)))
+    assert {row["contender"] for row in rows} == {"ext4", "xfs"}
+    assert json.loads(fsbench("export", "json", "--study", "lab").stdout)["tables"]
+    assert "| ext4" in fsbench("export", "markdown", "--study", "lab").stdout
+    assert "\\begin{tabular}" in fsbench("export", "latex", "--study", "lab").stdout
+    book = tmp_path / "deltas.xlsx"
+    done = fsbench("export", "xlsx", "--study", "lab", "-o", book)
+    assert done.returncode == 0, done.stderr
+    assert zipfile.is_zipfile(book)
+    code, seen = fsbench.on_terminal("export", "xlsx", "--study", "lab")
+    assert (code, "-o FILE" in seen) == (2, True)
+
+
+@pytest.mark.install
+def test_pip_installs_it_with_nothing_else(tmp_path: Path) -> None:
+    # Setuptools writes beside what it builds.
+    copy = shutil.copytree(CLIENT, tmp_path / "copy")
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"),
+            *("--no-build-isolation", "--no-index", "--target", str(tmp_path), str(copy)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    done = subprocess.run(
+        [str(tmp_path / "bin" / "fsbench"), "--version"],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.fullmatch(r"fsbench \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_it_imports_nothing_but_python() -> None:
+    known = {*sys.stdlib_module_names, "fsbench"}
+    for path in (CLIENT / "fsbench").glob("*.py"):
+        for name in re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.M):
+            assert name in known, (path, name)

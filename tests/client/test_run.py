@@ -1,0 +1,166 @@
+"""``fsbench run``, ``watch`` and ``cancel``, with a worker that plays its benchmarks."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from fsbench_web.catalog.announce import announce
+from fsbench_web.studies.models import Run, RunState
+from runner import execute
+from runner.executors.fake import FakeExecutor
+from runner.host import Host
+from tests.api.conftest import announced
+
+from .conftest import Command
+
+ORDER = """
+study: Command line
+lun: %s
+configurations: [ext4, {filesystem: xfs, schedulers: [none]}]
+schedulers: [none]
+workloads: [{name: iozone-small, parameters: {maximum_file_kb: 128}}]
+repeats: 1
+"""
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    path = tmp_path / "order.yaml"
+    path.write_text(ORDER % "lun0")
+    return path
+
+
+@contextmanager
+def worker(host: Host) -> Iterator[None]:
+    """Carries out whatever is ordered while it lives, as the worker process does."""
+    stopping = threading.Event()
+
+    def work() -> None:
+        while not stopping.wait(0.1):
+            for run in Run.objects.filter(state=RunState.QUEUED).order_by("id"):
+                execute.work_on(run.pk, host)
+        connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join(60)
+
+
+def test_nothing_is_erased_without_the_name_of_the_lun(fsbench: Command, document: Path) -> None:
+    announced("bench-1")
+    for arguments in ((), ("--yes-erase", "lun1"), ("--yes-erase", "lun0", "--yes-erase", "b")):
+        done = fsbench("run", document, *arguments)
+        assert done.returncode == 6, done.stderr
+        assert "ALL DATA WILL BE LOST on: lun0" in done.stderr
+        assert "Nothing was ordered" in done.stderr
+    code, seen = fsbench.on_terminal("run", document, typed="yes")
+    assert (code, "Nothing was ordered" in seen) == (6, True)
+    look = fsbench("run", document, "--dry-run")
+    assert (look.returncode, "2 runs" in look.stdout) == (0, True)
+    assert not Run.objects.exists()
+    code, seen = fsbench.on_terminal("run", document, typed="lun0")
+    assert code == 0, seen
+    assert 'Type "lun0" to go on' in seen
+    assert Run.objects.count() == 2
+
+
+def test_options_make_the_same_order_as_a_document(fsbench: Command) -> None:
+    announced("bench-1")
+    done = fsbench(
+        *("run", "--study", "Options", "--lun", "lun0", "--filesystem", "ext4:atime=noatime"),
+        *("--filesystem", "xfs:agcount=4", "--scheduler", "none", "--workload", "iozone-small"),
+        *("--parameter", "maximum_file_kb=1024", "--repeats", 3),
+        *("--yes-erase", "lun0", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["planned"]) == 6
+    assert {run.series.configuration.label for run in Run.objects.all()} == {
+        "ext4_noatime_noop",
+        "xfs_ag4_noop",
+    }
+    refused = fsbench(
+        *("run", "--study", "Options", "--lun", "lun0", "--filesystem", "ext5"),
+        *("--workload", "iozone-small", "--yes-erase", "lun0"),
+    )
+    assert (refused.returncode, "configurations[0]" in refused.stderr) == (3, True)
+    both = fsbench("run", "-", "--study", "x", stdin="study: x")
+    assert (both.returncode, "leave --study out" in both.stderr) == (2, True)
+
+
+def test_a_run_is_ordered_and_followed_to_its_end(
+    fsbench: Command, make_host: Callable[..., Host], tmp_path: Path
+) -> None:
+    host = make_host(FakeExecutor(), name="bench-1")
+    announce(host.announcement(has_started=True))
+    path = tmp_path / "order.yaml"
+    path.write_text(ORDER % "scratch")
+    with worker(host):
+        done = fsbench(*("run", path, "--yes-erase", "scratch", "--watch", "--interval", "0.1"))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "2 runs ordered" in done.stdout
+        assert "2 of 2 runs" in done.stdout.splitlines()[-1]
+        code, seen = fsbench.on_terminal(
+            *("run", path, "--yes-erase", "scratch", "--watch", "--interval", "0.1")
+        )
+    assert code == 0, seen
+    assert "█" in seen
+    assert "\r" in seen
+    run = Run.objects.order_by("pk").first()
+    assert run is not None
+    after = fsbench("watch", run.pk)
+    assert (after.returncode, "done  100%" in after.stdout) == (0, True)
+    assert json.loads(fsbench("watch", run.pk, "--json").stdout)["scores"]
+    table = fsbench("deltas", "--study", "command-line", "--test", "write")
+    assert re.search(r"^xfs ", table.stdout, re.M), table.stdout
+
+
+def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Path) -> None:
+    announced("bench-1")
+    made = json.loads(fsbench("run", document, "--yes-erase", "lun0", "--json").stdout)
+    first, second = [run["id"] for run in made["planned"]]
+    Run.objects.filter(pk=second).update(state=RunState.FAILED, reason="mkfs failed\x1b[2J")
+    cancelled = fsbench("cancel", first)
+    assert (cancelled.returncode, cancelled.stdout) == (0, f"Run {first} is cancelled.\n")
+    assert fsbench("watch", first).returncode == 5
+    failed = fsbench("watch", second)
+    assert (failed.returncode, "mkfs failed[2J" in failed.stdout) == (5, True)
+    whole = fsbench("watch", "--sweep", made["id"])
+    assert whole.returncode == 5
+    assert re.search(rf"^run {second} \(\w+_noop\): failed$", whole.stdout, re.M)
+    again = fsbench("cancel", "--sweep", made["id"])
+    assert (again.returncode, "0 runs cancelled" in again.stdout) == (0, True)
+
+
+def test_watching_ends_with_ctrl_c_and_the_run_goes_on(fsbench: Command, document: Path) -> None:
+    import signal
+    import subprocess
+    import sys
+
+    announced("bench-1")
+    made = json.loads(fsbench("run", document, "--yes-erase", "lun0", "--json").stdout)
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-m", "fsbench", "watch", "--sweep", str(made["id"])],
+        env=fsbench.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert "0 of 2 runs" in process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert Run.objects.filter(state=RunState.QUEUED).count() == 2
