@@ -71,7 +71,7 @@ def offer(spec: ComparisonSpec) -> Offer:
         measured_phases = [test for test in work if test in by_test]
         if len(measured_phases) > 1:
             tests[PHASES].append(measured_phases[0])
-    tests[PHASES].sort(key=testnames.place)
+    tests[PHASES].sort(key=phases.place)
     tests[PAIR] = [write for write, read in PAIRS.items() if write in by_test and read in by_test]
     return Offer(
         dict(tests),

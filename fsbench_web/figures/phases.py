@@ -69,6 +69,8 @@ def phases(
                 "tickmode": "array",
                 "tickvals": list(range(len(names))),
                 "ticktext": [plain_text(name) for name in names],
+                # Words end at their tick: the last one has no room on its right.
+                "tickangle": -40,
                 "range": [-0.5, len(names) - 0.5],
                 "zeroline": False,
                 "fixedrange": True,

@@ -47,6 +47,12 @@ def tests_of(test: str) -> list[str]:
     return [testnames.at_load(one, load) for one in work.phases] if work else []
 
 
+def place(test: str) -> tuple[int, tuple[int, str]]:
+    """Sort key: work by work in their order, each by its loads."""
+    work = work_of(test)
+    return (WORKS.index(work) if work else len(WORKS), testnames.place(test))
+
+
 def label(test: str) -> str:
     """What all phases together are called: "Mongo, real time at about 100 bytes a file"."""
     work, (_, load) = work_of(test), testnames.parts(test)

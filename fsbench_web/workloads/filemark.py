@@ -116,7 +116,7 @@ class Filemark(Workload):
         ),
         Parameter(
             "phase_s",
-            "Measured of each phase",
+            "Measured time of each phase",
             unit="seconds",
             default=120,
             minimum=1,

@@ -148,7 +148,7 @@ class Pgmeter(Workload):
         ),
         Parameter(
             "runtime_s",
-            "Measured",
+            "Measured time",
             unit="seconds",
             default=300,
             minimum=2,

@@ -369,8 +369,11 @@ def why_it_failed(step: Step) -> str:
     if step.exit_code == 0:
         return ""
     said = [line for line in step.text("stderr").splitlines() if line.strip()]
-    said = said or [line for line in step.text("stdout").splitlines() if line.strip()]
-    tail = f": {said[-1].strip()[:300]}" if said else ""
+    # The last line of JSON that was cut off, as of a fio that was killed, tells nobody anything.
+    said = said or [
+        line for line in step.text("stdout").splitlines() if line.strip(" \t{}[],")[:1] not in '"'
+    ]
+    tail = f": {said[-1].strip()[:300].rstrip('.')}" if said else ""
     if step.exit_code is not None and step.exit_code < 0:
         return f"{tool} was ended by signal {-step.exit_code}{tail}."
     return f"{tool} ended with exit status {step.exit_code}{tail}."

@@ -328,6 +328,15 @@ def test_the_phases_of_mongo_stand_side_by_side_for_each_size(client: Client) ->
     other = page(client, f"{EVERY}&picture=phases&of=mongo_read_real@bytes=100")
     assert figure(other)["data"] == drawn["data"]
     assert "cannot be drawn like this" not in other
+    # Real time comes first.
+    finished(
+        "xfs",
+        *(
+            ParsedValue(f"mongo_{n}_cpu", None, None, 1, "s", 1, load="bytes=100")
+            for n in ("copy", "read")
+        ),
+    )
+    assert figure(page(client, f"{EVERY}&picture=phases"))["data"][0]["y"] == [3, 1, None]
 
 
 def test_a_published_compilation_has_its_phases_too(client: Client) -> None:

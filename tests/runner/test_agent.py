@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from runner.executors.base import AGENT
 
 Messages = list[dict[str, Any]]
@@ -109,6 +111,21 @@ def test_it_stops_at_the_first_step_that_fails_and_says_why(tmp_path: Path) -> N
     reason = of(messages, "error")[0]["reason"]
     assert reason == "sh ended with exit status 7: no such device."
     assert messages[-1]["ok"] is False
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        # A sentence has one full stop.
+        ("echo There is no tree. >&2; exit 1", "sh ended with exit status 1: There is no tree."),
+        # JSON that was cut off says nothing.
+        ("""printf '{\\n "jobs": [\\n  }\\n'; kill -9 $$""", "sh was ended by signal 9."),
+        ("""printf 'no memory\\n{\\n'; exit 1""", "sh ended with exit status 1: no memory."),
+    ],
+)
+def test_the_reason_is_one_sentence(tmp_path: Path, script: str, reason: str) -> None:
+    _, messages = run(plan(tmp_path, shell(script)))
+    assert of(messages, "error")[0]["reason"] == reason
 
 
 def test_it_names_a_tool_that_is_not_installed(tmp_path: Path) -> None:

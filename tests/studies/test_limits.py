@@ -1,6 +1,7 @@
 """What memory and its limits do to an order."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
-from fsbench_web.studies.orders import RunRequest, SubmissionRefused
+from fsbench_web.studies.orders import ConfigurationRequest, RunRequest, SubmissionRefused
 from fsbench_web.studies.submission import preview
 from fsbench_web.studies.views.order_review import review_context
 from tests.studies.conftest import worker_announcement
@@ -69,6 +70,24 @@ def test_the_review_warns_of_files_that_fit_into_memory(
     ]
     request = _pgmeter(order, file_mb=200, memory_mb=100)
     assert review_context(request, preview(request), "t")["memory_warnings"] == []
+
+
+def test_the_review_says_where_nothing_can_be_mounted_anew(
+    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+) -> None:
+    worker = with_fio("local", "4.0 GiB")
+    folder = worker.luns.get(name="folder1")
+    plain = ConfigurationRequest("ext4", {}, "")
+    for workload, lun, is_warned in (
+        ("pgmeter-small", folder, True),
+        ("pgmeter-small", worker.luns.get(name="disk1"), False),
+        ("mongo-small", folder, False),
+    ):
+        scheduler = "none" if lun.schedulers else ""
+        configurations = (replace(plain, scheduler=scheduler),)
+        request = order(workload=workload, lun_id=lun.pk, configurations=configurations)
+        found = review_context(request, preview(request), "t")
+        assert found["remounts_nothing"] == is_warned
 
 
 def test_memory_cannot_be_limited_without_a_container(

@@ -1,6 +1,7 @@
 """Real runs of workloads on loop LUNs, by the local executor as root."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
@@ -15,7 +16,15 @@ from tests.runner.conftest import (  # noqa: F401 (fixtures)
     lun_file,
     make_host,
     order,
+    sparse_lun,
+    write_luns,
 )
+
+
+@pytest.fixture
+def tiny_lun(lun_file: Path, tmp_path: Path) -> None:  # noqa: F811
+    """A LUN that is soon full; to be asked for by ``usefixtures``, which come before the host."""
+    write_luns(lun_file, sparse_lun(tmp_path / "scratch.img", size="48 MiB"))
 
 
 class Measure(Protocol):

@@ -96,6 +96,7 @@ def test_it_measures_rate_and_load(measure: Measure, filesystem: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.root
+@pytest.mark.usefixtures("tiny_lun")
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,7 @@
-"""The FREENIX workloads in the container, where memory and processors can be limited."""
+"""The FREENIX workloads on ext4 in the container, where memory and processors can be limited.
+
+On XFS, without it: test_pgmeter.py, test_filemark.py, test_multiuser.py.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,22 +9,26 @@ from typing import Any
 import docker
 import pytest
 
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.scoring.steady_state import WINDOW
+from fsbench_web.studies.models import Run
 from fsbench_web.workloads import presets
 from runner.executors.docker import DockerExecutor
 from runner.host import Host
+from tests.workloads.test_filemark import check_phases
+from tests.workloads.test_multiuser import check_peak
+from tests.workloads.test_pgmeter import ONE_TEST, check_samples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
-SHORT = {
-    "pgmeter-small": {
-        **dict.fromkeys(("sequential_read", "web_server", "file_server"), False),
-        "outstanding": [4],
-        "file_mb": 160,
-        "memory_mb": 80,
-    },
-    "filemark-small": {"threads": [8], "memory_mb": 80},
-    "multiuser-small": {},
+# What is changed of each preset, and what its numbers have to be.
+SHORT: dict[str, tuple[dict[str, Any], Callable[[Run], None]]] = {
+    "pgmeter-small": (
+        {**ONE_TEST, "outstanding": [4], "file_mb": 160, "memory_mb": 80},
+        # As long as the preset says: enough to tell a steady state.
+        lambda run: check_samples(run, {"iodepth=4,jobs=1"}, WINDOW, 6),
+    ),
+    "filemark-small": ({"threads": [8], "memory_mb": 80}, lambda run: check_phases(run, 8)),
+    "multiuser-small": ({}, check_peak),
 }
 
 
@@ -48,17 +55,17 @@ def test_it_measures_within_its_limits(
 
     monkeypatch.setattr(DockerExecutor, "_create", noting)
     chosen = presets()[preset]
+    changes, check = SHORT[preset]
     run = order(
         host,
         "ext4",
         tool=chosen.tool,
-        parameters={**chosen.parameters, **SHORT[preset]},
+        parameters={**chosen.parameters, **changes},
         scheduler="none",
     )
     run = carry_out(run, host)
     client.close()
-    assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(load="").exists()
+    check(run)
     wanted = chosen.workload().limits()
-    assert limits[0]["Memory"] == SHORT[preset].get("memory_mb", 0) * 2**20
+    assert limits[0]["Memory"] == changes.get("memory_mb", 0) * 2**20
     assert limits[0]["CpusetCpus"] == ("0-0" if wanted.cpus == 1 else "")

@@ -53,7 +53,17 @@ def test_the_guides_workload_is_offered_ordered_run_and_scored(
     data = tmp_path / "data"
     data.mkdir()
     inner = "tests/workloads/of_the_guide.py"
-    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", inner)
+    command = (
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "--nomigrations",
+        inner,
+    )
     done = with_package(installed, data, *command)
     assert done.returncode == 0, done.stdout[-6000:]
     assert re.search(r"\b1 passed", done.stdout)

@@ -106,12 +106,13 @@ def test_a_build_that_fails_ends_the_run_with_its_reason(
 
 @pytest.mark.django_db
 @pytest.mark.root
+@pytest.mark.usefixtures("tiny_lun")
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "given").mkdir()
     with (tmp_path / "given" / "large").open("wb") as file:
-        for _ in range(500):
+        for _ in range(60):
             file.write(bytes(range(256)) * 4096)
     monkeypatch.setattr(source_trees, "GIVEN", str(tmp_path / "given"))
     monkeypatch.setattr(source_trees.SourceTree, "space_bytes", lambda *_, **__: 1)

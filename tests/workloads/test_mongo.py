@@ -141,11 +141,12 @@ def test_it_measures_each_phase(
 
 @pytest.mark.django_db
 @pytest.mark.root
+@pytest.mark.usefixtures("tiny_lun")
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fsbench_web.workloads.mongo.Mongo.space_needed_bytes", lambda self: 1)
-    run = measure("ext2", "mongo-small", base_bytes=[100000], total_kb=500 * 1024)
+    run = measure("ext2", "mongo-small", base_bytes=[100000], total_kb=60 * 1024)
     assert run.state == RunState.FAILED
     assert "The LUN is full: fsbench-mongo said" in run.reason
     assert not Measurement.objects.exists()

@@ -58,13 +58,14 @@ def test_it_measures_each_load(measure: Measure, filesystem: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.root
+@pytest.mark.usefixtures("tiny_lun")
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "fsbench_web.workloads.postmark.PostMark.space_needed_bytes", lambda self: 1
     )
-    run = measure("ext2", "postmark-small", files=40000, transactions=[10])
+    run = measure("ext2", "postmark-small", files=6000, transactions=[10])
     assert run.state == RunState.FAILED
     # PostMark itself says nothing and prints rates as if all had been written.
     assert "The LUN ran full while postmark worked" in run.reason

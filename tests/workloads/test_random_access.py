@@ -118,13 +118,14 @@ def test_it_measures_each_size(measure: Measure, filesystem: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.root
+@pytest.mark.usefixtures("tiny_lun")
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "fsbench_web.workloads.random_access.RandomAccess.space_needed_bytes", lambda self: 1
     )
-    run = measure("ext2", "random-access-small", files_mb=[1000])
+    run = measure("ext2", "random-access-small", files_mb=[100])
     assert run.state == RunState.FAILED
     assert "full" in run.reason
     assert not Measurement.objects.exists()

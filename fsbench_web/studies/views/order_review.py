@@ -11,6 +11,7 @@ from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import runs_before
 from fsbench_web.studies.sequence import RANDOM
 from fsbench_web.studies.submission import PlannedRun, RunRequest, SubmissionRefused
+from fsbench_web.workloads import Place
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ def review_context(
         "configuration_count": len({(one.configuration, one.journal) for one in planned}),
         "workloads": list(dict.fromkeys(one.workload_title for one in planned)),
         "memory_warnings": _memory_warnings(runs),
+        "remounts_nothing": _remounts_nothing(runs),
         "repeat_count": order.planned_repeats,
         "journals": [(one, sum(one in run.erased for run in runs)) for one in erased if one != lun],
         "erasures": erasures,
@@ -68,6 +70,14 @@ def review_context(
         "token": token,
         "refused": refused,
     }
+
+
+def _remounts_nothing(runs: list[PlannedRun]) -> bool:
+    """Whether a workload wants the file system mounted anew where that cannot be done."""
+    lun = runs[0].lun
+    return lun.kind == Lun.Kind.DIRECTORY and any(
+        command.remount for run in runs for command in run.workload[1].commands(Place(lun.device))
+    )
 
 
 def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
