@@ -9,8 +9,9 @@ of its own for each database; every time with another study, run or words where 
 so that no cache holds just one of them. Takes about six minutes on a machine at rest.
 
 Prints for each database the 95th percentile and the median of the time that the answer took, the
-median of what Python alone was busy (on a machine that does other things as well, the rest is the
-database and waiting for a processor), all in milliseconds, the queries and the size; then what ten
+median of what Python alone was busy and the mean of what the database was busy for it (its backend,
+where that runs on this machine), all in milliseconds, the queries and the size. On a machine that
+does other things as well, the rest is waiting for a processor. Then what ten
 times the runs cost, as the ratio of the medians, and whether the goals are met: with 10,000 runs a
 95th percentile below 150 ms, and at most twice the median with 1,000. The ratio of 100,000 to
 10,000 runs is printed beside it, of runs that have a hundredth of the measurements. Last comes the
@@ -110,6 +111,7 @@ def measure(repeats: int) -> list[dict[str, Any]]:
             client.get(address())
         times: list[float] = []
         cpu: list[float] = []
+        backend = _backend_ms()
         end = time.monotonic() + LONGEST_S
         while len(times) < repeats and (time.monotonic() < end or len(times) < FEWEST):
             asked = address()
@@ -125,11 +127,26 @@ def measure(repeats: int) -> list[dict[str, Any]]:
                 "p95": times[int(0.95 * (len(times) - 1) + 0.5)],
                 "median": times[len(times) // 2],
                 "cpu": cpu[len(cpu) // 2],
+                "db": (_backend_ms() - backend) / len(times),
                 "queries": count,
                 "kb": len(response.content) / 1024,
             }
         )
     return rows
+
+
+def _backend_ms() -> float:
+    """How long the database's process behind this connection was busy; 0 where it is not here."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        status = Path(f"/proc/{cursor.fetchone()[0]}/stat")
+    if not status.is_file():
+        return 0.0
+    fields = status.read_text().rpartition(")")[2].split()
+    # utime and stime of proc(5), counted from the state behind the name.
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def cold_cache(address: str) -> list[tuple[str, int]]:
@@ -175,9 +192,9 @@ def _in_a_process(url: str, module: str, *arguments: str) -> str:
 
 def _table(columns: list[str], tables: list[list[dict[str, Any]]]) -> None:
     has_verdict = len(tables) > 1
-    print(f"{'page':32}" + "".join(f"{column:>35}" for column in columns), end="")
+    print(f"{'page':32}" + "".join(f"{column:>40}" for column in columns), end="")
     print("   ten times the runs" if has_verdict else "")
-    heads = f"{'p95':>8}{'median':>7}{'cpu':>6}{'queries':>8}{'KB':>6}" * len(columns)
+    heads = f"{'p95':>8}{'median':>7}{'cpu':>6}{'db':>5}{'queries':>8}{'KB':>6}" * len(columns)
     growth = "".join(f"{'x' + str(place):>6}" for place in range(1, len(columns)))
     print(f"{'':32}{heads}{growth}" + ("  verdict" if has_verdict else ""))
     for row in tables[0]:
@@ -188,10 +205,10 @@ def _table(columns: list[str], tables: list[list[dict[str, Any]]]) -> None:
         ]
         for one in found:
             line += (
-                f"{one['p95']:8.0f}{one['median']:7.0f}{one['cpu']:6.0f}"
+                f"{one['p95']:8.0f}{one['median']:7.0f}{one['cpu']:6.0f}{one['db']:5.0f}"
                 f"{one['queries']:8}{one['kb']:6.0f}"
                 if one
-                else f"{'':35}"
+                else f"{'':40}"
             )
         ratios = [
             after["median"] / before["median"] if before and after else None
