@@ -4,6 +4,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from asgiref.sync import iscoroutinefunction
+from django.conf import settings
+from django.core.exceptions import TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -83,10 +85,17 @@ def too_many(sentence: str, wait_s: int) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: Django refused the request before a view saw it (a host not allowed, say)."""
+    sentence = ""
+    if isinstance(exception, TooManyFieldsSent):
+        sentence = (
+            f"It has more than {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} fields, which is more "
+            "than any page sends: choose fewer at once."
+        )
     if _is_api(request):
-        return _json(400, "The request is malformed, or names a host that is not allowed.")
+        fallback = "The request is malformed, or names a host that is not allowed."
+        return _json(400, sentence or fallback)
     # Without the request: a context processor that reads the session may be what failed.
-    return _page(None, 400, "400.html", {})
+    return _page(None, 400, "400.html", {"sentence": sentence})
 
 
 @sync_and_async_middleware

@@ -159,6 +159,13 @@ def service() -> str:
     return "web"
 
 
+def _as_a_sentence(record: logging.LogRecord) -> bool:
+    """A warning without a traceback."""
+    record.exc_info = record.exc_text = None
+    record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+    return True
+
+
 def configuration(log_format: str, secrets: Sequence[str]) -> dict[str, Any]:
     """Django's LOGGING for ``text`` or ``json``."""
     json_line = {"()": "fsbench_web.log_lines.JsonLine", "secrets": secrets}
@@ -176,6 +183,12 @@ def configuration(log_format: str, secrets: Sequence[str]) -> dict[str, Any]:
             "no_503": {
                 "()": "django.utils.log.CallbackFilter",
                 "callback": lambda record: getattr(record, "status_code", None) != 503,
+            },
+            # Whoever sends too much is told so (error_pages); where in Django it was noticed says
+            # nothing.
+            "a_sentence": {
+                "()": "django.utils.log.CallbackFilter",
+                "callback": _as_a_sentence,
             },
             "context": {"()": "fsbench_web.log_lines.Context"},
         },
@@ -196,6 +209,8 @@ def configuration(log_format: str, secrets: Sequence[str]) -> dict[str, Any]:
             "django": {"handlers": [], "propagate": True, "level": "WARNING"},
             "django.server": {"handlers": [], "propagate": True},
             "django.request": {"level": "ERROR", "filters": ["no_503"]},
+            "django.security.TooManyFieldsSent": {"filters": ["a_sentence"]},
+            "django.security.RequestDataTooBig": {"filters": ["a_sentence"]},
             # It warns that a broker in a folder has no host name.
             "kombu.connection": {"level": "ERROR"},
         },

@@ -137,6 +137,20 @@ def test_a_host_that_is_not_allowed_is_told_what_to_set(client: Client) -> None:
     assert "FSBENCH_ALLOWED_HOSTS" in response.content.decode()
 
 
+def test_too_many_fields_are_refused_in_a_sentence_and_logged_as_one(
+    db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(headers={"host": "localhost"})
+    for address, said in (("/compare/", "<p"), ("/api/v1/deltas", '"detail"')):
+        caplog.clear()
+        response = client.get(address + "?" + "study=x&" * 1001)
+        assert response.status_code == 400
+        assert "more than 1,000 fields" in response.content.decode()
+        assert said in response.content.decode()
+        [line] = [one for one in caplog.records if one.name.startswith("django.security")]
+        assert (line.levelname, line.exc_info) == ("WARNING", None)
+
+
 def test_the_error_page_needs_no_database(client: Client) -> None:
     # No database fixture: pytest-django raises at the first query, here in the session.
     client.cookies["sessionid"] = "x" * 32

@@ -119,7 +119,7 @@ def _latest(spec: ComparisonSpec) -> Bounded:
     """``spec`` itself unless it has no studies and more than MOST_SCORES scores.
 
     Then the latest studies that have scores, as many of LATEST as stay below that, and at least
-    one. One query; four where there is too much.
+    one. One query; where there is too much three more, and one for each study that is looked at.
     """
     if spec.studies:
         return Bounded(spec)
@@ -131,18 +131,15 @@ def _latest(spec: ComparisonSpec) -> Bounded:
     if not wanted.values_list("pk")[MOST_SCORES : MOST_SCORES + 1]:
         return Bounded(spec)
     latest = list(Study.objects.order_by("-created_at", "-pk").values_list("pk", "slug")[:LATEST])
-    counts = dict(
-        wanted.filter(series__study__in=[pk for pk, _ in latest])
-        .values_list("series__study")
-        .annotate(Count("pk"))
-    )
     taken: list[str] = []
     together = 0
     for pk, slug in latest:
-        together += counts.get(pk, 0)
+        # No further than it takes to know that it is too much.
+        count = wanted.filter(series__study=pk)[: MOST_SCORES + 1].count()
+        together += count
         if taken and together > MOST_SCORES:
             break
-        if counts.get(pk):
+        if count:
             taken.append(slug)
     if not taken:
         return Bounded(spec)

@@ -138,7 +138,7 @@
 
   // On a narrow figure the words below its axis and the legend beside its title need lines of
   // their own.
-  function makeRoom(layout, width, entries) {
+  function makeRoom(layout, width, data) {
     if (!width || width >= 480) return;
     const grow = (side, by) => {
       layout.margin = Object.assign({}, layout.margin, { [side]: ((layout.margin || {})[side] || 48) + by });
@@ -146,23 +146,33 @@
     };
     const title = layout.xaxis && layout.xaxis.title;
     if (title && title.text) {
-      const lines = inLines(title.text, Math.max(16, Math.floor(width / 7)));
+      // It is centred below the plot, which begins where the labels of the rows end.
+      const lines = inLines(title.text, Math.max(16, Math.floor((width - labelsPx(layout, data)) / 7)));
       title.text = lines.join("<br>");
       grow("b", 16 * (lines.length - 1));
     }
     if (layout.showlegend && layout.legend) {
       layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });
       if (layout.legend.yanchor === "bottom") grow("t", 28);
-      else layout.height += 20 * entries;
+      else layout.height += 20 * data.length;
     }
     if (layout.scene) layout.scene.camera.eye = { x: -1.7, y: -1.9, z: 1.1 };
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
   }
 
-  function themedLayout(layout, theme, width, entries) {
+  // How wide the labels of rows are, about: those of an axis of numbers are short.
+  function labelsPx(layout, data) {
+    const axis = layout.yaxis || {};
+    if (axis.type !== "category") return 48;
+    const texts = axis.ticktext || data.flatMap((trace) => trace.y || []);
+    const lines = texts.flatMap((text) => String(text).split("<br>"));
+    return 24 + 6 * Math.max(0, ...lines.map((line) => line.trim().length));
+  }
+
+  function themedLayout(layout, theme, width, data) {
     const copy = structuredClone(layout);
     wrapTitle(copy, width);
-    makeRoom(copy, width, entries);
+    makeRoom(copy, width, data);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";
@@ -193,7 +203,7 @@
   function download(format, element) {
     const panel = panels(element)[drawn.get(element) || 0];
     const theme = colours();
-    const layout = themedLayout(panel.layout, theme, 900, panel.data.length);
+    const layout = themedLayout(panel.layout, theme, 900, panel.data);
     layout.paper_bgcolor = theme.surface;
     const width = 900;
     const height = layout.height || 450;
@@ -253,7 +263,7 @@
         Plotly.react(
           canvas,
           panel.data.map((trace) => themedTrace(trace, theme, canvas.clientWidth)),
-          themedLayout(panel.layout, theme, canvas.clientWidth || undefined, panel.data.length),
+          themedLayout(panel.layout, theme, canvas.clientWidth || undefined, panel.data),
           config(element)
         )
       )
