@@ -2,10 +2,12 @@
 
 import os
 
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from fsbench_web.imports.upload_limit import BodyLimit
+from fsbench_web.proxies import TrustedProxies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 
-application = BodyLimit(get_asgi_application())
+application = TrustedProxies(BodyLimit(get_asgi_application()), settings.TRUSTED_PROXIES)

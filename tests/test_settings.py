@@ -15,7 +15,7 @@ from fsbench_web import env
 ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
 # Read by Django, Python or the operating system, not by fsbench.
-NOT_OURS = {"DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR"}
+NOT_OURS = {"DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR", "PROMETHEUS_MULTIPROC_DIR"}
 
 
 def _tracked(*patterns: str) -> list[Path]:
