@@ -15,7 +15,10 @@ from fsbench_web import env
 ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
 # Read by Django, Python or the operating system, not by fsbench.
-NOT_OURS = {"DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR", "PROMETHEUS_MULTIPROC_DIR"}
+NOT_OURS = {
+    *("DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR", "PROMETHEUS_MULTIPROC_DIR"),
+    *("LISTEN_PID", "LISTEN_FDS"),
+}
 
 
 def _tracked(*patterns: str) -> list[Path]:

@@ -31,6 +31,7 @@ WEB_END_S = GRACE_S + 5.0
 # A worker that ends in mid-run stops its container, unmounts and frees the LUN first.
 WORKER_END_S = 45.0
 KEEP_HOUSE_EVERY_S = 600.0
+FIRST_GIVEN_SOCKET = 3  # SD_LISTEN_FDS_START
 CHECK_WATCHES_EVERY_S = 60.0
 
 
@@ -39,7 +40,15 @@ class AddressInUse(Exception):
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Listen on the address; port 0 takes a free one. Raises AddressInUse."""
+    """Listen on the address; port 0 takes a free one. Raises AddressInUse.
+
+    Where a service manager keeps the port, its socket is taken instead (sd_listen_fds(3)): what
+    comes while this program is started anew waits there.
+    """
+    if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
+        # For this process alone; children get what they need by number.
+        del os.environ["LISTEN_PID"], os.environ["LISTEN_FDS"]
+        return socket.socket(fileno=FIRST_GIVEN_SOCKET)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
