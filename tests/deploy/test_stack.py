@@ -25,6 +25,8 @@ SMALL = {
     "maximum_file_kb": 128,
 }
 
+MINUTES = SMALL | {"maximum_file_kb": 131072, "direct_io": True}
+
 
 def order(admin: Person, **changes: Any) -> list[int]:
     body = {
@@ -50,6 +52,18 @@ def wait_for(stack: Stack, admin: Person, run: int, *states: str) -> dict[str, A
 
     stack.wait_until(is_there)
     return found
+
+
+def script(stack: Stack, name: str, *arguments: str) -> str:
+    """A script of deploy/ on this stack; what it printed."""
+    done = subprocess.run(
+        [str(ROOT / "deploy" / name), *arguments],
+        env=stack.environment | {"COMPOSE": " ".join(stack.command)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def test_every_service_is_healthy(the_stack: Stack) -> None:
@@ -213,13 +227,7 @@ def test_a_new_worker_loses_no_run(the_stack: Stack, admin: Person) -> None:
     runs = order(admin, study="Restarted", repeats=2, parameters=SMALL | {"maximum_file_kb": 4096})
     wait_for(the_stack, admin, runs[0], "leased", "preparing", "running", "collecting", "done")
     began = the_stack.inspect("worker", "{{.State.StartedAt}}")
-    said = subprocess.run(
-        [str(ROOT / "deploy/restart-worker")],
-        env=the_stack.environment | {"COMPOSE": " ".join(the_stack.command)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    said = script(the_stack, "restart-worker")
     assert "takes runs" in said
     assert the_stack.inspect("worker", "{{.State.StartedAt}}") != began
     for run in runs:
@@ -231,7 +239,7 @@ def test_a_new_worker_loses_no_run(the_stack: Stack, admin: Person) -> None:
 def test_a_worker_that_is_just_stopped_says_so_and_the_run_can_be_had_again(
     the_stack: Stack, admin: Person
 ) -> None:
-    (run,) = order(admin, study="Stopped", workload="iozone-paper", parameters={})
+    (run,) = order(admin, study="Stopped", parameters=MINUTES)
     wait_for(the_stack, admin, run, "running")
     the_stack.compose("restart", "worker")
     ended = wait_for(the_stack, admin, run, "failed")
@@ -239,3 +247,22 @@ def test_a_worker_that_is_just_stopped_says_so_and_the_run_can_be_had_again(
     the_stack.wait_until(the_stack.is_healthy)
     (again,) = order(admin, study="Stopped")
     wait_for(the_stack, admin, again, "done")
+
+
+def test_the_stack_is_backed_up_and_brought_back(
+    the_stack: Stack, admin: Person, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.tar"
+    before = admin.read("/deltas?study=stack")
+    assert before["tables"]
+    script(the_stack, "backup", str(file))
+    assert file.stat().st_mode & 0o777 == 0o600
+    (later,) = order(admin, study="Later")
+    wait_for(the_stack, admin, later, "done")
+    script(the_stack, "restore", str(file), "--overwrite", "fsbench")
+    the_stack.wait_until(the_stack.is_healthy)
+    assert admin.read("/deltas?study=stack") == before
+    assert "later" not in {study["slug"] for study in admin.read("/studies")}
+    # Nothing is erased until somebody has looked at what waits.
+    (worker,) = admin.read("/workers")["workers"]
+    assert worker["state"] == "drained"
