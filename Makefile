@@ -44,7 +44,7 @@ test: test-packages $(INSTALLED_DEV) lint
 	@$(PY) -m pytest -q --durations=10
 
 test-quick: $(INSTALLED_DEV) lint
-	@$(PY) -m pytest -q -m "not docker and not browser and not postgres and not redis and not root and not install"
+	@$(PY) -m pytest -q -m "not docker and not browser and not postgres and not redis and not root and not systemd and not install"
 
 test-packages:
 	@tests/services/install.sh

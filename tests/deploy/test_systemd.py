@@ -9,6 +9,8 @@ import pytest
 from tests.services.image import ROOT
 from tests.services.process import program
 
+pytestmark = pytest.mark.systemd
+
 UNITS = sorted((ROOT / "deploy/systemd").iterdir())
 # systemd-analyze security: 0 is a locked box, 10 everything. The worker is root, with devices.
 MOST_EXPOSED = {"fsbench-worker": 7.6, "fsbench-web": 2.0, "fsbench-prepare": 4.5}
