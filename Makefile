@@ -1,6 +1,8 @@
 # make run        everything from nothing: address and sign-in are printed (PORT, HOST, FSBENCH_DATA)
 # make test       installs what the tests need, then lint and the whole suite (root on Debian)
 # make test-quick lint and the tests that need neither Docker, Chromium, PostgreSQL nor root
+# make docs       the pages of docs/ as a site in .cache/docs, and the links to other hosts
+# make audit      pins, licences, yanked versions, known vulnerabilities (asks the package index)
 # make lint  make format  make lock  make image  make clean
 
 .DEFAULT_GOAL := help
@@ -18,7 +20,7 @@ digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
 INSTALLED := .venv/.installed-$(call digest,requirements.txt)
 INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: help run test test-quick test-packages lint format lock image clean
+.PHONY: help run test test-quick test-packages lint format lock image docs audit clean
 
 help:
 	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
@@ -36,7 +38,7 @@ $(INSTALLED_DEV):
 
 # Everything that touches the database on PostgreSQL, then the whole suite on SQLite: what needs no
 # service file by file on two cores, then disks and daemons beside browsers (tests/conftest.py).
-SERVICES := docker or browser or postgres or redis or root or install
+SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 test: test-packages $(INSTALLED_DEV) lint
 	@echo "== on PostgreSQL"
@@ -72,6 +74,20 @@ lock: $(INSTALLED_DEV)
 
 image:
 	@runner/image/build
+
+docs: $(INSTALLED_DEV)
+	@$(PY) -m mkdocs build --strict --quiet
+	@echo "The pages are in .cache/docs/index.html. They link to these places elsewhere:"
+	@grep -rhoE 'href="https?://[^"]+"' .cache/docs --include=*.html | sort -u | sed 's/^href=/  /'
+
+# pip-audit has an environment of its own: what it needs is not what fsbench needs.
+AUDIT := .cache/audit/bin/pip-audit
+$(AUDIT):
+	@rm -rf .cache/audit && "$(PYTHON)" -m venv .cache/audit
+	@.cache/audit/bin/python -m pip install --quiet --disable-pip-version-check 'pip-audit==2.10.*'
+
+audit: $(INSTALLED_DEV) $(AUDIT)
+	@$(PY) tools/audit.py
 
 clean:
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -2,12 +2,14 @@
 
 import os
 
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from fsbench_web.imports.upload_limit import BodyLimit
+from fsbench_web.proxies import TrustedProxies
 from fsbench_web.warm import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 
-application = BodyLimit(get_asgi_application())
+application = TrustedProxies(BodyLimit(get_asgi_application()), settings.TRUSTED_PROXIES)
 settle()

@@ -5,6 +5,7 @@ Every reader takes the variable's name, so that an error can say which one is wr
 
 import os
 import re
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -67,6 +68,25 @@ def words(name: str, default: list[str]) -> list[str]:
     if not value:
         return default
     return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
+    """Addresses and networks such as ``127.0.0.1`` and ``10.0.0.0/24``; never all of them."""
+    found = []
+    for text in words(name, default):
+        try:
+            network = ip_network(text)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f'{name} has "{text}"; each must be an address or a network such as 10.0.0.0/24 '
+                f"({error})."
+            ) from None
+        if network.prefixlen == 0:
+            raise ImproperlyConfigured(
+                f'{name} has "{text}", which is everybody: name the proxies.'
+            )
+        found.append(network)
+    return found
 
 
 def origins(name: str) -> list[str]:

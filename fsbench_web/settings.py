@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web import env, log_lines, sign_on
+from fsbench_web import env, log_lines, production, sign_on
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("FSBENCH_DATA", BASE_DIR / "data")
 DEBUG = env.flag("FSBENCH_DEBUG", False)
+# "production" refuses what an installation for others must not start with (fsbench_web.production).
+IS_PRODUCTION = env.choice("FSBENCH_ENV", "local", ["local", "production"]) == "production"
 
 
 def _secret_key() -> str:
@@ -192,9 +194,15 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 # Plain HTTP on localhost is the default installation; behind TLS all of these go together.
-HTTPS = env.flag("FSBENCH_HTTPS", False)
+HTTPS = env.flag("FSBENCH_HTTPS", IS_PRODUCTION)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+if HTTPS:
+    # Browsers take cookies of this prefix from this host alone, with Secure and for all paths.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+# X-Forwarded-* are read from these proxies alone, and taken out of all requests (fsbench_web.asgi);
+# Django's own setting would believe the header of anybody.
+TRUSTED_PROXIES = env.networks("FSBENCH_TRUSTED_PROXIES", ["127.0.0.1", "::1"])
+SECURE_PROXY_SSL_HEADER = None
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
 # Health checks come from the machine itself, not through the proxy that does TLS.
 SECURE_REDIRECT_EXEMPT = [r"^api/v1/health(/live|/ready)?$"]
@@ -220,7 +228,8 @@ USE_I18N = False
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = DATA_DIR / "static"
+# The image brings them collected; elsewhere `manage.py serve` does that at its start.
+STATIC_ROOT = Path(env.text("FSBENCH_STATIC", str(DATA_DIR / "static")))
 # Hashed names let browsers keep the files for ever; `make run` and the image collect them first.
 STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -244,3 +253,17 @@ LOGGING = log_lines.configuration(
         urlsplit(env.text("FSBENCH_CACHE_URL", "")).password,
     ),
 )
+
+if IS_PRODUCTION:
+    _wrong = production.problems(
+        environment=os.environ,
+        is_debug=DEBUG,
+        allowed_hosts=ALLOWED_HOSTS,
+        database=DATABASES["default"],
+        broker_url=CELERY_BROKER_URL,
+    )
+    if _wrong:
+        raise ImproperlyConfigured(
+            f"Not fit for FSBENCH_ENV=production: {' '.join(_wrong)} "
+            "A new secret: openssl rand -hex 32"
+        )

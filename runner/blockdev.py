@@ -4,6 +4,7 @@ Everything is asked by device number (major:minor), because names move between r
 sysfs(5), proc_pid_mountinfo(5).
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -191,9 +192,16 @@ def swap_numbers() -> set[int]:
 
 
 def root_disks() -> set[int]:
-    """The disks under ``/``, ``/boot``, ``/boot/efi``, ``/usr`` and ``/var``."""
+    """The disks under ``/``, ``/boot``, ``/boot/efi``, ``/usr`` and ``/var``.
+
+    Those of the first process too: where the worker is in a container that shares the host's
+    processes, its own ``/`` is an image, and the first process's is the host's.
+    """
     found: set[int] = set()
-    for mount in parse_mountinfo(Path("/proc/self/mountinfo").read_text()):
+    mounts = list(parse_mountinfo(Path("/proc/self/mountinfo").read_text()))
+    with contextlib.suppress(OSError):  # not ours to see without root
+        mounts += parse_mountinfo(Path("/proc/1/mountinfo").read_text())
+    for mount in mounts:
         if mount.point in ("/", "/boot", "/boot/efi", "/usr", "/var"):
             for number in mount.numbers:
                 if os.major(number):

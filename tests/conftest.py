@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(
         # With `pytest -n 2 --dist loadgroup` these two lots run beside each other: one has the
         # disks and daemons, the other the browsers.
         markers = {marker.name for marker in item.iter_markers()}
-        if markers & {"docker", "postgres", "redis", "root"}:
+        if markers & {"docker", "postgres", "redis", "root", "systemd"}:
             item.add_marker(pytest.mark.xdist_group("disks"))
         elif markers & {"browser", "install"}:
             item.add_marker(pytest.mark.xdist_group("browsers"))

@@ -1,15 +1,17 @@
 """What Prometheus reads: requests as this process counted them, everything else as the database has
 
-it at that moment. There is one web process, so that its counters are all there are; what several
-processes change (runs, LUNs, workers) is never counted in one of them.
+it at that moment. Several web processes count together in files (PROMETHEUS_MULTIPROC_DIR: the
+supervisor sets it); what workers change (runs, LUNs) is never counted in a process at all.
 
 Labels come from closed sets: names of addresses, states, and the names of workers and LUNs.
 """
 
+import os
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from fsbench_web.operations.gauges import Gauges, read_gauges
@@ -53,6 +55,16 @@ class FromDatabase(Collector):
 
 
 registry.register(FromDatabase())
+
+
+def exposed() -> CollectorRegistry:
+    """What is told: of all web processes where there are several, and of the database."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return registry
+    of_all = CollectorRegistry()
+    MultiProcessCollector(of_all)
+    of_all.register(FromDatabase())
+    return of_all
 
 
 def families(gauges: Gauges) -> Iterator[Metric]:

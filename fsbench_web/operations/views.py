@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client.exposition import choose_encoder
 
 from fsbench_web.operations import access, installation
-from fsbench_web.operations.metrics import registry
+from fsbench_web.operations.metrics import exposed
 
 
 @login_required
@@ -36,4 +36,4 @@ def metrics(request: HttpRequest) -> HttpResponse:
             headers={"WWW-Authenticate": 'Bearer realm="metrics"'},
         )
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-    return HttpResponse(encode(registry), content_type=content_type)
+    return HttpResponse(encode(exposed()), content_type=content_type)

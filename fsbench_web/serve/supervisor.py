@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from types import FrameType
 
@@ -20,14 +21,17 @@ from django.db import DatabaseError, close_old_connections, connections
 from fsbench_web.compare import sharing, watching
 from fsbench_web.operations import chores
 from fsbench_web.serve.children import Child
+from fsbench_web.serve.web import GRACE_S
 from fsbench_web.studies import lifecycle, logs
 
 logger = logging.getLogger("fsbench.serve")
 
-WEB_END_S = 8.0
+# More than a web process gives to the answers that are under way.
+WEB_END_S = GRACE_S + 5.0
 # A worker that ends in mid-run stops its container, unmounts and frees the LUN first.
 WORKER_END_S = 45.0
 KEEP_HOUSE_EVERY_S = 600.0
+FIRST_GIVEN_SOCKET = 3  # SD_LISTEN_FDS_START
 CHECK_WATCHES_EVERY_S = 60.0
 
 
@@ -36,7 +40,15 @@ class AddressInUse(Exception):
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Listen on the address; port 0 takes a free one. Raises AddressInUse."""
+    """Listen on the address; port 0 takes a free one. Raises AddressInUse.
+
+    Where a service manager keeps the port, its socket is taken instead (sd_listen_fds(3)): what
+    comes while this program is started anew waits there.
+    """
+    if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
+        # For this process alone; children get what they need by number.
+        del os.environ["LISTEN_PID"], os.environ["LISTEN_FDS"]
+        return socket.socket(fileno=FIRST_GIVEN_SOCKET)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
@@ -59,21 +71,32 @@ def address_of(listening: socket.socket) -> str:
 class Supervisor:
     """Starts web and worker, tells when they answer, restarts them, ends them on a signal."""
 
-    def __init__(self, listening: socket.socket, *, with_worker: bool, say: Callable[[str], None]):
+    def __init__(
+        self,
+        listening: socket.socket,
+        *,
+        processes: int,
+        with_worker: bool,
+        say: Callable[[str], None],
+    ):
         manage = str(settings.BASE_DIR / "manage.py")
         descriptor = listening.fileno()
-        self.web = Child(
-            "web process",
-            [sys.executable, "-m", "fsbench_web.serve.web", str(descriptor)],
-            pass_fds=[descriptor],
-        )
-        self.children = [self.web, Child("importer", [sys.executable, manage, "importer"])]
+        self.webs = [
+            Child(
+                "web process" if processes == 1 else f"web process {number}",
+                [sys.executable, "-m", "fsbench_web.serve.web", str(descriptor)],
+                pass_fds=[descriptor],
+            )
+            for number in range(1, processes + 1)
+        ]
+        self.children = [*self.webs, Child("importer", [sys.executable, manage, "importer"])]
         self._with_worker = with_worker
         if with_worker:
             self.children.append(Child("worker", [sys.executable, manage, "worker"]))
         self._port = listening.getsockname()[1]
         self._say = say
         self._stopping = False
+        self._renewing = False
         self._watcher: Thread | None = None
         self._parent = Path(f"/proc/{os.getppid()}/status")
         self._parent_was_make = _is_make_that_catches_interrupts(self._parent)
@@ -83,6 +106,8 @@ class Supervisor:
         previous = {
             number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
         }
+        previous[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._renew)
+        counters = _shared_counters() if len(self.webs) > 1 else None
         try:
             for child in self.children:
                 child.start()
@@ -95,9 +120,25 @@ class Supervisor:
             self._end_children()
             for number, handler in previous.items():
                 signal.signal(number, handler)
+            if counters is not None:
+                counters.cleanup()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True
+
+    def _renew(self, number: int, frame: FrameType | None) -> None:
+        self._renewing = True
+
+    def _renew_webs(self) -> None:
+        """One after another, on SIGHUP: the others answer, or the socket's backlog waits."""
+        self._renewing = False
+        for child in self.webs:
+            child.ask_to_end()
+            child.end(WEB_END_S)
+            if self._told_to_stop():
+                return
+            child.start()
+        self._say("The web processes were started anew.")
 
     def _told_to_stop(self) -> bool:
         # An interrupt sent to `make` alone (not by a terminal's Ctrl-C, which reaches us too) makes
@@ -108,7 +149,7 @@ class Supervisor:
 
     def _pause(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not self._told_to_stop() and time.monotonic() < end:
+        while not self._told_to_stop() and not self._renewing and time.monotonic() < end:
             time.sleep(0.1)
 
     def _watch_children(self) -> None:
@@ -150,6 +191,8 @@ class Supervisor:
         keep_house_at = time.monotonic() + KEEP_HOUSE_EVERY_S
         check_watches_at = time.monotonic()
         while not self._told_to_stop():
+            if self._renewing:
+                self._renew_webs()
             self._watch_children()
             if time.monotonic() >= check_watches_at:
                 check_watches_at = time.monotonic() + CHECK_WATCHES_EVERY_S
@@ -181,9 +224,16 @@ class Supervisor:
         for child in started:
             child.ask_to_end()
         for child in started:
-            within_s = WEB_END_S if child is self.web else WORKER_END_S
+            within_s = WEB_END_S if child in self.webs else WORKER_END_S
             if not child.end(within_s):
                 self._say(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
+
+
+def _shared_counters() -> TemporaryDirectory[str]:
+    """Where the web processes count requests together, for /metrics (operations.metrics)."""
+    folder = TemporaryDirectory(prefix="fsbench-counters-")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder.name
+    return folder
 
 
 def _keep_watches() -> None:

@@ -1,39 +1,81 @@
-"""The benchmark image in the tests' daemon, built by the script that users run.
+"""The images in the tests' daemon, built by the scripts that users run without a registry.
 
-Building it takes minutes (debootstrap, then apt inside), so the result is kept as a tar file,
-named by a digest of everything it is made of.
+Building them takes minutes (debootstrap, then apt inside), so the results are kept as tar files,
+named by a digest of everything they are made of.
 """
 
 import fcntl
 import hashlib
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.services.process import ServiceFailed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 IMAGE = "fsbench-runner:test"
+RUNNER_PARTS = ("runner/image", "runner/agent", "deploy/debian-base")
+STACK_PARTS = (
+    *("deploy/Dockerfile", "deploy/build", "deploy/debian-base", "deploy/postgres"),
+    *("deploy/redis", "requirements.txt"),
+)
+# The base too: what stands on another one, even of the same files, is built again.
+STACK_IMAGES = ["fsbench-base:bookworm", "fsbench-system", "fsbench-postgres", "fsbench-redis"]
 
 
 def build_runner_image(docker_host: str) -> str:
     """Have the image in this daemon and give its name. Raises ServiceFailed."""
-    folder = _cache_folder()
-    kept = folder / f"runner-{_digest()}.tar"
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two suites at once build it once
-        if kept.exists():
-            _run(docker_host, "docker", "load", "--input", str(kept))
-            return IMAGE
-        base = {"FSBENCH_IMAGE_CACHE": str(folder / "base.tar")}
-        _run(docker_host, str(ROOT / "runner/image/build"), IMAGE, env=base)
-        unfinished = kept.with_suffix(".part")
-        _run(docker_host, "docker", "save", "--output", str(unfinished), IMAGE)
-        for old in folder.glob("runner-*.tar"):
-            old.unlink()
-        unfinished.rename(kept)
+    with _only_one() as folder:
+        kept = folder / f"runner-{_digest(*RUNNER_PARTS)}.tar"
+        build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
+        _load_or_build(docker_host, kept, build, [IMAGE], folder)
     return IMAGE
+
+
+def build_stack_images(docker_host: str) -> None:
+    """Have the images of docker-compose.yml in this daemon. Raises ServiceFailed.
+
+    What takes long is kept; the code of today is put on it every time.
+    """
+    with _only_one() as folder:
+        kept = folder / f"stack-{_digest(*STACK_PARTS)}.tar"
+        build = [str(ROOT / "deploy/build")]
+        _load_or_build(docker_host, kept, build, STACK_IMAGES, folder)
+        _run(docker_host, *build, "application", env=_environment(folder))
+
+
+def _load_or_build(
+    docker_host: str, kept: Path, build: list[str], images: list[str], folder: Path
+) -> None:
+    if kept.exists():
+        _run(docker_host, "docker", "load", "--input", str(kept))
+        return
+    _run(docker_host, *build, env=_environment(folder))
+    unfinished = kept.with_suffix(".part")
+    _run(docker_host, "docker", "save", "--output", str(unfinished), *images)
+    unfinished.rename(kept)
+    # Branches that are worked on side by side do not take each other's away.
+    siblings = folder.glob(f"{kept.name.partition('-')[0]}-*.tar")
+    for old in sorted(siblings, key=lambda path: path.stat().st_mtime)[:-3]:
+        old.unlink()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        "FSBENCH_IMAGE_CACHE": str(folder / "base.tar"),
+        "FSBENCH_IMAGE_WHEELS": str(folder / "wheels"),
+    }
+
+
+@contextmanager
+def _only_one() -> Iterator[Path]:
+    """The folder of what is kept. Two suites at once build it once."""
+    folder = _cache_folder()
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
 
 
 def _cache_folder() -> Path:
@@ -43,11 +85,11 @@ def _cache_folder() -> Path:
     return folder
 
 
-def _digest() -> str:
-    """Changes with every file that goes into the image, and with its place and mode."""
+def _digest(*parts: str) -> str:
+    """Changes with every file that goes into the images, and with its place and mode."""
     digest = hashlib.sha256()
-    for part in ("runner/image", "runner/agent"):
-        for path in sorted((ROOT / part).rglob("*")):
+    for part in parts:
+        for path in sorted([ROOT / part, *(ROOT / part).rglob("*")]):
             if path.is_file() and path.suffix != ".pyc":
                 digest.update(f"{path.relative_to(ROOT)} {path.stat().st_mode:o}\n".encode())
                 digest.update(path.read_bytes())

@@ -17,7 +17,10 @@ matches() { compgen -G "$1"; }
 need postgresql matches '/usr/lib/postgresql/*/bin/initdb'
 need redis-server have redis-server
 need docker.io have dockerd
+compose() { docker compose version || have docker-compose; }
+need docker-compose compose
 need debootstrap have debootstrap
+need systemd have systemd-analyze
 need chromium have chromium
 need xfsprogs have mkfs.xfs
 need btrfs-progs have mkfs.btrfs

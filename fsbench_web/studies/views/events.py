@@ -24,6 +24,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from fsbench_web import ending
 from fsbench_web.accounts import rights
 from fsbench_web.figures.numbers import duration
 from fsbench_web.studies import logs
@@ -147,7 +148,7 @@ async def stream(
         if snapshot.is_complete:
             yield _event("end", {})
             return
-        if loop.time() - started >= LONGEST_S:
+        if loop.time() - started >= LONGEST_S or ending.has_begun():
             return
         if len(snapshot.lines) < LINES_AT_ONCE:
             await asyncio.sleep(poll_s)

@@ -2,18 +2,16 @@
 
 import os
 import sys
-from io import StringIO
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
 from fsbench_web import env
-from fsbench_web.serve.admin_account import prepare_admin
 from fsbench_web.serve.data_folder import FolderInUse, only_user_of
 from fsbench_web.serve.luns_file import prepare_luns_file
+from fsbench_web.serve.preparation import prepare_database, require_prepared
 from fsbench_web.serve.supervisor import AddressInUse, Supervisor, address_of, open_socket
 
 
@@ -35,15 +33,36 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-worker", action="store_true", help="workers run elsewhere: only the web"
         )
+        parser.add_argument(
+            "--prepared",
+            action="store_true",
+            help="`manage.py prepare` was run and the static files are collected: only serve",
+        )
 
     def handle(
-        self, *args: Any, host: str, port: int, without_worker: bool, **options: Any
+        self,
+        *args: Any,
+        host: str,
+        port: int,
+        without_worker: bool,
+        prepared: bool,
+        **options: Any,
     ) -> None:
+        with_worker = not without_worker
         try:
             with only_user_of(settings.DATA_DIR), open_socket(host, port) as listening:
-                sign_in = self._prepare(with_worker=not without_worker)
+                if prepared:
+                    self.check()
+                    require_prepared()
+                    sign_in = "as before (`manage.py prepare` says how)"
+                else:
+                    sign_in = self._prepare(with_worker=with_worker)
+                self._say("Starting web and worker ..." if with_worker else "Starting the web ...")
                 address = address_of(listening)
-                Supervisor(listening, with_worker=not without_worker, say=self._say).run(
+                processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
+                Supervisor(
+                    listening, processes=processes, with_worker=with_worker, say=self._say
+                ).run(
                     [
                         "",
                         f"  fsbench is ready:  {address}",
@@ -60,24 +79,12 @@ class Command(BaseCommand):
     def _prepare(self, *, with_worker: bool) -> str:
         """Everything that must be there before the first request; returns how to sign in."""
         self.check()
-        self._say("Preparing the database ...")
-        try:
-            connections[DEFAULT_DB_ALIAS].ensure_connection()
-        except OperationalError as error:
-            raise CommandError(
-                f"The database cannot be reached: {str(error).strip()}\n"
-                "Check DATABASE_URL, or leave it unset to use SQLite in the data folder."
-            ) from None
-        call_command("migrate", interactive=False, verbosity=0)
-        self._say("Loading the published studies ...")
-        call_command("load_published", verbosity=0, stdout=StringIO())
+        sign_in = prepare_database(self._say)
         call_command("collectstatic", interactive=False, verbosity=0, clear=True)
         if with_worker and not env.text("FSBENCH_LUNS", ""):
             news = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
             if news:
                 self._say(news)
-        sign_in = prepare_admin(settings.DATA_DIR)
-        self._say("Starting web and worker ..." if with_worker else "Starting the web process ...")
         return sign_in
 
     def _say(self, line: str) -> None:

@@ -1,0 +1,62 @@
+"""What an installation for others must not be started with (FSBENCH_ENV=production).
+
+A secret that stands in an example, is missing, or is kept where everybody in the house can guess it
+is worse than an error at the start.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+MINIMUM_LENGTH = 12
+# What `manage.py check --deploy` wants (security.W009).
+MINIMUM_KEY_LENGTH = 50
+# Parts of secrets that stand in examples, here and elsewhere.
+_EXAMPLES = ("change", "example", "insecure", "default", "placeholder", "password", "secret")
+_DEFAULTS = ("fsbench", "postgres", "redis", "admin", "root", "guest")
+
+
+def weakness(secret: str, minimum: int = MINIMUM_LENGTH) -> str:
+    """Why this is no secret, as the end of a sentence; empty when it may be one."""
+    lower = secret.lower()
+    if not secret:
+        return "is missing"
+    if lower in _DEFAULTS or any(part in lower for part in _EXAMPLES):
+        return "looks like a default or an example"
+    if len(secret) < minimum:
+        return f"is shorter than {minimum} characters"
+    if len(set(secret)) < 6:
+        return "repeats a few characters"
+    return ""
+
+
+def problems(
+    *,
+    environment: Mapping[str, str],
+    is_debug: bool,
+    allowed_hosts: list[str],
+    database: Mapping[str, Any],
+    broker_url: str,
+) -> list[str]:
+    """What is wrong, one sentence each with the variable's name and without any secret."""
+    found = []
+    if is_debug:
+        found.append("FSBENCH_DEBUG is True: every visitor would see tracebacks and settings.")
+    if "*" in allowed_hosts:
+        found.append("FSBENCH_ALLOWED_HOSTS is *: name the hosts under which people reach it.")
+    why = weakness(environment.get("FSBENCH_SECRET_KEY", ""), minimum=MINIMUM_KEY_LENGTH)
+    if why:
+        found.append(f"FSBENCH_SECRET_KEY {why}.")
+    host = str(database.get("HOST") or "")
+    is_remote = database["ENGINE"].endswith("postgresql") and host and not host.startswith("/")
+    # A certificate instead of a password is as good (libpq, sslcert).
+    if is_remote and "sslcert" not in database.get("OPTIONS", {}):
+        why = weakness(str(database.get("PASSWORD") or ""))
+        if why:
+            found.append(f"The password in DATABASE_URL {why}.")
+    broker = urlsplit(broker_url)
+    if broker.scheme in ("redis", "rediss", "sentinel"):
+        why = weakness(broker.password or "")
+        if why:
+            found.append(f"The password in CELERY_BROKER_URL {why}.")
+    return found

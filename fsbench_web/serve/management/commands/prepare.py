@@ -1,0 +1,18 @@
+"""The step before the web starts, by itself: once for every version."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from fsbench_web.serve.preparation import prepare_database
+
+
+class Command(BaseCommand):
+    help = (
+        "Migrate the database, load the published studies, and make an account if there is none. "
+        "Then start the web with `manage.py serve --prepared`."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        sign_in = prepare_database(self.stdout.write)
+        self.stdout.write(f"Prepared. Sign in: {sign_in}")

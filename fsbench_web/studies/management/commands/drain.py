@@ -1,0 +1,62 @@
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from fsbench_web.catalog import maintenance
+from fsbench_web.catalog.models import Worker
+from fsbench_web.studies.models import ACTIVE_STATES, Run
+
+BY = "manage.py drain"
+EVERY_S = 1.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Let a worker finish what it runs and take nothing new, as the button on its page does. "
+        "With --wait return when nothing runs any more: then it can be stopped and no run is lost."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("worker", help="its name, as on the page of workers")
+        parser.add_argument("--wait", action="store_true", help="until its last run has ended")
+        parser.add_argument(
+            "--timeout", type=float, metavar="SECONDS", help="wait no longer, and fail then"
+        )
+        parser.add_argument("--resume", action="store_true", help="let it take runs again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        worker = Worker.objects.filter(name=options["worker"]).first()
+        if worker is None:
+            known = ", ".join(Worker.objects.order_by("name").values_list("name", flat=True))
+            raise CommandError(
+                f"There is no worker “{options['worker']}”. Known: {known or 'none'}."
+            )
+        if options["resume"]:
+            changed = maintenance.set_drained(worker, False, by=BY)
+            self.stdout.write(f"{worker.name} takes runs{'' if changed else ', as it did before'}.")
+            return
+        if not maintenance.set_drained(worker, True, by=BY):
+            self.stdout.write(f"{worker.name} was drained by {worker.drained_by} before.")
+        if options["wait"]:
+            self._wait(worker, options["timeout"])
+        self.stdout.write(f"{worker.name} is drained.")
+
+    def _wait(self, worker: Worker, timeout_s: float | None) -> None:
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        told: list[int] = []
+        while running := list(
+            Run.objects.filter(series__lun__worker=worker, state__in=ACTIVE_STATES)
+            .order_by("pk")
+            .values_list("pk", flat=True)
+        ):
+            if running != told:
+                told = running
+                self.stdout.write(f"Still running: {', '.join(map(str, running))}")
+                self.stdout.flush()
+            if deadline is not None and time.monotonic() > deadline:
+                raise CommandError(
+                    f"Runs {running} of {worker.name} did not end within {timeout_s:g} s. It stays "
+                    "drained: wait longer, cancel them, or let it go on with --resume."
+                )
+            time.sleep(EVERY_S)
