@@ -16,7 +16,6 @@ ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
 # Read by Django, Python or the operating system, not by fsbench.
 NOT_OURS = {
-    *("DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR"),
     *("TERM", "XDG_CONFIG_HOME"),
     *("DJANGO_SETTINGS_MODULE", "PYTHONUNBUFFERED", "NO_COLOR", "PROMETHEUS_MULTIPROC_DIR"),
     *("LISTEN_PID", "LISTEN_FDS"),
