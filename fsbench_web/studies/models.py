@@ -73,7 +73,8 @@ class Study(models.Model):
 class Series(models.Model):
     """The repeats of one configuration under the same circumstances in one study.
 
-    Runs are repeats of each other only when workload, hardware, LUNs and kernel are the same too.
+    Runs are repeats of each other only when workload, hardware, LUNs, kernel and machine (a guest
+    with its memory, or the worker's own executor) are the same too.
     ``key`` is a digest of all of them, because a unique constraint ignores rows with nulls.
     """
 
@@ -94,6 +95,9 @@ class Series(models.Model):
     distribution = models.CharField(max_length=200, blank=True)
     preparation = models.JSONField(
         default=dict, help_text="catalog.preparation; empty: a new file system and nothing more"
+    )
+    machine = models.JSONField(
+        default=dict, help_text="catalog.machines; empty: the worker's own executor"
     )
     quality = models.JSONField(
         null=True,
