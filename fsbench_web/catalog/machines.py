@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.labels import canonical_scheduler
+
 OWN, GUEST = "own", "guest"
 EXECUTORS = {
     OWN: "The worker's own executor",
@@ -80,12 +83,15 @@ class Machine:
 
     @property
     def words(self) -> str:
-        """For people: "guest 6.1, KVM, 2 GiB, 2 CPUs"; "" for the worker's own executor."""
+        """For people: "guest, KVM, 2 GiB, 2 CPUs"; "" for the worker's own executor.
+
+        Its kernel is told apart from it: machines of several kernels are otherwise the same.
+        """
         if not self.is_guest:
             return ""
-        how = EMULATED if self.is_emulated else "KVM"
+        how = "emulated" if self.is_emulated else "KVM"
         cpus = f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}"
-        return f"guest {self.kernel}, {how}, {memory_words(self.memory_bytes)}, {cpus}"
+        return f"guest, {how}, {memory_words(self.memory_bytes)}, {cpus}"
 
 
 OWN_MACHINE = Machine()
@@ -115,6 +121,17 @@ class GuestKernel:
     def mounts(self, slug: str) -> bool:
         """Whether a file system of ``catalog.filesystems`` can be made and mounted with it."""
         return not self.problem and bool(self.filesystems.get(slug, {}).get("usable"))
+
+    @property
+    def elevators(self) -> dict[str, str]:
+        """Its I/O schedulers by today's name: {"none": "noop"} of a kernel that still has noop."""
+        return {canonical_scheduler(name): name for name in self.schedulers}
+
+    @property
+    def mounted(self) -> str:
+        """The names of all file systems that it mounts, for people."""
+        names = [spec.name for slug, spec in FILESYSTEMS.items() if self.mounts(slug)]
+        return ", ".join(names) or "no file system that fsbench can make"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fsbench_web.compare import prints, properties
+from fsbench_web.compare import emulation, prints, properties
 from fsbench_web.compare.contenders import (
     Contender,
     best_of_each,
@@ -37,12 +37,14 @@ class Chosen:
     """The contenders of each table, tables in the paper's order.
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
-    ``considered`` are the series of all scores that passed the filters.
+    ``considered`` are the series of all scores that passed the filters; ``left_out`` those that did
+    and are not shown, because they were emulated (``compare.emulation``).
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
     checked: Mapping[prints.PrintKey, prints.Published]
     considered: frozenset[int]
+    left_out: frozenset[int] = frozenset()
 
 
 def choose(spec: ComparisonSpec) -> Chosen:
@@ -56,7 +58,7 @@ def choose(spec: ComparisonSpec) -> Chosen:
 
 def tables_of(spec: ComparisonSpec) -> int:
     """How many tables ``spec`` has. Two queries."""
-    return len(_by_table(_passing(_candidates(spec), spec)))
+    return len(_by_table(_passing(_candidates(spec), spec)[0]))
 
 
 def direction(unit: str) -> bool | None:
@@ -85,6 +87,8 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
     passing = [
         row for row in everything if row.series_id in series and _has_runs(row.repeats, spec)
     ]
+    left_out = emulation.left_out({row.series_id: row.is_emulated for row in passing}, spec)
+    passing = [row for row in passing if row.series_id not in left_out]
     names = configuration_names({row.series_id: row for row in passing}.values())
     return Chosen(
         [
@@ -93,12 +97,13 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         ],
         prints.check(everything),
         frozenset(row.series_id for row in passing),
+        emulation.told(left_out, spec),
     )
 
 
 def _best(spec: ComparisonSpec) -> Chosen:
     found = _candidates(spec)
-    passing = _passing(found, spec)
+    passing, left_out = _passing(found, spec)
     of = properties.PROPERTIES[spec.by].of
     values = {
         series_id: of(found.series[series_id])
@@ -129,6 +134,7 @@ def _best(spec: ComparisonSpec) -> Chosen:
         ],
         prints.check(rows[score.score_id] for score in printed),
         frozenset(score.series_id for score in passing),
+        emulation.told(left_out, spec),
     )
 
 
@@ -144,13 +150,22 @@ def _tables_of_prints(found: Candidates, shown: Iterable[Candidate]) -> list[Can
     return [score for score in found.scores if score.is_printed and table(score) in asked]
 
 
-def _passing(found: Candidates, spec: ComparisonSpec) -> list[Candidate]:
+def _passing(found: Candidates, spec: ComparisonSpec) -> tuple[list[Candidate], frozenset[int]]:
+    """The scores that pass all filters, and the series that are left out as emulated."""
     series = _passing_series(found.series, spec)
-    return [
+    passing = [
         score
         for score in found.scores
         if score.series_id in series and _has_runs(score.repeats, spec)
     ]
+    emulated = {
+        series_id: found.series[series_id].is_emulated
+        for series_id in {score.series_id for score in passing}
+    }
+    left_out = emulation.left_out(emulated, spec)
+    if left_out:
+        passing = [score for score in passing if score.series_id not in left_out]
+    return passing, left_out
 
 
 def _passing_series(series: Mapping[int, SeriesFacts], spec: ComparisonSpec) -> set[int]:

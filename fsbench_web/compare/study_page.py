@@ -17,7 +17,7 @@ from fsbench_web.catalog import preparation
 from fsbench_web.compare import uncertainty
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.tables import told_tables
 from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
@@ -106,7 +106,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     by = request.GET.get("by") or shown.get("by")
     if by not in CONTENDERS:
         by = "filesystem"
-    tables = delta_tables(ComparisonSpec(studies=(slug,), by=by))
+    tables, emulated = told_tables(ComparisonSpec(studies=(slug,), by=by))
     groups = test_groups(tables, shown.get("tests", {}))
     sections = [_with_figure(section, tables) for section in found.sections]
     return render(
@@ -118,6 +118,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "may_own": not found.is_published
             and rights.may(request.user, rights.Action.OWN, found),
             "by": by,
+            "emulated": emulated,
             "groups": groups,
             "overviews": _overviews(groups),
             "has_prints": any(row.published for table in tables for row in table.rows),

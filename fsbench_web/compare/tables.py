@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fsbench_web.compare import prints
+from fsbench_web.compare import emulation, prints
 from fsbench_web.compare.chosen import Chosen, TableKey, choose, direction, tables_of
 from fsbench_web.compare.contenders import Contender, shown_label
 from fsbench_web.compare.matched import matched
@@ -29,6 +29,7 @@ MIXED_HARDWARE = "mixed_hardware"
 MIXED_SYSTEMS = "mixed_systems"
 MIXED_PREPARATIONS = "mixed_preparations"
 MIXED_LUNS = "mixed_luns"
+MIXED_MACHINES = "mixed_machines"
 
 TOO_MANY_TO_MATCH = (
     "These are too many numbers to be scored anew over the cells that all have: choose fewer "
@@ -42,7 +43,8 @@ class Comparison:
 
     ``shown`` holds the contenders of each table, with the scores that they are shown by.
     ``considered`` are the series of all scores that passed the filters, also of those that were not
-    the best of their contender.
+    the best of their contender. ``left_out`` are the series that pass the filters and are not
+    considered, because they were emulated.
     """
 
     spec: ComparisonSpec
@@ -50,6 +52,12 @@ class Comparison:
     choices: ScoreChoices
     shown: Sequence[Sequence[Contender]]
     considered: frozenset[int]
+    left_out: frozenset[int] = frozenset()
+
+    @cached_property
+    def emulated(self) -> emulation.Notice | None:
+        """What to say of emulated results; None where there is none."""
+        return emulation.notice(self.spec, self.tables, len(self.left_out))
 
     @cached_property
     def run_ids(self) -> frozenset[int]:
@@ -76,9 +84,17 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     studies are named nothing else that there is must be known. Raises SpecError for a study, test,
     file system, workload or hardware that does not exist.
     """
+    return told_tables(spec)[0]
+
+
+def told_tables(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notice | None]:
+    """The same tables, and what to say of emulated results. As many queries. Raises SpecError."""
     if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
-        return _tables(spec, choose(spec))[0]
-    return comparison(spec).tables
+        chosen = choose(spec)
+        tables, _ = _tables(spec, chosen)
+        return tables, emulation.notice(spec, tables, len(chosen.left_out))
+    found = comparison(spec)
+    return found.tables, found.emulated
 
 
 def _exist(studies: Collection[str]) -> bool:
@@ -98,7 +114,7 @@ def comparison(spec: ComparisonSpec) -> Comparison:
         raise SpecError(problems)
     chosen = choose(spec)
     tables, shown = _tables(spec, chosen)
-    return Comparison(spec, tables, choices, shown, chosen.considered)
+    return Comparison(spec, tables, choices, shown, chosen.considered, chosen.left_out)
 
 
 def _tables(
@@ -138,7 +154,7 @@ class Way:
 def ways_out(spec: ComparisonSpec) -> list[Way]:
     """Each single filter of ``spec`` that hides every score when the others stay."""
     ways = []
-    for name in ("min_runs", "cells", *reversed(FILTERS.values())):
+    for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
         if getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.without(name)
             tables = tables_of(looser)
@@ -198,6 +214,7 @@ def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
         (MIXED_SYSTEMS, "kernel", lambda row: row.kernel),
         (MIXED_SYSTEMS, "distribution", lambda row: row.distribution),
         (MIXED_PREPARATIONS, "preparation", lambda row: row.preparation),
+        (MIXED_MACHINES, "machine", lambda row: row.machine),
     ]
     found = (flag for flag, compared, of in asked if compared != by and _differ(kept, of))
     return tuple(dict.fromkeys(found))

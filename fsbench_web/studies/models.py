@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.accounts.models import Team, Visibility
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import (
     Environment,
     FilesystemConfiguration,
@@ -112,6 +113,11 @@ class Series(models.Model):
 
     def __str__(self) -> str:
         return f"{self.configuration} in {self.study}"
+
+    @property
+    def runs_on(self) -> Machine:
+        """The guest that its runs are run in, or the worker's own executor."""
+        return Machine.of(self.machine)
 
 
 class RunState(models.TextChoices):

@@ -12,12 +12,15 @@ from django.db.models.functions import Cast
 
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog import preparation
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import Environment
 from fsbench_web.scoring.confidence import Interval
 from fsbench_web.studies.models import Run, RunState, Score, Selection, Series, Study
 
 PARTIAL = "partial"
 """The score is made of fewer cells than its region has in the workload's full matrix."""
+EMULATED = "emulated"
+"""It was measured in a guest that was emulated: for function, not for speed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +28,9 @@ class SeriesFacts:
     """What a score says of its series: the same for dozens of scores, and read once.
 
     ``preparation`` says in words what was done to the LUN before each run beyond a new file system.
-    ``options`` are mkfs and mount options by key (catalog.filesystems), empty where the
-    configuration is not known.
+    ``machine`` is a guest in words, "" for the worker's own executor, and ``guest_kernel`` the name
+    of its kernel. ``options`` are mkfs and mount options by key (catalog.filesystems), empty where
+    the configuration is not known.
     """
 
     study: str
@@ -44,6 +48,9 @@ class SeriesFacts:
     kernel: str
     distribution: str
     preparation: str = ""
+    machine: str = ""
+    guest_kernel: str = ""
+    is_emulated: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
@@ -279,16 +286,20 @@ def _series(ids: Collection[int], study_slugs: Collection[str]) -> dict[int, Ser
         wanted = wanted.filter(pk__in=ids)
     elif study_slugs:
         wanted = wanted.filter(study__slug__in=list(study_slugs))
-    columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation")
+    columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation", "machine")
     found = {}
     for values in wanted.values_list(*columns):
-        *said, lun, worker, journal_lun, journal_worker, prepared = values
+        *said, lun, worker, journal_lun, journal_worker, prepared, stored = values
+        machine = Machine.of(stored)
         known: dict[str, Any] = dict(zip(_OF_SERIES, said, strict=True))
         found[known["series_id"]] = SeriesFacts(
             **known,
             lun=_on_worker(lun, worker),
             journal_lun=_on_worker(journal_lun, journal_worker),
             preparation=preparation.in_words(prepared) if prepared else "",
+            machine=machine.words,
+            guest_kernel=machine.kernel,
+            is_emulated=machine.is_emulated,
         )
     return found
 
@@ -302,6 +313,8 @@ def _row(series: SeriesFacts, values: Sequence[Any], runs: tuple[int, ...]) -> S
     is_whole = selection == Selection.ALL
     if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
         flags = [*flags, PARTIAL]
+    if series.is_emulated:
+        flags = [*flags, EMULATED]
     # Comparisons make thousands, and setting 35 fields of a frozen class one by one takes ten
     # times as long. A key that is no field would be as much of a mistake here as there.
     row = object.__new__(ScoreRow)
@@ -324,7 +337,8 @@ class ScoreChoices:
     """What there is to choose from: studies as (slug, title) in the studies' order, and names.
 
     What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
-    the configuration is known, ``luns`` and ``preparations`` in words, "" where nobody said.
+    the configuration is known, ``luns``, ``preparations`` and ``machines`` in words, "" where
+    nobody said.
     """
 
     studies: tuple[tuple[str, str], ...]
@@ -340,6 +354,8 @@ class ScoreChoices:
     schedulers: tuple[tuple[str, bool], ...] = ()
     journals: tuple[tuple[bool, bool], ...] = ()
     preparations: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    has_emulated: bool = False
 
 
 _CHOICES = {
@@ -357,6 +373,7 @@ _CHOICES = {
     "is_external": "configuration__external_journal",
     "is_known": "configuration__is_known",
     "preparation": "prepared",
+    "machine": "machine_text",
 }
 
 
@@ -396,7 +413,9 @@ def score_choices() -> ScoreChoices:
         Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
         .order_by()
         # As text: nearly all preparations are empty, and decoding thousands takes its time.
-        .annotate(prepared=Cast("preparation", TextField()))
+        .annotate(
+            prepared=Cast("preparation", TextField()), machine_text=Cast("machine", TextField())
+        )
         .values_list(*_CHOICES.values())
     )
     found: dict[str, Sequence[Any]] = dict(zip(_CHOICES, zip(*series, strict=True), strict=False))
@@ -405,6 +424,7 @@ def score_choices() -> ScoreChoices:
         columns = [found.get(name, ()) for name in names]
         return set(columns[0]) if len(columns) == 1 else set(zip(*columns, strict=True))
 
+    machines = [Machine.of(json.loads(text)) for text in each("machine")]
     prepared = {preparation.in_words(json.loads(text)) for text in each("preparation")}
     return ScoreChoices(
         studies=studies,
@@ -420,4 +440,6 @@ def score_choices() -> ScoreChoices:
         schedulers=tuple(sorted(each("scheduler", "is_known"))),
         journals=tuple(sorted(each("is_external", "is_known"))),
         preparations=tuple(sorted(prepared)),
+        machines=tuple(sorted({machine.words for machine in machines})),
+        has_emulated=any(machine.is_emulated for machine in machines),
     )

@@ -4,15 +4,16 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('studies', '0010_rights'),
+        ("studies", "0010_rights"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='series',
-            name='machine',
-            field=models.JSONField(default=dict, help_text="catalog.machines; empty: the worker's own executor"),
+            model_name="series",
+            name="machine",
+            field=models.JSONField(
+                default=dict, help_text="catalog.machines; empty: the worker's own executor"
+            ),
         ),
     ]
