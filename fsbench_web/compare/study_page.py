@@ -14,14 +14,14 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import preparation
-from fsbench_web.compare import uncertainty
+from fsbench_web.compare import beside, uncertainty
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import told_tables
 from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
-from fsbench_web.studies import repeats
+from fsbench_web.studies import repeats, reproductions
 from fsbench_web.studies.models import END_STATES, RunState, Series, Study
 from fsbench_web.studies.run_list import address_of
 
@@ -118,6 +118,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "may_own": not found.is_published
             and rights.may(request.user, rights.Action.OWN, found),
             "by": by,
+            "can_reproduce": found.slug in reproductions.PAPERS,
+            "beside": [] if found.is_published else beside.papers_of(tables),
             "emulated": emulated,
             "groups": groups,
             "overviews": _overviews(groups),

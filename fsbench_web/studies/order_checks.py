@@ -445,7 +445,7 @@ def _checked_configuration(
             sentence = availability.scheduler_problem(lun, clean.scheduler)
             if sentence:
                 problems.add(clean.place("scheduler"), sentence)
-        for sentence in journal_checks.journal_problems(clean, lun, neighbours):
+        for sentence in journal_checks.journal_problems(clean, lun, neighbours, is_own):
             problems.add(clean.place("journal"), sentence)
     return clean
 

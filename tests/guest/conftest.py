@@ -12,7 +12,7 @@ from tests.studies.conftest import USABLE, ann, worker_announcement
 
 __all__ = ["ann", "disk", "guest_order", "old_and_new", "worker"]
 GIB = 1024**3
-NEW = {
+NEW: dict[str, Any] = {
     "name": "debian-6.1",
     "version": "6.1.0-44-amd64",
     "filesystems": {
@@ -22,7 +22,7 @@ NEW = {
     "schedulers": ["none", "mq-deadline", "bfq"],
     "boot_s": 4.5,
 }
-OLD = {
+OLD: dict[str, Any] = {
     "name": "own-2.6",
     "version": "2.6.8.1",
     "filesystems": dict.fromkeys(("ext2", "ext3", "jfs"), USABLE),
