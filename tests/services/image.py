@@ -19,7 +19,7 @@ IMAGE = "fsbench-runner:test"
 
 def build_runner_image(docker_host: str) -> str:
     """Have the image in this daemon and give its name. Raises ServiceFailed."""
-    folder = _cache_folder()
+    folder = cache_folder()
     kept = folder / f"runner-{_digest()}.tar"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two suites at once build it once
@@ -36,7 +36,8 @@ def build_runner_image(docker_host: str) -> str:
     return IMAGE
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where what takes long to get is kept between test runs."""
     base = os.environ.get("XDG_CACHE_HOME") or ("/var/cache" if os.geteuid() == 0 else "~/.cache")
     folder = Path(base).expanduser() / "fsbench-test"
     folder.mkdir(parents=True, exist_ok=True)
