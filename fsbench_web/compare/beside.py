@@ -41,10 +41,6 @@ class BesideTable:
     is_same_best: bool | None
 
     @property
-    def has_cells(self) -> bool:
-        return any(row.own and row.own.coverage for row in self.rows)
-
-    @property
     def flags(self) -> tuple[str, ...]:
         """Those that all rows of the own table have."""
         return self.own.common_flags if self.own else ()

@@ -167,6 +167,14 @@ def test_pages_files_and_api_say_it(client: Client) -> None:
     assert "2 emulated series are left out" in client.get("/studies/lab/report/").content.decode()
 
 
+@pytest.mark.parametrize("kind", ["bars", "stacked", "matrix", "repeats"])
+def test_pictures_say_it_too(client: Client, mixed: list[Run], kind: str) -> None:
+    address = f"/compare/pictures/?study=lab&picture={kind}"
+    assert "2 emulated series are left out" in client.get(address).content.decode()
+    page = client.get(f"{address}&emulated=with").content.decode()
+    assert "no difference to them means anything" in page
+
+
 def test_a_run_says_that_it_was_emulated(client: Client, mixed: list[Run]) -> None:
     page = client.get(f"/runs/{mixed[3].pk}/").content.decode()
     assert "Emulated: for function, not for speed." in page
