@@ -368,6 +368,8 @@ def _environment_writer(
             facts = environment_facts(said, executor, data, scheduler, recorder.mounted)
             kernel, distribution = str(said["kernel"]), str(said["distribution"])
             accelerator = str(said["guest"]["accelerator"]) if "guest" in said else None
+            if "guest" in said:
+                recorder.conditions["guest"] = {"boot_s": said["guest"]["boot_s"]}
         except (KeyError, TypeError, ValueError) as error:
             raise AgentMismatch(
                 f"The agent does not say {error} of where it runs: its image is of another version "

@@ -428,10 +428,10 @@ class GuestExecutor(DockerExecutor):
 
 
 def _archive(request: Mapping[str, Any], kernel: Kernel, modules: Iterable[Path]) -> bytes:
-    buffer = BytesIO()
+    buffer, is_kvm = BytesIO(), request["accelerator"] == KVM
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, path in (
-            ("kernel/vmlinuz", kernel.image),
+            ("kernel/vmlinuz", kernel.image if is_kvm else kernel.quick_image),
             *((f"kernel/{path.name}", path) for path in modules),
         ):
             _add(archive, name, path.read_bytes())
