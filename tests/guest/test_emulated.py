@@ -12,6 +12,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.compare import findings, history, permalinks
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables
+from fsbench_web.studies import quality
 from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.submission import (
     ConfigurationRequest,
@@ -220,3 +221,29 @@ def test_the_choice_is_in_the_address() -> None:
     assert ComparisonSpec.from_query(spec.to_query()) == spec
     with pytest.raises(SpecError, match="out, with or only"):
         ComparisonSpec.from_query("emulated=yes")
+
+
+def test_the_guests_memory_is_the_cache_that_cells_are_judged_by(mixed: list[Run]) -> None:
+    Run.objects.update(conditions={"before": {"memory_total_bytes": 64 * 2**30}})
+    assert quality.basis_of(mixed[0].series).memory_kb == 64 * 2**20
+    assert quality.basis_of(mixed[2].series).memory_kb == 2**20
+
+
+def test_an_emulated_device_is_no_limit_of_a_real_one(
+    guest_order: Order, ann: User, disk: Lun
+) -> None:
+    order = guest_order(
+        configurations=(ConfigurationRequest("ext4", {}, "none"),),
+        parameters={"direct_io": True},
+        repeats=1,
+    )
+    found = {}
+    for accelerator, value in (("emulated", 700.0), ("kvm", 900.0)):
+        announced(accelerator=accelerator)
+        run = submit(replace(order, new_study=accelerator), "disk1", ann)[0]
+        complete(run, value)
+        found[accelerator] = run.series
+    host = submit(replace(order, new_study="host", guest=None), "disk1", ann)[0].series
+    assert quality.best_direct_kb_s(found["emulated"]) == 700.0
+    assert quality.best_direct_kb_s(found["kvm"]) == 900.0
+    assert quality.best_direct_kb_s(host) == 900.0
