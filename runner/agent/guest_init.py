@@ -21,6 +21,8 @@ from typing import Any
 
 PORT = "org.fsbench.agent"
 DISKS = {"fsbench-data": "vda", "fsbench-journal": "vdb"}
+# Kernels before 5.0 have these under other names, for disks with one queue.
+TODAY = {"noop": "none", "deadline": "mq-deadline"}
 ALIVE_EVERY_S = 1.0
 TOOL_LIMIT_S = 300
 AGENT = (
@@ -94,10 +96,15 @@ def misplaced(wanted: "list[str]") -> str:
 
 
 def schedulers(disk: str) -> "tuple[str, list[str]]":
-    """(the one in use, all) of a disk; the kernel puts the first into brackets."""
-    words = Path(f"/sys/block/{disk}/queue/scheduler").read_text().split()
-    names = [word.strip("[]") for word in words]
-    return next((word.strip("[]") for word in words if word.startswith("[")), ""), names
+    """(the one in use, all) of a disk, by the names of today; brackets mark the first."""
+    return named_today(Path(f"/sys/block/{disk}/queue/scheduler").read_text())
+
+
+def named_today(text: str) -> "tuple[str, list[str]]":
+    words = text.split()
+    names = [TODAY.get(word.strip("[]"), word.strip("[]")) for word in words]
+    used = [name for word, name in zip(words, names, strict=True) if word.startswith("[")]
+    return "".join(used[:1]), names
 
 
 def set_scheduler(wanted: str, disks: "list[str]") -> str:
@@ -106,13 +113,20 @@ def set_scheduler(wanted: str, disks: "list[str]") -> str:
         _, names = schedulers(disk)
         if wanted not in names:
             return f"The guest's kernel has no I/O scheduler {wanted}, only {', '.join(names)}."
+        path = Path(f"/sys/block/{disk}/queue/scheduler")
         try:
-            Path(f"/sys/block/{disk}/queue/scheduler").write_text(wanted)
+            # An old kernel is asked with its own word.
+            given = path.read_text().replace("[", " ").replace("]", " ").split()
+            path.write_text(wanted if wanted in given else _former_name(wanted))
         except OSError as error:
             return f"The guest's kernel refuses the I/O scheduler {wanted}: {error.strerror}."
         if schedulers(disk)[0] != wanted:
             return f"The guest's kernel did not take the I/O scheduler {wanted}."
     return ""
+
+
+def _former_name(wanted: str) -> str:
+    return next((old for old, new in TODAY.items() if new == wanted), wanted)
 
 
 def system_facts() -> "dict[str, list[list[str]]]":

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runner.agent import guest, initramfs
+from runner.agent import guest, guest_init, initramfs
 
 REQUEST: dict[str, Any] = {
     "do": "run",
@@ -310,3 +310,12 @@ def _names(data: bytes) -> list[str]:
 
 def test_the_boot_script_is_a_shell_script() -> None:
     subprocess.run(["sh", "-n", str(guest.HERE / "guest_boot.sh")], check=True)
+
+
+def test_schedulers_of_old_kernels_have_todays_names() -> None:
+    assert guest_init.named_today("noop deadline [cfq]\n") == (
+        "cfq",
+        ["none", "mq-deadline", "cfq"],
+    )
+    assert guest_init.named_today("[none] mq-deadline bfq\n")[0] == "none"
+    assert guest_init.named_today("none\n") == ("", ["none"])
