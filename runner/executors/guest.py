@@ -20,7 +20,6 @@ from typing import Any
 
 from docker.models.containers import Container
 from docker.types import LogConfig
-from requests.exceptions import RequestException
 
 from fsbench_web.catalog.commands import run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS
@@ -47,6 +46,7 @@ BOOT_LIMITS_S = {KVM: 60.0, EMULATED: 300.0}
 # KVM may be there and hang for ever (a nested machine without the processor's help).
 KVM_PROBE_S = 20.0
 PROBE_LIMIT_S = 1200
+LOOK_EVERY_S = 0.5
 PROBE_MEMORY_BYTES = 768 * MIB
 SCRATCH_BYTES = 2048 * MIB
 # What is left to the host when a guest takes the most it may.
@@ -65,6 +65,10 @@ _PROBED_WORKLOAD = workload_of(
         "maximum_file_kb": 64,
     },
 )
+
+
+class PutOff(Exception):
+    """A boot was broken off, because something more important began."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +112,18 @@ class GuestExecutor(DockerExecutor):
         self._forced = accelerator
         self._seen: dict[str, Seen] = {}
         self._lock = threading.Lock()
+        self._may_boot: Callable[[], bool] = lambda: True
 
     # What it can do
 
     def look(self, may_boot: Callable[[], bool] = lambda: True) -> None:
         """Look at the folder, and boot what is new in it. Takes minutes the first time.
 
-        ``may_boot`` is asked before each boot, which needs processors that a run may be measuring.
-        Never raises: what is wrong is announced.
+        ``may_boot`` is asked before each boot, which needs processors that a run may be measuring,
+        and meanwhile: a run that begins is not kept waiting. Never raises: what is wrong is
+        announced.
         """
+        self._may_boot = may_boot
         self.reason = self._why_unusable()
         if self.reason:
             return
@@ -140,7 +147,10 @@ class GuestExecutor(DockerExecutor):
             if current.announced.get("digest") == package.digest and not _is_waiting(current):
                 continue
             if may_boot():
-                seen = self._look_at(package)
+                try:
+                    seen = self._look_at(package)
+                except PutOff:
+                    return
                 with self._lock:
                     self._seen[package.name] = seen
 
@@ -268,12 +278,17 @@ class GuestExecutor(DockerExecutor):
         container = self._container(
             kernel, request, kernel.modules_for(names), [], {"fsbench.worker": self.worker}
         )
+        deadline = time.monotonic() + limit_s
         try:
             container.start()
-            container.wait(timeout=limit_s)
+            while container.status in ("created", "running"):
+                if not self._may_boot():
+                    raise PutOff
+                if time.monotonic() > deadline:
+                    return [{"type": "error", "reason": f"It did not end within {limit_s} s."}]
+                time.sleep(LOOK_EVERY_S)
+                container.reload()
             output = container.logs(stdout=True, stderr=False)
-        except RequestException:
-            return [{"type": "error", "reason": f"It did not end within {limit_s} s."}]
         finally:
             self._remove_for_certain(container)
         return [json.loads(line) for line in output.splitlines() if line.startswith(b"{")]

@@ -35,9 +35,18 @@ TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> kernels.Kernel:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A worker's folder with one kernel, whatever else was downloaded."""
+    package = sorted(kernel_folder().glob("linux-image-6.1.*.deb"))[0]
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / package.name).symlink_to(package)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kernel(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> kernels.Kernel:
     """Unpacked once for all."""
-    package = kernels.listed(kernel_folder())[0]
+    [package] = kernels.listed(folder)
     return kernels.unpacked(package, tmp_path_factory.mktemp("guest"))
 
 
@@ -46,6 +55,7 @@ def guests(
     docker_host: str,
     runner_image: str,
     kernel: kernels.Kernel,
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> GuestExecutor:
     """An executor that knows its kernel without having booted it."""
@@ -53,7 +63,7 @@ def guests(
     executor = GuestExecutor(
         runner_image,
         "test",
-        folder=kernel_folder(),
+        folder=folder,
         cache=kernel.folder.parent,
         accelerator=EMULATED,
     )
@@ -92,9 +102,7 @@ def host(make_host: Callable[..., Host], guests: GuestExecutor) -> Host:
     return make_host(guests=guests)
 
 
-@pytest.mark.parametrize("filesystem", ["jfs", "reiser3"])
 def test_it_measures_what_the_hosts_kernel_may_not_have(
-    filesystem: str,
     host: Host,
     machine: Machine,
     kernel: kernels.Kernel,
@@ -104,7 +112,7 @@ def test_it_measures_what_the_hosts_kernel_may_not_have(
     run = carry_out(
         order(
             host,
-            filesystem,
+            "reiser3",
             parameters=TINY,
             machine=machine,
             kernel=kernel.version,
@@ -145,7 +153,7 @@ def test_an_external_journal_is_the_guests_second_disk(
     run = carry_out(
         order(
             host,
-            "ext4",
+            "jfs",
             parameters=TINY,
             machine=machine,
             kernel=kernel.version,
@@ -219,7 +227,7 @@ def test_what_a_killed_worker_leaves_is_removed_with_its_guest(
     host: Host, lun_file: Path, machine: Machine, runner_image: str, kernel: kernels.Kernel
 ) -> None:
     run = InGuest(host, lun_file, machine).start()
-    successor = GuestExecutor(runner_image, "test", folder=kernel_folder(), cache=Path("/nowhere"))
+    successor = GuestExecutor(runner_image, "test", folder=lun_file.parent, cache=Path("/nowhere"))
 
     removed = successor.clean_up("host-one")
 
@@ -289,6 +297,18 @@ def test_a_kernel_is_known_by_booting_it_once(
     monkeypatch.setattr(guests, "_boot", None)
     guests.look()
     assert [one.name for one in guest_ability({"guest": guests.announcement()}).usable_kernels]  # type: ignore[union-attr]
+
+
+def test_a_look_at_a_kernel_makes_way_for_a_run(
+    guests: GuestExecutor, kernel: kernels.Kernel
+) -> None:
+    guests._seen.clear()
+    answers = iter([True, True])
+
+    guests.look(lambda: next(answers, False))
+
+    assert containers(guests) == []
+    assert guests.why_wait(kernel.name)
 
 
 def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
