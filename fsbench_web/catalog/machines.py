@@ -6,7 +6,6 @@ the processor's help (KVM) cannot be used it is emulated in software: then a res
 something works, never how fast it is.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,6 @@ EXECUTORS = {
     GUEST: "A guest kernel, booted anew for every run",
 }
 KVM, EMULATED = "kvm", "emulated"
-ACCELERATORS = (KVM, EMULATED)
 EMULATED_WORDS = "emulated: for function, not for speed"
 # As the plan of a guest run names its LUNs: the first and the second virtio disk.
 GUEST_DEVICE, GUEST_JOURNAL_DEVICE = "/dev/vda", "/dev/vdb"
@@ -30,7 +28,6 @@ MIB = 1024**2
 LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 256 * MIB, 1024 * 1024 * MIB
 LEAST_CPUS, MOST_CPUS = 1, 256
 DEFAULT_MEMORY_BYTES, DEFAULT_CPUS = 1024 * MIB, 2
-KERNEL_NAME = re.compile(r"[a-z0-9][a-z0-9._+~-]{0,99}")
 USUAL_BOOT_S = {KVM: 5, EMULATED: 15}
 """What a boot takes where the worker has not measured its own yet, in seconds."""
 

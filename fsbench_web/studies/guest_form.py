@@ -43,6 +43,15 @@ class GuestForm:
             return []
         return [one for one in ability.usable_kernels if one.name in self.kernels]
 
+    def fit(self, ability: GuestAbility) -> None:
+        """Lower what is still at its default to what this worker can give a guest."""
+        usual = GuestForm()
+        most = ability.most_memory_bytes
+        if self.guest_memory_mib == usual.guest_memory_mib and most is not None:
+            self.guest_memory_mib = str(min(DEFAULT_MEMORY_BYTES, most) // MIB)
+        if self.guest_cpus == usual.guest_cpus and ability.most_cpus is not None:
+            self.guest_cpus = str(min(DEFAULT_CPUS, ability.most_cpus))
+
     def read_guest(self, unreadable: dict[str, list[str]]) -> GuestRequest | None:
         """The guest that the form asks for; None for the worker's own executor."""
         if self.executor not in EXECUTORS:

@@ -84,6 +84,15 @@ def test_the_form_offers_what_the_chosen_kernels_can(disk: Lun, signed_in: Clien
     assert "Guests are emulated here" in signed_in.get(address).content.decode()
 
 
+def test_the_usual_memory_is_no_more_than_a_worker_can_give(disk: Lun, signed_in: Client) -> None:
+    announced(most_memory_bytes=512 * 2**20, most_cpus=1)
+    form = signed_in.get(f"/runs/new/?lun={disk.pk}&executor=guest").context["form"]
+    assert (form.guest_memory_mib, form.guest_cpus) == ("512", "1")
+    asked = f"/runs/new/?lun={disk.pk}&executor=guest&guest_memory_mib=700&guest_cpus=4"
+    form = signed_in.get(asked).context["form"]
+    assert (form.guest_memory_mib, form.guest_cpus) == ("700", "4")
+
+
 def test_a_directory_is_offered_no_guest(disk: Lun, signed_in: Client) -> None:
     folder = disk.worker.luns.get(name="folder1")
     page = signed_in.get(f"/runs/new/?lun={folder.pk}").content.decode()

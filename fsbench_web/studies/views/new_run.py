@@ -95,6 +95,7 @@ def _form_page(
     ability = availability.guest(chosen.worker) if chosen else None
     guest_problems = list(availability.guest_problems(chosen)) if chosen else []
     if refused is None and ability is not None and form.is_guest:
+        form.fit(ability)
         known = [one.name for one in ability.usable_kernels]
         if not set(form.kernels) & set(known):
             form.kernels = known[:1]
