@@ -5,7 +5,8 @@ all runs on the same system::
 
     {"before": {"load": [0.1, 0.2, 0.3], "memory_free_bytes": 1, "memory_available_bytes": 2,
                 "governors": ["performance"], "caches_dropped": true, "scheduler": "none"},
-     "device": {"before": {"reads": 0, ...}, "after": {"reads": 9, ...}}}
+     "device": {"before": {"reads": 0, ...}, "after": {"reads": 9, ...}},
+     "guest": {"boot_s": 5.2}}
 
 ``studies.lifecycle`` adds ``others``, the runs that were active meanwhile. What the host does not
 tell is left out. Sources: proc(5), the kernel's Documentation/block/stat.rst.

@@ -13,6 +13,7 @@ from fsbench_web import env
 from runner import own_programs
 from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
+from runner.executors.guest import GuestExecutor
 from runner.executors.local import LocalExecutor
 
 EXECUTORS = ("auto", "docker", "local")
@@ -31,6 +32,8 @@ class WorkerConfig:
     image: str
     is_privileged: bool
     site: str
+    guest_kernels: Path | None = None
+    guest_silence_s: float = 60.0
 
 
 def read_config() -> WorkerConfig:
@@ -55,6 +58,33 @@ def read_config() -> WorkerConfig:
         image=env.text("FSBENCH_IMAGE", "fsbench-runner:local"),
         is_privileged=env.flag("FSBENCH_DOCKER_PRIVILEGED", False),
         site=hashlib.sha256(place.encode()).hexdigest()[:12],
+        guest_kernels=_guest_kernels(),
+        guest_silence_s=env.integer("FSBENCH_GUEST_SILENCE_S", 60, minimum=5, maximum=3600),
+    )
+
+
+def _guest_kernels() -> Path | None:
+    """The folder of kernel packages; None where there is none, and no guest is offered."""
+    given = env.text("FSBENCH_GUEST_KERNELS", "")
+    if given and not Path(given).is_absolute():
+        raise ImproperlyConfigured(
+            f'FSBENCH_GUEST_KERNELS is "{given}"; it must be an absolute path.'
+        )
+    folder = Path(given) if given else settings.DATA_DIR / "kernels"
+    return folder if given or folder.is_dir() else None
+
+
+def guests_of(config: WorkerConfig) -> GuestExecutor | None:
+    """The executor of guests beside the worker's own one, where there are kernels for it."""
+    if config.guest_kernels is None:
+        return None
+    return GuestExecutor(
+        config.image,
+        config.site,
+        folder=config.guest_kernels,
+        cache=config.data_folder / "guest",
+        silence_s=config.guest_silence_s,
+        worker=config.name,
     )
 
 

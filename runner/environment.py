@@ -24,10 +24,18 @@ def environment_facts(
     ``said`` is what the agent says of its place of work, ``lun`` how a person recognises the LUN
     (Host.lun_facts), ``scheduler`` the one read back from the kernel after it was set.
     """
-    facts: Facts = {section: list(rows) for section, rows in said["facts"].items()}
-    facts |= conditions.system_facts()
+    facts: Facts = conditions.system_facts()
+    # A guest says these of itself.
+    facts |= {section: list(rows) for section, rows in said["facts"].items()}
     facts["Execution"] = [["Executor", executor.name], *executor.facts()]
-    facts["LUN"] = [*lun, ["I/O scheduler", scheduler or "not known"]]
+    if "guest" in said:
+        facts["LUN"] = [
+            *lun,
+            ["I/O scheduler", str(said.get("scheduler") or "not known")],
+            ["I/O scheduler of the host below", scheduler or "not known"],
+        ]
+    else:
+        facts["LUN"] = [*lun, ["I/O scheduler", scheduler or "not known"]]
     if mounted is not None:
         facts["File system"] = [
             ["Mounted as", mounted["filesystem"]],

@@ -5,13 +5,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web import log_lines
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.filesystems import OptionError
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.studies import ingest, lifecycle, queue
@@ -22,7 +23,8 @@ from fsbench_web.workloads import ParameterError, workload_of
 from fsbench_web.workloads.base import TimedProgress
 from runner import blockdev, conditions, lock_statistics, places
 from runner.environment import environment_facts
-from runner.executors.base import Message, Outcome, Target
+from runner.executors.base import Executor, Message, Outcome, Target
+from runner.executors.guest import GuestExecutor
 from runner.finish import NOT_MEASURED, Results, end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
@@ -74,6 +76,12 @@ def work_on(run_id: int, host: Host) -> None:
         following = queue.next_run(lun_id)
         if following is None:
             return
+        machine = Machine.of(following.series.machine)
+        if machine.is_guest and host.guests is not None:
+            problem = host.guests.why_wait(machine.kernel)
+            if problem:
+                logger.warning("run %s waits: %s", following.pk, problem)
+                return
         # The request that sent the message ordered its run, and not those before and behind it.
         request = log_lines.current("request") if following.pk == run_id else None
         with log_lines.about(run=following.pk, request=request):
@@ -141,17 +149,20 @@ def _erase_and_measure(
         raise RunRefused("Its LUN, workload or options are not known any more.")
     if configuration.external_journal and series.journal_lun is None:
         raise RunRefused("The LUN of its journal is not known any more: order it again.")
-    entries = [places.entry_of(host, series.lun.name, "data")]
+    machine = Machine.of(series.machine)
+    executor = _executor_of(host, machine)
+    entries = [places.entry_of(host, executor, series.lun.name, "data")]
     if series.journal_lun is not None:
-        entries.append(places.entry_of(host, series.journal_lun.name, "journal"))
+        entries.append(places.entry_of(host, executor, series.journal_lun.name, "journal"))
     problem = host.capabilities.refusal(
         configuration.filesystem,
-        not entries[0].is_directory,
+        # What a guest's kernel mounts is asked of the guest, below.
+        not entries[0].is_directory and not machine.is_guest,
         workload_of(series.workload.tool, series.workload.parameters).needs,
     )
     if problem:
         raise RunRefused(problem)
-    with places.in_use(host, entries) as (data, *journals):
+    with places.in_use(host, executor, entries) as (data, *journals):
         preparation = Preparation.of(series.preparation)
         number = data.number
         if preparation.discard and (number is None or not blockdev.can_discard(number)):
@@ -166,7 +177,12 @@ def _erase_and_measure(
             preparation=preparation,
             is_directory=data.entry.is_directory,
             journal=journals[0].as_journal if journals else None,
+            guest=_guest_of(machine, configuration.scheduler),
         )
+        if isinstance(executor, GuestExecutor):
+            problem = executor.refusal(plan, configuration.filesystem)
+            if problem:
+                raise RunRefused(problem)
         recorder.progress = plan.workload.progress()
         with places.locked([data, *journals]):
             places.verify(host, [data, *journals], recorder)
@@ -174,9 +190,11 @@ def _erase_and_measure(
                 places.check_directory(
                     data.entry, configuration.filesystem, configuration.scheduler
                 )
-            with places.scheduler_of([data, *journals], configuration.scheduler) as scheduler:
+            # A guest's is set in the guest; the host's below it stays as it is.
+            wanted = "" if machine.is_guest else configuration.scheduler
+            with places.scheduler_of([data, *journals], wanted) as scheduler:
                 recorder.on_environment = _environment_writer(
-                    run, [data, *journals], scheduler, host
+                    run, [data, *journals], scheduler, host, executor
                 )
                 is_dropped = _beside(recorder, drop_caches)
                 recorder.log(
@@ -196,7 +214,7 @@ def _erase_and_measure(
                 )
                 recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
                 with _watched_device(number, recorder):
-                    outcome = _run_plan(plan, target, host, recorder, spool)
+                    outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free([data, *journals], recorder)
     return plan, outcome
 
@@ -271,8 +289,31 @@ def _beside(
         return future.result()
 
 
+def _executor_of(host: Host, machine: Machine) -> Executor:
+    """The worker's own, or that of guests. Raises RunRefused."""
+    if not machine.is_guest:
+        return host.executor
+    if host.guests is None:
+        raise RunRefused(
+            "This worker boots no guests: its machine needs Docker, the benchmark image, and "
+            "kernels in FSBENCH_GUEST_KERNELS."
+        )
+    return host.guests
+
+
+def _guest_of(machine: Machine, scheduler: str) -> dict[str, Any] | None:
+    if not machine.is_guest:
+        return None
+    return {
+        "kernel": machine.kernel,
+        "memory_bytes": machine.memory_bytes,
+        "cpus": machine.cpus,
+        "scheduler": scheduler,
+    }
+
+
 def _run_plan(
-    plan: RunPlan, target: Target, host: Host, recorder: Recorder, spool: Spool
+    plan: RunPlan, target: Target, executor: Executor, recorder: Recorder, spool: Spool
 ) -> Outcome:
     stop = threading.Event()
     spool.begin(plan)
@@ -285,7 +326,7 @@ def _run_plan(
         # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
         return stop.is_set() or recorder.is_overdue()
 
-    outcome = _beside(recorder, lambda: host.executor.run(plan, target, take, should_stop), stop)
+    outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
     recorder.read()
     return outcome
 
@@ -314,7 +355,7 @@ def _noted_statistics(number: int | None, recorder: Recorder) -> Iterator[None]:
 
 
 def _environment_writer(
-    run: Run, luns: Sequence[Place], scheduler: str, host: Host
+    run: Run, luns: Sequence[Place], scheduler: str, host: Host, executor: Executor
 ) -> Callable[[Recorder], None]:
     """What writes the environment, once the agent has told it, and files the run under it."""
 
@@ -324,8 +365,11 @@ def _environment_writer(
             return
         data, *journals = (host.lun_facts(lun.entry) for lun in luns)
         try:
-            facts = environment_facts(said, host.executor, data, scheduler, recorder.mounted)
+            facts = environment_facts(said, executor, data, scheduler, recorder.mounted)
             kernel, distribution = str(said["kernel"]), str(said["distribution"])
+            accelerator = str(said["guest"]["accelerator"]) if "guest" in said else None
+            if "guest" in said:
+                recorder.conditions["guest"] = {"boot_s": said["guest"]["boot_s"]}
         except (KeyError, TypeError, ValueError) as error:
             raise AgentMismatch(
                 f"The agent does not say {error} of where it runs: its image is of another version "
@@ -338,7 +382,10 @@ def _environment_writer(
             lifecycle.record_environment(recorder.handle, environment)
             lifecycle.record_conditions(recorder.handle, recorder.conditions)
             ingest.move_to_kernel(
-                Run.objects.get(pk=run.pk), environment.kernel, environment.distribution
+                Run.objects.get(pk=run.pk),
+                environment.kernel,
+                environment.distribution,
+                accelerator=accelerator,
             )
 
     return write

@@ -16,6 +16,7 @@ from runner import blockdev, checks, locks, sparse
 from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
+from runner.executors.guest import GuestExecutor
 from runner.hardware import host_facts, host_mark
 from runner.luns import LunEntry, LunFileError, read_luns
 from runner.scheduler import read_schedulers
@@ -30,9 +31,17 @@ class LunUnusable(Exception):
 class Host:
     """Shared by the threads of a worker: each runs on a LUN of its own."""
 
-    def __init__(self, config: WorkerConfig, executor: Executor, executor_reason: str = "") -> None:
+    def __init__(
+        self,
+        config: WorkerConfig,
+        executor: Executor,
+        executor_reason: str = "",
+        guests: GuestExecutor | None = None,
+    ) -> None:
         self.config = config
         self.executor = executor
+        # Beside the worker's own executor: for the runs that ask for a guest.
+        self.guests = guests
         self.executor_reason = executor_reason
         self.capabilities = Capabilities(is_usable=False, reason="The worker is starting.")
         self.stopping = threading.Event()
@@ -194,11 +203,17 @@ class Host:
             _detach(*known)
         return loop.device
 
-    def named_device(self, entry: LunEntry, device: str) -> str:
-        """The path that commands name."""
+    def named_device(self, entry: LunEntry, device: str, executor: Executor | None = None) -> str:
+        """The path that commands name, with the worker's own executor or another one."""
         if entry.is_directory:
             return device
-        return self.executor.device_path(entry.name, device)
+        return (executor or self.executor).device_path(entry.name, device, entry.role)
+
+    @property
+    def is_measuring(self) -> bool:
+        """Whether a run has one of the LUNs."""
+        with self._lock:
+            return bool(self._busy)
 
     @contextlib.contextmanager
     def in_use(self, name: str) -> Iterator[None]:
@@ -242,6 +257,7 @@ class Host:
                 "host_mark": host_mark(),
                 "is_usable": can.is_usable,
                 "reason": can.reason,
+                **({"guest": self.guests.announcement()} if self.guests else {}),
             },
             luns=luns,
             hardware=host_facts(),

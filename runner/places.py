@@ -14,6 +14,7 @@ from pathlib import Path
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.journals import JournalLun
 from runner import blockdev, checks
+from runner.executors.base import Executor
 from runner.host import Host
 from runner.locks import device_lock
 from runner.luns import LunEntry
@@ -60,7 +61,7 @@ class Place:
         return JournalLun(self.named_device, self.size_bytes)
 
 
-def entry_of(host: Host, name: str, role: str) -> LunEntry:
+def entry_of(host: Host, executor: Executor, name: str, role: str) -> LunEntry:
     """The LUN as the host lists it now, in this role. Raises RunRefused, LunUnusable."""
     entry = host.entry(name)
     if entry.role != role:
@@ -69,20 +70,23 @@ def entry_of(host: Host, name: str, role: str) -> LunEntry:
             if entry.role == "journal"
             else f"{name} is listed for data and keeps no journal."
         )
-    problem = host.executor.lun_problem(entry.kind)
+    problem = executor.lun_problem(entry.kind)
     if problem:
         raise RunRefused(problem)
     return entry
 
 
 @contextlib.contextmanager
-def in_use(host: Host, entries: Sequence[LunEntry]) -> Iterator[list[Place]]:
+def in_use(host: Host, executor: Executor, entries: Sequence[LunEntry]) -> Iterator[list[Place]]:
     """While a run has these LUNs, nobody else checks or detaches them. Raises LunUnusable."""
     with contextlib.ExitStack() as stack:
         for entry in entries:
             stack.enter_context(host.in_use(entry.name))
         found = [(entry, host.device(entry)) for entry in entries]
-        yield [Place(entry, device, host.named_device(entry, device)) for entry, device in found]
+        yield [
+            Place(entry, device, host.named_device(entry, device, executor))
+            for entry, device in found
+        ]
 
 
 @contextlib.contextmanager

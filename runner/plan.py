@@ -58,8 +58,9 @@ class RunPlan:
     the mount, empty when nothing is mounted (directory LUNs). ``journal_device`` is empty where the
     journal is kept on ``device`` itself. ``leave_nothing`` is what the start of a name in that
     folder shows to be the benchmark's own, to be removed in the end. ``memory_bytes`` and ``cpus``
-    limit what the benchmark may use. ``tool`` and ``parameters`` are the workload, which reads
-    ``outputs``.
+    limit what the benchmark may use. ``guest`` says in which guest it is run (kernel, memory_bytes,
+    cpus, and the scheduler that is set in it), None for the worker's own executor. ``tool`` and
+    ``parameters`` are the workload, which reads ``outputs``.
     """
 
     steps: list[Step]
@@ -76,6 +77,7 @@ class RunPlan:
     outputs: list[str]
     memory_bytes: int | None = None
     cpus: int | None = None
+    guest: dict[str, Any] | None = None
 
     @property
     def workload(self) -> Workload:
@@ -102,6 +104,7 @@ def plan_run(
     preparation: Preparation = PLAIN,
     is_directory: bool = False,
     journal: JournalLun | None = None,
+    guest: dict[str, Any] | None = None,
 ) -> RunPlan:
     """The plan of one run on ``device`` (as the commands name it; a folder if ``is_directory``).
 
@@ -154,6 +157,7 @@ def plan_run(
         outputs=[command.output for command in commands if command.output],
         memory_bytes=workload.limits().memory_bytes,
         cpus=workload.limits().cpus,
+        guest=guest,
     )
 
 

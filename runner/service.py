@@ -5,6 +5,7 @@ nothing of a run survives the process. There is one thread for each LUN, because
 run at a time.
 """
 
+import contextlib
 import logging
 import threading
 import time
@@ -35,6 +36,8 @@ logger = logging.getLogger("fsbench.worker")
 REFRESH_EVERY_S = 30.0
 KEEP_HOUSE_EVERY_S = 60.0
 SIGN_OF_LIFE = "sign-of-life"
+# A package that was put into the folder of guest kernels is booted within this time.
+LOOK_AT_KERNELS_EVERY_S = 5.0
 _host: Host | None = None
 
 
@@ -97,6 +100,10 @@ def _clean_up(host: Host) -> list[str] | None:
     """What was removed; None when the executor is away, and everything has to stay as it is."""
     try:
         removed = host.executor.clean_up(host.name)
+        if host.guests is not None:
+            # Their containers are others where the worker's own executor has none.
+            with contextlib.suppress(ExecutorAway):
+                removed += host.guests.clean_up(host.name)
     except ExecutorAway as error:
         logger.error("what an earlier worker left cannot be removed yet: %s", error)
         return None
@@ -140,6 +147,12 @@ def keep_house(host: Host) -> None:
     chores.do("Logs of ended runs", logs.keep_house, by=host.name)
 
 
+def look_at_kernels(host: Host) -> None:
+    """Boot the guest kernels that are new, as long as no run is being measured."""
+    if host.guests is not None:
+        host.guests.look(lambda: not (host.is_measuring or host.stopping.is_set()))
+
+
 def _repeat(host: Host, every_s: float, work: Callable[[Host], None]) -> threading.Thread:
     def loop() -> None:
         while not host.stopping.wait(every_s):
@@ -180,6 +193,7 @@ def serve(host: Host) -> int:
         _repeat(host, settings.WORKER_HEARTBEAT_S, give_sign_of_life),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
         _repeat(host, KEEP_HOUSE_EVERY_S, keep_house),
+        _repeat(host, LOOK_AT_KERNELS_EVERY_S, look_at_kernels),
     ]
     # It is meant: root owns the disks.
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")

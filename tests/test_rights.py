@@ -50,6 +50,7 @@ READ_BY_ALL = {
     "studies/<slug:slug>/report/": ("studies/lab/report/", 200),
     "studies/<slug:slug>/report.pdf": ("studies/lab/report.pdf", 200),
     "studies/<slug:slug>/matrix/": ("studies/lab/matrix/", 200),
+    "studies/<slug:slug>/beside/<slug:paper>/": ("studies/lab/beside/unisys-2005/", 200),
     "runs/": ("runs/", 200),
     "runs/<int:run_id>/": ("runs/{run}/", 200),
     "runs/<int:run_id>/artefacts/<int:artefact_id>/": ("runs/{run}/artefacts/{artefact}/", 200),
@@ -139,6 +140,7 @@ READ_BY_ALL = {
 SIGNED_IN = {
     "runs/new/": "runs/new/",
     "runs/new/review/": "runs/new/review/",
+    "studies/<slug:slug>/reproduce/": "studies/unisys-2005/reproduce/",
     "runs/new/document/": "runs/new/document/",
     "imports/new/": "imports/new/",
     "imports/<int:import_id>/files/<int:file_id>/columns/": (
@@ -278,7 +280,10 @@ READ_BY_ALL["api/v1/own-workloads"] = ("api/v1/own-workloads", 200)
 # fails here, and so does an address that nobody thought about.
 NEEDS: dict[str, Role] = {
     **dict.fromkeys(
-        ["runs/new/", "runs/new/review/", "runs/new/document/", "api/v1/sweeps/preview"],
+        [
+            *("runs/new/", "runs/new/review/", "runs/new/document/", "api/v1/sweeps/preview"),
+            "studies/<slug:slug>/reproduce/",
+        ],
         Role.OPERATOR,
     ),
     **{address: Role.OPERATOR for address in [*POSTS, *API_WRITES] if "runs/" in address},

@@ -321,6 +321,8 @@ RULES: dict[str, Rule] = {
     "studies/<slug:slug>/report/": Action.READ,
     "studies/<slug:slug>/report.pdf": Action.READ,
     "studies/<slug:slug>/matrix/": Action.READ,
+    "studies/<slug:slug>/beside/<slug:paper>/": Action.READ,
+    "studies/<slug:slug>/reproduce/": Action.RUN,
     "runs/": Action.READ,
     "runs/new/": Action.RUN,
     "runs/new/review/": Action.RUN,

@@ -9,9 +9,10 @@ from pydantic import Field
 from fsbench_web.api.errors import Error, Refused
 from fsbench_web.api.studies import no_study
 from fsbench_web.compare import csv
+from fsbench_web.compare.emulation import Notice
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.tables import told_tables
 from fsbench_web.studies.models import Study
 
 router = Router()
@@ -27,8 +28,8 @@ class Filters(Schema):
     by: str = Field(
         "filesystem",
         description="what is ranked: filesystem, configuration, kernel, distribution, hardware, "
-        "lun, journal_lun, scheduler, journal, mkfs, mount, workload, study, preparation, or one "
-        "option as option.atime",
+        "lun, journal_lun, scheduler, journal, mkfs, mount, workload, study, preparation, machine, "
+        "or one option as option.atime",
     )
     test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
     category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")
@@ -42,6 +43,10 @@ class Filters(Schema):
     scheduler: list[str] = Field([], description="mq-deadline, ...; default, unknown")
     journal: list[str] = Field([], description="internal, external or unknown")
     preparation: list[str] = Field([], description="plain, discarded, ...")
+    machine: list[str] = Field([], description="own (no guest), guest-kvm-1-gib-2-cpus, ...")
+    emulated: str = Field(
+        "", description="out, with or only; none: emulated results where there is nothing else"
+    )
     baseline: str = Field("", description="a contender; rows then have change_percent")
     cells: str = Field("", description="sound, cached or uncached; none: every cell")
     matched: str = Field("", description="1: only cells that all contenders of a table have")
@@ -92,7 +97,13 @@ class DeltaTableOut(Schema):
 
 
 class Deltas(Schema):
+    """``emulated_left_out`` is how many series are not shown because they were emulated; the key is
+
+    there only where any are.
+    """
+
     tables: list[DeltaTableOut]
+    emulated_left_out: int = 0
 
 
 _ERRORS = {404: Error, 422: Error}
@@ -112,7 +123,11 @@ def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
     reciprocals where lower is better. A score leaves no run and no cell out.
     """
     has_baseline = bool(filters.baseline)
-    return {"tables": [_table(table, has_baseline) for table in _tables(request)]}
+    tables, emulated = _told(request)
+    answer: dict[str, Any] = {"tables": [_table(table, has_baseline) for table in tables]}
+    if emulated is not None and emulated.left_out:
+        answer["emulated_left_out"] = emulated.left_out
+    return answer
 
 
 @router.get(
@@ -142,11 +157,15 @@ def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
 
 
 def _tables(request: HttpRequest) -> list[DeltaTable]:
+    return _told(request)[0]
+
+
+def _told(request: HttpRequest) -> tuple[list[DeltaTable], Notice | None]:
     """The tables of the request's own query string, which the page would read the same way."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_studies(spec)
-        return delta_tables(spec)
+        return told_tables(spec)
     except SpecError as error:
         raise Refused(422, [(None, problem) for problem in error.problems]) from None
 

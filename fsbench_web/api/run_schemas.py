@@ -16,6 +16,7 @@ from pydantic import (
 
 from fsbench_web.api import text
 from fsbench_web.api.pages import LARGEST_ID, Page, PageOut
+from fsbench_web.catalog.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.studies.models import RunState
 from fsbench_web.workloads import presets
@@ -62,6 +63,19 @@ class UntilIn(_Strict):
     most: StrictInt = Field(10, description="repeats at most, failed ones among them")
 
 
+class GuestIn(_Strict):
+    """A virtual machine, booted anew for every run: a reboot before each, with its own kernel."""
+
+    kernels: list[str] = Field(
+        description="names of the worker's kernels; every configuration is run with each",
+        min_length=1,
+        max_length=50,
+        examples=[["debian-6.1"]],
+    )
+    memory_mib: StrictInt = Field(DEFAULT_MEMORY_BYTES // MIB, description="MB of 1024² bytes")
+    cpus: StrictInt = DEFAULT_CPUS
+
+
 class Order(_Strict):
     """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
 
@@ -78,6 +92,7 @@ class Order(_Strict):
     repeats: StrictInt = Field(2, description="how often each configuration is run")
     until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
     preparation: PreparationIn | None = None
+    guest: GuestIn | None = Field(None, description="null: the worker's own executor")
     confirm: str = Field(
         "",
         description="the LUN's name once more, and behind it those of all journals, with a space "
@@ -102,7 +117,11 @@ class RunConfiguration(Schema):
 
 
 class RunSummary(Schema):
-    """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows."""
+    """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows.
+
+    ``machine`` is {} for the worker's own executor, else that of the guest; ``emulated`` says that
+    it ran in software: for function, not for speed.
+    """
 
     id: int
     study: str
@@ -117,6 +136,8 @@ class RunSummary(Schema):
     retry_of: int | None
     contended: bool
     preparation: dict[str, Any]
+    machine: dict[str, Any]
+    emulated: bool
     origin: str
     state: str
     reason: str

@@ -23,6 +23,7 @@ from fsbench_web.api.run_schemas import (
     ScoreOut,
 )
 from fsbench_web.api.studies import study_or_404
+from fsbench_web.catalog.machines import MIB, Machine
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies import control, logs
@@ -30,6 +31,7 @@ from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.named import existing_study, lun_named
 from fsbench_web.studies.submission import (
     ConfigurationRequest,
+    GuestRequest,
     RunRequest,
     SubmissionRefused,
     submit,
@@ -184,6 +186,10 @@ _FIELDS = {
     "confirmation": "confirm",
     "schedulers": "configurations",
     "journals": "configurations",
+    "executor": "guest",
+    "kernels": "guest.kernels",
+    "guest_memory_mib": "guest.memory_mib",
+    "guest_cpus": "guest.cpus",
 }
 
 
@@ -208,6 +214,11 @@ def _request(order: Order) -> RunRequest:
         preparation=Preparation(**order.preparation.model_dump()) if order.preparation else PLAIN,
         study=slug,
         new_study="" if slug else order.study,
+        guest=GuestRequest(
+            tuple(order.guest.kernels), order.guest.memory_mib * MIB, order.guest.cpus
+        )
+        if order.guest
+        else None,
         unreadable={"lun": [problem]} if problem else {},
     )
 
@@ -253,6 +264,8 @@ def run_summary(run: Run) -> dict[str, Any]:
         "retry_of": run.retry_of_id,
         "contended": run.is_contended,
         "preparation": series.preparation,
+        "machine": series.machine,
+        "emulated": Machine.of(series.machine).is_emulated,
         "origin": run.origin,
         "state": run.state,
         "reason": run.reason,

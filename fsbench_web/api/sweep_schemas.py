@@ -35,7 +35,12 @@ class RetryIn(Strict):
 
 
 class PlannedRunOut(Schema):
-    """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from."""
+    """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from.
+
+    ``machine`` is {} for the worker's own executor, else the guest: executor, kernel (the name),
+    accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` what a boot
+    takes.
+    """
 
     position: int
     repeat: int
@@ -46,6 +51,9 @@ class PlannedRunOut(Schema):
     scheduler: str
     journal: str | None
     workload: str
+    machine: dict[str, Any]
+    kernel: str
+    boot_s: float | None
     estimated_s: float | None
     basis: str
 

@@ -35,7 +35,7 @@ from fsbench_web.studies.submission import (
     RunRequest,
     SubmissionRefused,
     confirmation_text,
-    preview,
+    planned,
     submit,
 )
 from fsbench_web.studies.sweep_document import UnreadableDocument
@@ -103,9 +103,10 @@ def preview_sweep(request: HttpRequest, order: DocumentIn) -> dict[str, Any]:
     """Every run in turn, with how long it will take as far as that is known. Orders nothing."""
     wanted = _order(order.document)
     try:
-        runs = preview(wanted)
+        plan = planned(wanted)
     except SubmissionRefused as refused:
         raise _refused(refused) from None
+    runs = plan.runs
     found = estimates.of_planned(runs)
     total = estimates.total(found)
     return {
@@ -120,19 +121,22 @@ def preview_sweep(request: HttpRequest, order: DocumentIn) -> dict[str, Any]:
                 "scheduler": run.scheduler,
                 "journal": run.journal.name if run.journal else None,
                 "workload": run.workload_title,
+                "machine": run.machine.stored(),
+                "kernel": run.kernel,
+                "boot_s": run.boot_s[0] if run.boot_s else None,
                 "estimated_s": one.duration_s if one else None,
                 "basis": one.basis if one else "",
             }
             for position, (run, one) in enumerate(zip(runs, found, strict=True), start=1)
         ],
         "erasures": sum(run.erases for run in runs),
-        "most_runs": wanted.run_count,
+        "most_runs": plan.most_runs,
         "estimated_s": total.duration_s,
         "estimated_known_s": total.known_s,
         "runs_not_known": total.unknown,
         "time_limit_s": time_limit_s(wanted, runs),
         "confirm": confirmation_text(wanted) or "",
-        "left_out": _left_out(wanted.left_out),
+        "left_out": _left_out(plan.left_out),
         "notes": list(wanted.notes),
         "document": wanted.document,
     }

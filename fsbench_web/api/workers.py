@@ -1,5 +1,6 @@
 """Workers: what is announced, and draining one for maintenance."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from ninja import Router, Schema
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.errors import Error
 from fsbench_web.catalog import maintenance
+from fsbench_web.catalog.machines import GuestAbility
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.worker_states import (
     WorkerState,
@@ -34,10 +36,35 @@ class WorkerLun(Schema):
     waiting: int
 
 
+class GuestKernelOut(Schema):
+    """``filesystems`` as for the worker itself; ``problem`` says why it cannot be booted."""
+
+    name: str
+    version: str
+    problem: str
+    filesystems: dict[str, Any]
+    schedulers: list[str]
+    boot_s: float | None
+
+
+class GuestOut(Schema):
+    """``accelerator`` is kvm or emulated (in software: for function, not for speed)."""
+
+    usable: bool
+    reason: str
+    accelerator: str
+    accelerator_reason: str
+    qemu: str
+    most_memory_bytes: int | None
+    most_cpus: int | None
+    kernels: list[GuestKernelOut]
+
+
 class WorkerOut(Schema):
     """``state``: silent, draining, drained, not usable, busy or idle.
 
-    ``filesystems`` and ``tools`` are as announced: {name: {"usable", "reason", ...}}.
+    ``filesystems`` and ``tools`` are as announced: {name: {"usable", "reason", ...}}; ``guest`` is
+    what can be booted as a guest, null where the worker says nothing of that.
     """
 
     name: str
@@ -50,6 +77,7 @@ class WorkerOut(Schema):
     versions: dict[str, str]
     filesystems: dict[str, Any]
     tools: dict[str, Any]
+    guest: GuestOut | None
     started_at: datetime
     seen_at: datetime
     silent_for_s: int
@@ -124,6 +152,13 @@ def _set_drained(request: HttpRequest, name: str, is_drained: bool) -> dict[str,
     return _worker(state)
 
 
+def _guest(ability: GuestAbility | None) -> dict[str, Any] | None:
+    if ability is None:
+        return None
+    said = asdict(ability)
+    return {**said, "usable": said.pop("is_usable")}
+
+
 def _worker(state: WorkerState) -> dict[str, Any]:
     worker = state.worker
     return {
@@ -137,6 +172,7 @@ def _worker(state: WorkerState) -> dict[str, Any]:
         "versions": {str(program): str(version) for program, version in state.versions},
         "filesystems": worker.capabilities.get("filesystems", {}),
         "tools": worker.capabilities.get("tools", {}),
+        "guest": _guest(state.guest),
         "started_at": worker.started_at,
         "seen_at": worker.seen_at,
         "silent_for_s": state.silent_for_s,

@@ -49,9 +49,12 @@ class WorkerAnnouncement:
          "executor_reason": "why this executor was chosen",
          "versions": [["fsbench", "0.1.0"], ["Docker", "20.10.24"], ...],
          "host_mark": "what tells this host from another one of the same name",
+         "guest": {"usable": true, "accelerator": "kvm", "kernels": [{"name": "debian-6.1", ...}]},
          "is_usable": true, "reason": "why no run can start, when it is not usable"}
 
-    A reason says what is wrong and what to do. ``hardware`` is [[label, value], ...].
+    ``guest`` is there where guest kernels can be booted (docs/guest.md has all of its keys;
+    ``catalog.machines.guest_ability`` reads it). A reason says what is wrong and what to do.
+    ``hardware`` is [[label, value], ...].
     """
 
     name: str

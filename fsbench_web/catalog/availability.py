@@ -13,6 +13,8 @@ from django.utils.timesince import timesince
 
 from fsbench_web.catalog import clock
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError, external_journal
+from fsbench_web.catalog.labels import canonical_scheduler
+from fsbench_web.catalog.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.figures.numbers import size
 from fsbench_web.workloads.base import Limits
@@ -108,8 +110,64 @@ def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
         )
 
 
-def filesystem_problems(lun: Lun, slug: str) -> Iterator[str]:
-    """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it."""
+def guest(worker: Worker) -> GuestAbility | None:
+    """What the worker announced of its guest kernels; None where it said nothing."""
+    return guest_ability(worker.capabilities)
+
+
+def guest_problems(lun: Lun) -> Iterator[str]:
+    """Why no run on this LUN can be a guest's."""
+    worker, ability = lun.worker, guest(lun.worker)
+    if ability is None:
+        yield (
+            f"The worker {worker.name} does not say that it can boot guest kernels: choose its own "
+            f"executor, or set up guests on its host (docs/guest.md)."
+        )
+    elif not ability.is_usable:
+        yield ability.reason or (
+            f"The worker {worker.name} cannot boot guests now: choose its own executor."
+        )
+    elif not ability.usable_kernels:
+        yield (
+            f"No kernel of the worker {worker.name} can be booted as a guest: put one into its "
+            "folder of kernels (docs/guest.md), or choose its own executor."
+        )
+    if lun.kind == Lun.Kind.DIRECTORY:
+        yield (
+            f"{lun.name} is a directory, and a guest is given a disk: choose a LUN that is a "
+            "device or a sparse file, or the worker's own executor."
+        )
+
+
+def kernel_problem(worker: Worker, name: str) -> str:
+    """Why this worker cannot boot the kernel of this name, or ""."""
+    ability = guest(worker)
+    found = ability.kernel(name) if ability else None
+    if found is not None:
+        return found.problem
+    known = ", ".join(one.name for one in ability.kernels) if ability else ""
+    return f'The worker {worker.name} has no kernel "{name}" for guests; it has {known or "none"}.'
+
+
+def guest_limit_problems(cpus: int, limits: Limits) -> Iterator[str]:
+    """Why a guest with so many CPUs cannot hold a benchmark to these limits."""
+    if limits.cpus and cpus < limits.cpus:
+        yield (
+            f"The workload asks for {limits.cpus} CPUs, and the guest has {cpus}: give it more, or "
+            "choose fewer for the workload."
+        )
+    if limits.memory_bytes:
+        yield (
+            "A guest has its memory as a whole: set the workload's memory limit to 0, and say how "
+            "much memory the guest has."
+        )
+
+
+def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) -> Iterator[str]:
+    """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it.
+
+    ``kernel`` is the guest's that is to mount it; None: the worker's own executor.
+    """
     spec, worker = FILESYSTEMS[slug], lun.worker
     if lun.kind == Lun.Kind.DIRECTORY:
         found = directory_filesystem(lun)
@@ -119,16 +177,19 @@ def filesystem_problems(lun: Lun, slug: str) -> Iterator[str]:
                 f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
             )
         return
-    ability = worker.capabilities.get("filesystems", {}).get(slug)
-    if ability is None:
+    if kernel is not None:
+        if not kernel.mounts(slug):
+            yield _not_mounted(spec.name, kernel, slug)
+    elif (ability := worker.capabilities.get("filesystems", {}).get(slug)) is None:
         yield (
             f"The worker {worker.name} does not say that it can make {spec.name}: restart it so "
             "that it looks again, or choose another file system."
         )
     elif not ability.get("usable"):
-        yield str(ability.get("reason") or "").strip() or (
+        said = str(ability.get("reason") or "").strip() or (
             f"The worker {worker.name} cannot mount {spec.name}: choose another file system."
         )
+        yield f"{said}{_guests_that_mount(worker, spec.name, slug)}"
     if lun.size_bytes is not None and lun.size_bytes < spec.minimum_bytes:
         yield (
             f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} has "
@@ -136,13 +197,40 @@ def filesystem_problems(lun: Lun, slug: str) -> Iterator[str]:
         )
 
 
+def _not_mounted(name: str, kernel: GuestKernel, slug: str) -> str:
+    said = str(kernel.filesystems.get(slug, {}).get("reason") or "").strip()
+    return said or (
+        f"The guest kernel {kernel.name} cannot mount {name}: choose another kernel, or leave "
+        f"{name} out."
+    )
+
+
+def _guests_that_mount(worker: Worker, name: str, slug: str) -> str:
+    """Which guest kernels of a worker can what its host cannot; "" where none can."""
+    ability = guest(worker)
+    found = [one.name for one in ability.usable_kernels if one.mounts(slug)] if ability else []
+    if not found:
+        return ""
+    which = (
+        f"the guest kernel {found[0]} mounts"
+        if len(found) == 1
+        else f"the guest kernels {', '.join(found)} mount"
+    )
+    return f" But {which} {name}: choose a guest as the executor."
+
+
 def directory_filesystem(lun: Lun) -> str:
     """The file system that a directory LUN lies on, as its worker announced it, or ""."""
     return next((str(value) for label, value in lun.identity if label == "File system"), "")
 
 
-def scheduler_problem(lun: Lun, scheduler: str) -> str:
-    """Why this LUN cannot be set to this I/O scheduler, or ""."""
+def scheduler_problem(lun: Lun, scheduler: str, kernel: GuestKernel | None = None) -> str:
+    """Why this LUN cannot be set to this I/O scheduler, or "".
+
+    In a guest its disks take the schedulers of its ``kernel``.
+    """
+    if kernel is not None:
+        return _guest_scheduler_problem(kernel, scheduler)
     if lun.schedulers and not scheduler:
         # The device would keep the scheduler of whatever run came before: that is no setting.
         return f"Choose an I/O scheduler for {lun.name}: {', '.join(lun.schedulers)}."
@@ -152,6 +240,17 @@ def scheduler_problem(lun: Lun, scheduler: str) -> str:
         return (
             f'{lun.name} has no I/O scheduler "{scheduler}": choose one of '
             f"{', '.join(lun.schedulers)}."
+        )
+    return ""
+
+
+def _guest_scheduler_problem(kernel: GuestKernel, scheduler: str) -> str:
+    offered = ", ".join(kernel.schedulers)
+    if kernel.schedulers and not scheduler:
+        return f"Choose an I/O scheduler of the guest kernel {kernel.name}: {offered}."
+    if scheduler and canonical_scheduler(scheduler) not in kernel.elevators:
+        return f'The guest kernel {kernel.name} has no I/O scheduler "{scheduler}"' + (
+            f": choose one of {offered}." if offered else ": leave the scheduler out."
         )
     return ""
 

@@ -6,6 +6,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from fsbench_web.catalog import availability, clock
 from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.machines import GuestAbility
 from fsbench_web.catalog.models import Lun, Worker
 
 
@@ -35,6 +36,11 @@ class WorkerState:
     @property
     def tools(self) -> list[tuple[str, dict[str, object]]]:
         return sorted(self.worker.capabilities.get("tools", {}).items())
+
+    @property
+    def guest(self) -> GuestAbility | None:
+        """What it announced of guest kernels, or None."""
+        return availability.guest(self.worker)
 
     @property
     def versions(self) -> list[list[str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fsbench_web.compare import properties
 from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.spec import CELLS, CONTENDERS, FILTERS, SORTS, ComparisonSpec
+from fsbench_web.compare.spec import CELLS, CONTENDERS, EMULATED, FILTERS, SORTS, ComparisonSpec
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.score_choices import ScoreChoices
 
@@ -60,6 +60,7 @@ class Form:
     baselines: list[Choice]
     sorts: list[Choice]
     cells: list[Choice]
+    emulated: list[Choice]
 
 
 def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()) -> Form:
@@ -73,6 +74,7 @@ def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTabl
         baselines=_options({"": "The best of each table", **{n: n for n in names}}, spec.baseline),
         sorts=_options(SORTS, spec.sort),
         cells=_options(CELLS, spec.cells),
+        emulated=_options(EMULATED, spec.emulated) if choices.has_emulated or spec.emulated else [],
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from django.db.models import QuerySet
 
-from fsbench_web.compare import prints, properties
+from fsbench_web.compare import emulation, prints, properties
 from fsbench_web.compare.contenders import (
     Contender,
     best_of_each,
@@ -33,12 +33,14 @@ class Chosen:
     """The contenders of each table, tables in the paper's order.
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
-    ``considered`` are all scores that passed the filters.
+    ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
+    and are not shown, because they were emulated (``compare.emulation``).
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
     checked: Mapping[prints.PrintKey, prints.Published]
     considered: QuerySet[Score]
+    left_out: frozenset[int] = frozenset()
 
 
 def choose(spec: ComparisonSpec) -> Chosen:
@@ -67,7 +69,7 @@ class _Field:
     """Who competes: the values of the property compared, by configuration or by series.
 
     By configuration where neither the property nor a filter asks for more: there are few of them,
-    and thousands of series. One query.
+    and thousands of series. One query; three where anything was emulated.
     """
 
     series: Mapping[int, SeriesFacts] | None
@@ -98,6 +100,19 @@ class _Field:
             self.considered = self.scores.filter(**{f"{self.by}__in": list(self.values)})
         else:
             self.considered = self.scores
+        self.left_out: frozenset[int] = frozenset()
+        if spec.emulated or any(facts[key].is_emulated for key in self.values):
+            self._leave_out(spec)
+
+    def _leave_out(self, spec: ComparisonSpec) -> None:
+        """Leave out what was emulated, or what was not. Two queries."""
+        passing = set(self.considered.order_by().values_list("series_id", flat=True).distinct())
+        emulated = leaders.emulated_in(spec.studies)
+        self.left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec)
+        if self.left_out:
+            kept = list(passing - self.left_out)
+            self.scores = self.scores.filter(series_id__in=kept)
+            self.considered = self.considered.filter(series_id__in=kept)
 
     def leaders(self) -> list[Candidate]:
         """The scores that may be shown. One query."""
@@ -146,6 +161,8 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         and all(of(row).slug in chosen for of, chosen in wanted)
         and _has_runs(row.repeats, spec)
     ]
+    left_out = emulation.left_out({row.series_id: row.is_emulated for row in passing}, spec)
+    passing = [row for row in passing if row.series_id not in left_out]
     names = configuration_names({row.series_id: row for row in passing}.values())
     return Chosen(
         [
@@ -153,7 +170,8 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
             for key, rows in sorted(_by_table(passing).items(), key=_place)
         ],
         prints.check(everything),
-        _scores(spec).filter(series__in=list(names)) if wanted else _scores(spec),
+        _scores(spec).filter(series__in=list(names)) if wanted or left_out else _scores(spec),
+        emulation.told(left_out, spec),
     )
 
 
@@ -203,6 +221,7 @@ def _best(spec: ComparisonSpec) -> Chosen:
         ],
         prints.check(rows[score_id] for score_id in sorted(checked)),
         field.considered,
+        emulation.told(field.left_out, spec),
     )
 
 

@@ -77,6 +77,8 @@ _CIRCUMSTANCES: tuple[Callable[[ScoreRow], str | None], ...] = (
     lambda row: row.workload,
     lambda row: row.preparation.replace(",", "") or "not-prepared",
     lambda row: row.distribution,
+    lambda row: row.machine.replace(",", "") or "no-guest",
+    lambda row: row.guest_kernel,
 )
 
 

@@ -74,7 +74,15 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
     address = reverse("compare:page") + (f"?{query}" if query else "")
     return Document(
         title="fsbench comparison",
-        description=describe(spec, live.choices),
+        description=" ".join(
+            filter(
+                None,
+                (
+                    describe(spec, live.choices),
+                    live.emulated.sentence if live.emulated else "",
+                ),
+            )
+        ),
         address=request.build_absolute_uri(address),
         as_of=timezone.localtime(),
         tables=live.tables,

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from fsbench_web.compare import emulation
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import is_ranked, nearest_first
 from fsbench_web.compare.uncertainty import missing, named, percents, why
@@ -136,7 +137,7 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
         by_test[finding.test].append(finding)
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
     return Findings(
-        summary(tables, places),
+        [*_of_emulated(tables), *summary(tables, places)],
         [
             TestFindings(
                 testnames.label(test),
@@ -154,6 +155,14 @@ def pairs_tested(tables: Iterable[DeltaTable]) -> int:
     """How many pairs were tested at once; 0 where none could be."""
     verdicts = (row.verdict for table in tables for row in table.rows)
     return next((one.tested for one in verdicts if one is not None and one.tested), 0)
+
+
+def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
+    """What has to be known before anything else is read: that some of it is no speed."""
+    state = emulation.state_of(tables)
+    if not state:
+        return []
+    return [Finding("", "", UNKNOWN, (Part(emulation.SENTENCES[state]),))]
 
 
 def _leader(name: str, counts: Counter[str], tables: int) -> Finding:

@@ -28,6 +28,8 @@ MOST_RUNS = 150
 ALONG = {"kernel": "Kernels", "date": "Dates"}
 LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "preparation")
 """The columns that series of one line share; a watch has them too."""
+MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory_bytes", "cpus"))
+"""What they share of the machine: of guests all but the kernel, which lines go along."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,18 @@ def same_line(line: Series | Watch) -> Q:
     """The series that measure the same as this one: all but the study and the system's software."""
     # By key: a watch is looked at every minute, and its rows need not be fetched for that.
     values = {name: getattr(line, name if name == "preparation" else f"{name}_id") for name in LINE}
-    return Q(**{name: value for name, value in values.items() if value is not None}) & Q(
-        **{f"{name}__isnull": True for name, value in values.items() if value is None}
+    return (
+        Q(**{name: value for name, value in values.items() if value is not None})
+        & Q(**{f"{name}__isnull": True for name, value in values.items() if value is None})
+        & _same_machine(line.machine)
     )
+
+
+def _same_machine(stored: Mapping[str, Any]) -> Q:
+    """Series of the same kind of machine: a guest is never on a line with the host itself."""
+    if not stored:
+        return Q(machine={})
+    return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})
 
 
 def choices(series: Series) -> list[tuple[str, list[str]]]:
@@ -193,7 +204,7 @@ def line_choices(study_id: int, most: int) -> list[LineChoice]:
     rows = list(
         Series.objects.filter(study=study_id)
         .order_by()
-        .values(*LINE)
+        .values(*LINE, *MACHINE)
         .annotate(
             first=Min("pk"),
             kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),

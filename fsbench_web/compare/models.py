@@ -98,6 +98,7 @@ class Watch(models.Model):
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
     journal_lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
     preparation = models.JSONField(default=dict)
+    machine = models.JSONField(default=dict, help_text="As of its series: catalog.machines")
     test = models.CharField(max_length=190)
     category = models.CharField(max_length=20)
     along = models.CharField(max_length=10, choices=Along)

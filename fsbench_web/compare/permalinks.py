@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from fsbench_web.accounts import audit
+from fsbench_web.compare import emulation
 from fsbench_web.compare.differences import Difference, Differences, Group, differences
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.rows import DeltaTable
@@ -81,6 +82,9 @@ def pin(
     Raises SpecError, and NothingToPin when no score matches.
     """
     live = comparison(spec)
+    # What is shown now of emulated results stays so, whatever is measured later.
+    spec = emulation.decided(spec, live.tables, len(live.left_out))
+    live = replace(live, spec=spec)
     if not live.tables:
         raise NothingToPin("No score matches this comparison: there is nothing to pin.")
     snapshot = _snapshot(live)
@@ -150,7 +154,7 @@ def _snapshot(live: Comparison) -> str:
     return json.dumps(
         {
             "version": VERSION,
-            "description": describe(live.spec, live.choices),
+            "description": _description(live),
             "by": live.spec.by,
             "sort": live.spec.sort,
             "differences": asdict(
@@ -163,6 +167,11 @@ def _snapshot(live: Comparison) -> str:
         separators=(",", ":"),
         allow_nan=False,
     )
+
+
+def _description(live: Comparison) -> str:
+    said = describe(live.spec, live.choices)
+    return f"{said} {live.emulated.sentence}" if live.emulated else said
 
 
 def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:

@@ -90,10 +90,11 @@ def category_of(spec: PictureSpec, known: Iterable[str]) -> str:
     return "overall" if "overall" in listed else (listed[-1] if listed else "")
 
 
-def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> list[Contender]:
+def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], str]:
     """The measured configurations of ``spec`` that have any of ``tests``, best first.
 
-    Ranked by the total average, or the mean of a test that gives one value. Five queries.
+    Beside them what to say of emulated results, "" where there is nothing to say. Ranked by the
+    total average, or the mean of a test that gives one value. Five queries.
     """
     shown = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
     found: dict[int, Contender] = {}
@@ -104,9 +105,14 @@ def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> list[Contender]:
                 row.series_id, each.name, row.filesystem, row.study, row.value, row.unit
             )
     lower = {table.unit for table in shown.tables if table.lower_is_better}
-    return sorted(
+    ranked = sorted(
         found.values(), key=lambda one: (one.score if one.unit in lower else -one.score, one.name)
     )
+    return ranked, _of_emulated(shown)
+
+
+def _of_emulated(shown: Comparison) -> str:
+    return shown.emulated.sentence if shown.emulated else ""
 
 
 def of_tests(
@@ -126,6 +132,10 @@ def of_tests(
     )
 
 
-def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> list[DeltaTable]:
-    """The delta tables of some tests in one category, by what the comparison ranks."""
-    return of_tests(spec.comparison, tests, (category,)).tables
+def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> tuple[list[DeltaTable], str]:
+    """The delta tables of some tests in one category, by what the comparison ranks.
+
+    Beside them what to say of emulated results.
+    """
+    shown = of_tests(spec.comparison, tests, (category,))
+    return shown.tables, _of_emulated(shown)

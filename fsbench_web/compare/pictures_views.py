@@ -142,14 +142,16 @@ def _draw(shown: Shown) -> None:
         shown.category = categories.MEAN
         there = shown.offer.of(SCORES)
         wanted = [test for test in phases.tests_of(shown.test) if test in there]
-        found = tables(spec, wanted, categories.MEAN)
+        found, emulated = tables(spec, wanted, categories.MEAN)
+        shown.notices += [emulated] if emulated else []
         shown.picture = pictures_phases.phases(shown.test, found)
         return
     needs = KINDS[spec.kind].needs
     loaded = [test for test in shown.offer.of("runs") if testnames.parts(test)[0] == shown.test]
-    shown.contenders = contenders(
+    shown.contenders, emulated = contenders(
         spec.comparison, [shown.test] if needs != LOADS else [t for t in loaded if "@" in t]
     )
+    shown.notices += [emulated] if emulated else []
     if not shown.contenders:
         shown.problem = _NOTHING[needs]
     elif "a" in KINDS[spec.kind].asks:
@@ -168,14 +170,16 @@ def _draw_scores(shown: Shown) -> None:
         known = [slug for slug in known if slug in spec.comparison.categories] or known
     shown.category = category_of(spec, known)
     if spec.kind == "bars":
-        found = tables(spec, [shown.test], shown.category)
+        found, emulated = tables(spec, [shown.test], shown.category)
+        shown.notices += [emulated] if emulated else []
         if not found:
             shown.problem = _NOTHING["scores"]
             return
         shown.picture = pictures_scores.best_cases(max(found, key=lambda table: len(table.rows)))
         return
     pair = (shown.test, PAIRS[shown.test])
-    found = tables(spec, pair, shown.category)
+    found, emulated = tables(spec, pair, shown.category)
+    shown.notices += [emulated] if emulated else []
     by_test = {table.test: table for table in found}
     shown.picture = pictures_scores.write_and_read(
         by_test.get(pair[0]), by_test.get(pair[1]), shown.test, shown.category

@@ -24,6 +24,7 @@ class Value(NamedTuple):
 
 UNKNOWN = Value("unknown", "not known")
 DEFAULTS = Value("defaults", "defaults")
+OWN_EXECUTOR = Value("own", "the host itself, no guest")
 PLAIN = Value("plain", "a new file system, nothing more")
 
 
@@ -79,6 +80,11 @@ def journal(is_external: bool, is_known: bool) -> Value:
 def preparation(words: str) -> Value:
     """Of the words of catalog.preparation; none for a plain new file system."""
     return Value(slug_of(words.replace(",", "")), words) if words else PLAIN
+
+
+def machine(words: str) -> Value:
+    """A guest in words, without its kernel; none for the worker's own executor."""
+    return Value(slug_of(words.replace(",", "")), words) if words else OWN_EXECUTOR
 
 
 def option(row: ConfigurationFacts, key: str) -> Value:
@@ -165,6 +171,7 @@ PROPERTIES: dict[str, Property] = {
             "preparations of the LUN",
             lambda row: preparation(row.preparation),
         ),
+        Property("machine", "machine", "machines", lambda row: machine(row.machine)),
         *(
             _of_configuration(
                 f"option.{key}",
@@ -198,5 +205,6 @@ OFFERED: dict[str, Callable[[ScoreChoices], Iterable[Value]]] = {
     "scheduler": lambda choices: (scheduler(*pair) for pair in choices.schedulers),
     "journal": lambda choices: (journal(*pair) for pair in choices.journals),
     "preparation": lambda choices: map(preparation, choices.preparations),
+    "machine": lambda choices: map(machine, choices.machines),
 }
 """The filters whose values only the scores know."""

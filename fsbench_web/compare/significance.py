@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.scoring import significance
 from fsbench_web.scoring.significance import (
+    EMULATED,
     EQUAL,
     NO_INTERVAL,
     ONE_RUN,
@@ -122,6 +123,8 @@ def _verdict(
     table: DeltaTable, ahead: int, behind: int, margin_percent: float, against: str
 ) -> Verdict:
     first, second = table.rows[ahead], table.rows[behind]
+    if (EMULATED in first.flags) != (EMULATED in second.flags):
+        return significance.unknown(EMULATED, margin_percent=margin_percent, against=(against,))
     if first.score == second.score:
         return Verdict(TIE, (EQUAL,), 0.0, margin_percent=margin_percent, against=(against,))
     if first.interval is None or second.interval is None:

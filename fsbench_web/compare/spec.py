@@ -20,6 +20,12 @@ CELLS = {
     "cached": "Cells of files that fit into the cache",
     "uncached": "Cells of files that do not fit into the cache",
 }
+EMULATED = {
+    "": "Left out, unless there is nothing else",
+    "out": "Left out",
+    "with": "Shown with the others",
+    "only": "Shown alone",
+}
 SORTS = {
     "": "Worst first",
     "best": "Best first",
@@ -58,8 +64,9 @@ class ComparisonSpec:
     ``by`` is what contenders are (``compare.properties``). ``baseline`` is the slug of the
     contender that all are set against besides the best, "" for none. ``cells`` says of which cells
     the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test have.
-    ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the percent of the rule
-    of significance, ``min_runs`` the least number of runs behind a score.
+    ``emulated`` says what becomes of scores that were emulated: for function, not for speed
+    (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
+    percent of the rule of significance, ``min_runs`` the least number of runs behind a score.
     """
 
     studies: tuple[str, ...] = ()
@@ -76,9 +83,11 @@ class ComparisonSpec:
     schedulers: tuple[str, ...] = ()
     journals: tuple[str, ...] = ()
     preparations: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
     baseline: str = ""
     cells: str = ""
     matched: bool = False
+    emulated: str = ""
     sort: str = ""
     margin: float = MARGIN
     min_runs: int = 1
@@ -193,9 +202,10 @@ FILTERS = {
     "scheduler": "schedulers",
     "journal": "journals",
     "preparation": "preparations",
+    "machine": "machines",
 }
-_SINGLE = ("by", "baseline", "cells", "matched", "sort", "margin", "min_runs")
-_CHOICES = {"by": CONTENDERS, "cells": CELLS, "sort": SORTS}
+_SINGLE = ("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs")
+_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,

@@ -15,15 +15,15 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import preparation
-from fsbench_web.compare import bounds, uncertainty
+from fsbench_web.compare import beside, bounds, uncertainty
 from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.tables import told_tables
 from fsbench_web.figures import bars, numbers, palette, stacked
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
-from fsbench_web.studies import repeats
+from fsbench_web.studies import repeats, reproductions
 from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
 from fsbench_web.studies.run_list import address_of
 
@@ -114,7 +114,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     if by == "configuration" and not found.is_published:
         limited = bounds.by_rows(bounds.Bounded(spec), _wish(request.GET))
         spec, part = limited.spec, limited.part
-    tables = delta_tables(spec)
+    tables, emulated = told_tables(spec)
     groups = test_groups(tables, shown.get("tests", {}))
     series_page = None if found.is_published else _series_page(found, request.GET)
     sections = [_with_figure(section, tables) for section in found.sections]
@@ -129,6 +129,9 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "by": by,
             "part": part,
             "ways_on": ways_on(spec, part, names_study=False) if part else None,
+            "can_reproduce": found.slug in reproductions.PAPERS,
+            "beside": [] if found.is_published else beside.papers_of(tables),
+            "emulated": emulated,
             "groups": groups,
             "overviews": _overviews(groups),
             "has_prints": any(row.published for table in tables for row in table.rows),

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from django.db.models import QuerySet
 
-from fsbench_web.compare import prints
+from fsbench_web.compare import emulation, prints
 from fsbench_web.compare.chosen import Chosen, TableKey, choose, direction, tables_of
 from fsbench_web.compare.contenders import Contender, shown_label
 from fsbench_web.compare.matched import matched
@@ -26,6 +26,7 @@ MIXED_HARDWARE = "mixed_hardware"
 MIXED_SYSTEMS = "mixed_systems"
 MIXED_PREPARATIONS = "mixed_preparations"
 MIXED_LUNS = "mixed_luns"
+MIXED_MACHINES = "mixed_machines"
 
 TOO_MANY_TO_MATCH = (
     "These are too many numbers to be scored anew over the cells that all have: choose fewer "
@@ -39,7 +40,8 @@ class Comparison:
 
     ``shown`` holds the contenders of each table, with the scores that they are shown by.
     ``considered`` are all scores that passed the filters, also those that were not the best of
-    their contender.
+    their contender. ``left_out`` are the series that pass the filters and are not considered,
+    because they were emulated.
     """
 
     spec: ComparisonSpec
@@ -47,6 +49,12 @@ class Comparison:
     choices: ScoreChoices
     shown: Sequence[Sequence[Contender]]
     considered: QuerySet[Score]
+    left_out: frozenset[int] = frozenset()
+
+    @cached_property
+    def emulated(self) -> emulation.Notice | None:
+        """What to say of emulated results; None where there is none."""
+        return emulation.notice(self.spec, self.tables, len(self.left_out))
 
     @cached_property
     def run_ids(self) -> frozenset[int]:
@@ -71,9 +79,17 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     studies are named nothing else that there is must be known. Raises SpecError for a study, test,
     file system, workload or hardware that does not exist.
     """
+    return told_tables(spec)[0]
+
+
+def told_tables(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notice | None]:
+    """The same tables, and what to say of emulated results. As many queries. Raises SpecError."""
     if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
-        return _tables(spec, choose(spec))[0]
-    return comparison(spec).tables
+        chosen = choose(spec)
+        tables, _ = _tables(spec, chosen)
+        return tables, emulation.notice(spec, tables, len(chosen.left_out))
+    found = comparison(spec)
+    return found.tables, found.emulated
 
 
 def _exist(studies: Collection[str]) -> bool:
@@ -93,7 +109,7 @@ def comparison(spec: ComparisonSpec) -> Comparison:
         raise SpecError(problems)
     chosen = choose(spec)
     tables, shown = _tables(spec, chosen)
-    return Comparison(spec, tables, choices, shown, chosen.considered)
+    return Comparison(spec, tables, choices, shown, chosen.considered, chosen.left_out)
 
 
 def _tables(
@@ -133,7 +149,7 @@ class Way:
 def ways_out(spec: ComparisonSpec) -> list[Way]:
     """Each single filter of ``spec`` that hides every score when the others stay."""
     ways = []
-    for name in ("min_runs", "cells", *reversed(FILTERS.values())):
+    for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
         if getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.without(name)
             tables = tables_of(looser)
@@ -193,6 +209,7 @@ def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
         (MIXED_SYSTEMS, "kernel", lambda row: row.kernel),
         (MIXED_SYSTEMS, "distribution", lambda row: row.distribution),
         (MIXED_PREPARATIONS, "preparation", lambda row: row.preparation),
+        (MIXED_MACHINES, "machine", lambda row: row.machine),
     ]
     found = (flag for flag, compared, of in asked if compared != by and _differ(kept, of))
     return tuple(dict.fromkeys(found))

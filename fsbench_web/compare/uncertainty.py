@@ -140,6 +140,7 @@ def _significant(verdict: Verdict) -> str:
 
 
 _MISSING = {
+    significance.EMULATED: "one of them was emulated, and its speed is that of nothing",
     significance.ONE_RUN: "a single run tells nothing of its scatter",
     significance.PUBLISHED: "published without the single repeats",
     significance.NO_INTERVAL: "nothing was kept of the scatter of the repeats",

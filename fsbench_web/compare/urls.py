@@ -3,6 +3,7 @@
 from django.urls import path
 
 from fsbench_web.compare import (
+    beside_views,
     embed,
     export_views,
     history_views,
@@ -23,6 +24,7 @@ urlpatterns = [
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/pin/", permalink_views.pin, name="pin"),
+    path("studies/<slug:slug>/beside/<slug:paper>/", beside_views.page, name="beside"),
     path("history/", history_views.page, name="history"),
     path("watches/", watch_views.mine, name="watches"),
     path("watches/new/", watch_views.new, name="watch_new"),

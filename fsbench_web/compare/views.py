@@ -52,6 +52,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "runs": shown.run_count,
         "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
         "compared": PROPERTIES[spec.by],
+        "emulated": shown.emulated,
         "baseline_missing": bool(shown.tables and spec.baseline)
         and not any(table.baseline for table in shown.tables),
         "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,

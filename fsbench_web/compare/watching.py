@@ -72,12 +72,15 @@ def watch(
     """
     line = {f"{name}_id": getattr(series, f"{name}_id") for name in LINE if name != "preparation"}
     identity = [*line.values(), series.preparation, test, category, along]
+    if series.machine:  # behind the rest: keys of watches without one stay what they are
+        identity.append({k: v for k, v in series.machine.items() if k != "kernel"})
     made = Watch(
         user=user,
         key=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
         series=series,
         **line,
         preparation=series.preparation,
+        machine=series.machine,
         test=test,
         category=category,
         along=along,

@@ -45,6 +45,15 @@ FLAGS: dict[str, tuple[str, str]] = {
         "The LUNs of these rows were prepared differently before the runs: discarded, written "
         "once, or filled with files.",
     ),
+    "emulated": (
+        "emulated",
+        "Measured in a guest that was emulated in software: for function, not for speed.",
+    ),
+    "mixed_machines": (
+        "mixed machines",
+        "Some rows were measured in guests and others on the host itself, or in guests with other "
+        "memory or CPUs.",
+    ),
     "not_matched": (
         "not matched",
         "Only this score is known and not the cells it is made of: it is of all of them, while the "
@@ -76,9 +85,16 @@ FILTERS = {
     "journals": "all journal placements",
     "preparations": "all preparations of the LUN",
     "min_runs": "scores of any number of runs",
+    "machines": "all machines",
     "cells": "all cells",
+    "emulated": "emulated results where there is nothing else",
 }
 _NAMED_AT_MOST = 4
+_EMULATED = {
+    "out": "without emulated results",
+    "with": "emulated results beside real ones",
+    "only": "emulated results alone",
+}
 
 
 def flag_label(flag: str) -> str:
@@ -118,6 +134,8 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
             parts.append(_chosen(known.one, known.many, names))
     if spec.cells:
         parts.append(CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:])
+    if spec.emulated:
+        parts.append(_EMULATED[spec.emulated])
     if spec.matched:
         parts.append("only cells that all contenders of a table have")
     if spec.min_runs > 1:

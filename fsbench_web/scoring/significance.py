@@ -42,6 +42,7 @@ HOLM = "holm"  # the corrected p-value is above 0.05
 # Why it is not known: one or more of these.
 ONE_RUN = "one_run"
 PUBLISHED = "published"  # a paper printed one figure and no repeats
+EMULATED = "emulated"  # one of them is a speed, the other is not
 NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
 # Besides, of any verdict that rests on an interval of samples: confidence.SAMPLES.
 

@@ -3,7 +3,8 @@
 The nearest experience counts: the same workload with the same file system on the same LUN, then
 with any file system there, then with the same file system anywhere, then the workload anywhere.
 Each is the mean over done runs, because sums are made of them. Only runs with the same preparation
-count: writing a LUN once may take longer than everything else.
+count: writing a LUN once may take longer than everything else. So do only runs of the same kind of
+machine: an emulated guest takes many times as long.
 """
 
 import json
@@ -71,20 +72,28 @@ class Experience:
                 "series__lun",
                 "series__configuration__filesystem",
                 "series__preparation",
+                "series__machine",
             )
             .annotate(mean=Avg(took), count=Count("id"))
             .order_by()
         )
-        for workload, lun, filesystem, preparation, mean, count in rows:
+        for workload, lun, filesystem, preparation, machine, mean, count in rows:
             assert isinstance(mean, timedelta)
             one = (mean.total_seconds(), count)
             for place, slug in ((lun, filesystem), (lun, None), (None, filesystem), (None, None)):
-                self._seen[workload, place, slug, _text(preparation)].append(one)
+                how = _text(preparation, machine)
+                self._seen[workload, place, slug, how].append(one)
 
-    def of(self, kind: Kind, preparation: Mapping[str, Any] | None = None) -> Estimate | None:
+    def of(
+        self,
+        kind: Kind,
+        preparation: Mapping[str, Any] | None = None,
+        machine: Mapping[str, Any] | None = None,
+    ) -> Estimate | None:
         """The estimate of one run; None where no run of its workload was ever finished.
 
-        ``preparation`` is that of its series, empty for a plain new file system.
+        ``preparation`` and ``machine`` are those of its series, empty for a plain new file system
+        and for the worker's own executor.
         """
         workload, lun, filesystem = kind
         for place, slug, basis in (
@@ -93,7 +102,7 @@ class Experience:
             (None, filesystem, f"with {filesystem} on other LUNs"),
             (None, None, "on other LUNs"),
         ):
-            seen = self._seen.get((workload, place, slug, _text(preparation or {})))
+            seen = self._seen.get((workload, place, slug, _text(preparation or {}, machine or {})))
             if seen:
                 runs = sum(count for _, count in seen)
                 mean_s = sum(mean * count for mean, count in seen) / runs
@@ -101,8 +110,9 @@ class Experience:
         return None
 
 
-def _text(preparation: Mapping[str, Any]) -> str:
-    return json.dumps(preparation, sort_keys=True)
+def _text(preparation: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
+    kind = [machine.get("executor", ""), machine.get("accelerator", "")]
+    return json.dumps([preparation, kind], sort_keys=True)
 
 
 def total(estimates: Iterable[Estimate | None]) -> Total:
@@ -122,6 +132,6 @@ def of_planned(runs: Sequence[PlannedRun]) -> list[Estimate | None]:
         row = rows[run.workload]
         kind = (row.pk, run.lun.pk, run.filesystem) if row is not None else None
         if kind is not None and kind not in found:
-            found[kind] = seen.of(kind, run.preparation.stored())
+            found[kind] = seen.of(kind, run.preparation.stored(), run.machine.stored())
         estimates.append(found[kind] if kind is not None else None)
     return estimates

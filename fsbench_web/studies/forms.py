@@ -12,6 +12,7 @@ confirmed. Field names::
     order=random                    seed=42             priority=5      time_limit_s=7200
     reference=ext4.2                reference_every=10
     ext4.1.journal=log1             (the LUN that keeps the journal)
+    executor=guest                  kernel=debian-6.1&kernel=debian-4.19 (studies.guest_form)
 
 ``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
 configurations of the order, each run with every chosen workload. The reference is run with the
@@ -26,6 +27,7 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS, Filesystem, Option
 from fsbench_web.catalog.own_workloads import is_uploaded
+from fsbench_web.studies.guest_form import GuestForm, guest_of, read_guest_fields
 from fsbench_web.studies.method_form import MethodForm, method_of, read_method
 from fsbench_web.studies.plan_form import PlanForm, plan_of, read_plan
 from fsbench_web.studies.submission import (
@@ -92,7 +94,7 @@ class FilesystemGroup:
 
 
 @dataclass
-class RunForm(PlanForm, MethodForm):
+class RunForm(PlanForm, MethodForm, GuestForm):
     """What a query string says, with defaults where it says nothing."""
 
     lun: str = ""
@@ -172,6 +174,7 @@ class RunForm(PlanForm, MethodForm):
             repeats=repeats,
             until=until,
             preparation=preparation,
+            guest=self.read_guest(unreadable),
             study=self.study,
             new_study="" if self.study else self.new_study,
             **self.read_plan(unreadable),
@@ -235,6 +238,7 @@ class RunForm(PlanForm, MethodForm):
             for name, value in self.parameters.get(slug, {}).items():
                 if value != usual.get(name):
                     query[f"{slug}.{name}"] = value
+        self.write_guest(query)
         self.write_method(query)
         self.write_plan(query)
         if self.study:
@@ -255,6 +259,7 @@ def read(query: QueryDict) -> RunForm:
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
         workloads=list(dict.fromkeys(filter(None, query.getlist("workload")))) or usual_workloads,
+        **read_guest_fields(query),
         **read_method(query),
         **read_plan(query),
         study=query.get("study", "").strip(),
@@ -303,6 +308,7 @@ def prefilled(request: RunRequest) -> RunForm:
         lun="" if request.lun_id is None else str(request.lun_id),
         workloads=[wanted.name for wanted in request.workloads],
         parameters={wanted.name: texts_of(wanted) for wanted in request.workloads},
+        **guest_of(request),
         **method_of(request),
         **plan_of(request),
         study=request.study,

@@ -8,11 +8,13 @@ import gzip
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
 from django.db import transaction
 
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.formats.result import ParsedResult, ParsedValue
 from fsbench_web.scoring import quality as flag_words
 from fsbench_web.scoring.categories import MEAN, expected_cells
@@ -97,13 +99,19 @@ def store_values(run: Run, artefact: Artefact | None, values: Iterable[ParsedVal
     return len(rows)
 
 
-def move_to_kernel(run: Run, kernel: str, distribution: str) -> Series:
+def move_to_kernel(
+    run: Run, kernel: str, distribution: str, accelerator: str | None = None
+) -> Series:
     """Put the run into the series of what it really ran on, and number it there.
 
-    The order was written before anybody knew the kernel. The series it leaves stays, also when it
+    ``accelerator`` is what a guest was really run with; None: as it was ordered, or no guest. The
+    order was written before anybody knew the kernel. The series it leaves stays, also when it
     is empty: another order may just be joining it.
     """
     old = run.series
+    machine = Machine.of(old.machine)
+    if machine.is_guest and accelerator is not None:
+        machine = replace(machine, accelerator=accelerator)
     new = series_for(
         old.study,
         old.configuration,
@@ -114,6 +122,7 @@ def move_to_kernel(run: Run, kernel: str, distribution: str) -> Series:
         kernel=kernel[:200],
         distribution=distribution[:200],
         preparation=old.preparation,
+        machine=machine.stored(),
     )
     if new.pk == old.pk:
         return old

@@ -15,9 +15,12 @@ def neighbours(lun: Lun | None) -> dict[str, Lun]:
 
 
 def journal_problems(
-    wanted: ConfigurationRequest, lun: Lun, neighbours: Mapping[str, Lun]
+    wanted: ConfigurationRequest, lun: Lun, neighbours: Mapping[str, Lun], is_own: bool = True
 ) -> Iterator[str]:
-    """Why this configuration cannot keep its journal where it is to be kept."""
+    """Why this configuration cannot keep its journal where it is to be kept.
+
+    ``is_own``: by the worker's own executor; in a guest both disks have its kernel's schedulers.
+    """
     if not wanted.journal:
         return
     journal = neighbours.get(wanted.journal)
@@ -30,7 +33,7 @@ def journal_problems(
         )
         return
     yield from availability.journal_problems(lun, journal, wanted.filesystem)
-    if journal.schedulers and wanted.scheduler not in ("", *journal.schedulers):
+    if is_own and journal.schedulers and wanted.scheduler not in ("", *journal.schedulers):
         yield (
             f'{journal.name} has no I/O scheduler "{wanted.scheduler}", which is set on both LUNs: '
             f"choose one of {', '.join(journal.schedulers)}."

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from fsbench_web.catalog.machines import EMULATED
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.studies.models import Score, Selection, Series
 from fsbench_web.studies.queries import (
@@ -22,6 +23,7 @@ from fsbench_web.studies.queries import (
 )
 from fsbench_web.studies.runs_behind import MOST_LISTED
 
+_IS_EMULATED = {"machine__accelerator": EMULATED}
 CONFIGURATION = "series__configuration_id"
 SERIES = "series_id"
 
@@ -69,11 +71,16 @@ def scores_of(
 
 
 def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
-    """Every configuration of these studies, or of all where none is named. One query."""
+    """Every configuration of these studies, or of all where none is named. One query.
+
+    ``is_emulated`` says whether any of its series was.
+    """
+    series = Series.objects.filter(configuration=OuterRef("pk"))
     found = FilesystemConfiguration.objects.order_by()
     if study_slugs:
-        of_studies = Series.objects.filter(study__slug__in=list(study_slugs))
-        found = found.filter(Exists(of_studies.filter(configuration=OuterRef("pk"))))
+        series = series.filter(study__slug__in=list(study_slugs))
+        found = found.filter(Exists(series))
+    found = found.annotate(is_emulated=Exists(series.filter(**_IS_EMULATED)))
     return {
         pk: ConfigurationFacts(
             configuration=label,
@@ -83,14 +90,23 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
             options=options,
             scheduler=scheduler,
             external_journal=external_journal,
+            is_emulated=is_emulated,
         )
-        for pk, label, is_known, filesystem, options, scheduler, external_journal in (
+        for pk, label, is_known, filesystem, options, scheduler, external_journal, is_emulated in (
             found.values_list(
                 *("pk", "label", "is_known", "filesystem"),
-                *("options", "scheduler", "external_journal"),
+                *("options", "scheduler", "external_journal", "is_emulated"),
             )
         )
     }
+
+
+def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
+    """Every emulated series of these studies, or of all where none is named. One query."""
+    found = Series.objects.filter(**_IS_EMULATED).order_by()
+    if study_slugs:
+        found = found.filter(study__slug__in=list(study_slugs))
+    return frozenset(found.values_list("pk", flat=True))
 
 
 # The scores are reduced twice, to each configuration and then to each contender, so that counting

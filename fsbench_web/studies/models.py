@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.accounts.models import Team, Visibility
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import (
     Environment,
     FilesystemConfiguration,
@@ -73,7 +74,8 @@ class Study(models.Model):
 class Series(models.Model):
     """The repeats of one configuration under the same circumstances in one study.
 
-    Runs are repeats of each other only when workload, hardware, LUNs and kernel are the same too.
+    Runs are repeats of each other only when workload, hardware, LUNs, kernel and machine (a guest
+    with its memory, or the worker's own executor) are the same too.
     ``key`` is a digest of all of them, because a unique constraint ignores rows with nulls.
     """
 
@@ -95,6 +97,9 @@ class Series(models.Model):
     preparation = models.JSONField(
         default=dict, help_text="catalog.preparation; empty: a new file system and nothing more"
     )
+    machine = models.JSONField(
+        default=dict, help_text="catalog.machines; empty: the worker's own executor"
+    )
     quality = models.JSONField(
         null=True,
         help_text="What its cells were judged by, studies.quality; null: they never were",
@@ -108,6 +113,11 @@ class Series(models.Model):
 
     def __str__(self) -> str:
         return f"{self.configuration} in {self.study}"
+
+    @property
+    def runs_on(self) -> Machine:
+        """The guest that its runs are run in, or the worker's own executor."""
+        return Machine.of(self.machine)
 
 
 class RunState(models.TextChoices):

@@ -81,6 +81,7 @@ def order_of(document: object) -> RunRequest:
         repeats=plan.repeats,
         until=plan.until,
         preparation=plan.preparation,
+        guest=plan.guest,
         study=slug,
         new_study="" if slug else plan.study,
         order=plan.order,

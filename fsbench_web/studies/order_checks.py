@@ -4,6 +4,7 @@ Everything that can be known before a disk is touched is checked here. What is c
 worker announced; before it erases anything the worker checks again on its own (runner.checks).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,13 @@ from fsbench_web.catalog import availability
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import OptionError, validated_options
 from fsbench_web.catalog.journals import JournalLun
-from fsbench_web.catalog.labels import configuration_label
+from fsbench_web.catalog.labels import canonical_scheduler, configuration_label
+from fsbench_web.catalog.machines import (
+    GUEST_DEVICE,
+    GUEST_JOURNAL_DEVICE,
+    OWN_MACHINE,
+    Machine,
+)
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.option_conflicts import option_conflicts
@@ -22,11 +29,13 @@ from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
 from fsbench_web.figures.numbers import duration, size
-from fsbench_web.studies import journal_checks, method_checks
+from fsbench_web.studies import guest_checks, journal_checks, method_checks
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
+from fsbench_web.studies.guest_checks import OWN, Host, LeftOut
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.orders import (
     ConfigurationRequest,
+    GuestRequest,
     Problems,
     RunRequest,
     WorkloadRequest,
@@ -54,7 +63,9 @@ TITLE_LENGTH = Study._meta.get_field("title").max_length or 200
 class PlannedRun:
     """One run as it will be: ``repeat`` counts from 1 within this order.
 
-    ``workload`` is (preset, parameters).
+    ``workload`` is (preset, parameters). ``kernel`` is the version of a guest's kernel, as its
+    worker announced it; "" for the worker's own executor. ``boot_s`` is what a guest's start takes,
+    and whether its worker measured that.
     """
 
     repeat: int
@@ -68,6 +79,9 @@ class PlannedRun:
     is_reference: bool = False
     journal: Lun | None = None
     preparation: Preparation = PLAIN
+    machine: Machine = OWN_MACHINE
+    kernel: str = ""
+    boot_s: tuple[float, bool] | None = None
 
     @property
     def workload_title(self) -> str:
@@ -94,12 +108,18 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an order comes to: its runs in turn, and the study (None: a new one)."""
+    """What an order comes to: its runs in turn, and the study (None: a new one).
+
+    ``left_out`` is what was written and cannot be; ``most_runs`` how many runs there will be at
+    most, where it is repeated until it is sure enough.
+    """
 
     lun: Lun
     runs: list[PlannedRun]
     study: Study | None
     time_limit_s: int
+    left_out: tuple[LeftOut, ...] = ()
+    most_runs: int = 0
 
     @property
     def lun_names(self) -> list[str]:
@@ -112,7 +132,8 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
     lun = _checked_lun(request, problems)
     neighbours = journal_checks.neighbours(lun)
-    workloads = _checked_workloads(request.workloads, lun, problems)
+    hosts = guest_checks.hosts_of(request.guest, lun, problems)
+    workloads = _checked_workloads(request, lun, problems)
     configurations = _checked_configurations(request, lun, neighbours, problems)
     reference = _checked_reference(request, lun, neighbours, problems)
     study = _checked_study(request, problems)
@@ -131,7 +152,15 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
         return None
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
-    things = [(wanted, workload) for workload in workloads for wanted in configurations]
+    pairs = [(wanted, OWN) for wanted in configurations]
+    left_out: list[LeftOut] = []
+    if request.guest is not None:
+        pairs, left_out = guest_checks.pairs(configurations, hosts, lun, problems)
+        if reference is not None:
+            guest_checks.pairs([reference], hosts[:1], lun, problems)
+        if problems.by_part:
+            return None
+    things = [(*pair, workload) for workload in workloads for pair in pairs]
     slots = sequence(
         len(things),
         request.planned_repeats,
@@ -142,14 +171,21 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     runs = [
         _planned(
             slot,
-            *((reference, workloads[0]) if slot.index is None else things[slot.index]),
+            *((reference, hosts[0], workloads[0]) if slot.index is None else things[slot.index]),
             lun,
             request.preparation,
             neighbours,
         )
         for slot in slots
     ]
-    return Plan(lun=lun, runs=runs, study=study, time_limit_s=time_limit_s(request, runs))
+    return Plan(
+        lun=lun,
+        runs=runs,
+        study=study,
+        time_limit_s=time_limit_s(request, runs),
+        left_out=(*request.left_out, *left_out),
+        most_runs=len(things) * request.until.most if request.until else len(runs),
+    )
 
 
 def time_limit_s(request: RunRequest, runs: Sequence[PlannedRun]) -> int:
@@ -157,6 +193,7 @@ def time_limit_s(request: RunRequest, runs: Sequence[PlannedRun]) -> int:
     if request.time_limit_s:
         return request.time_limit_s
     longest = default_time_limit_s([run.workload[1] for run in runs])
+    longest += math.ceil(max(run.boot_s[0] if run.boot_s else 0 for run in runs))
     return longest + method_checks.preparation_time_limit_s(request.preparation, runs[0].lun)
 
 
@@ -168,6 +205,7 @@ def default_time_limit_s(workloads: list[Workload]) -> int:
 def _planned(
     slot: Slot,
     wanted: ConfigurationRequest | None,
+    host: Host,
     workload: tuple[str, Workload],
     lun: Lun,
     preparation: Preparation,
@@ -177,6 +215,10 @@ def _planned(
     journal = neighbours[wanted.journal] if wanted.journal else None
     makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
     options = {key: str(value) for key, value in wanted.options.items()}
+    device, journal_device = lun.device, journal.device if journal else ""
+    ability = availability.guest(lun.worker)
+    if host.kernel is not None:
+        device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
     return PlannedRun(
         repeat=slot.repeat,
         filesystem=wanted.filesystem,
@@ -190,12 +232,12 @@ def _planned(
                 wanted.filesystem,
                 options,
                 workload[1],
-                lun.device,
-                MOUNT_POINT if makes_filesystem else lun.device,
+                device,
+                MOUNT_POINT if makes_filesystem else device,
                 makes_filesystem,
                 preparation=preparation,
                 size_bytes=lun.size_bytes,
-                journal=JournalLun(journal.device, journal.size_bytes) if journal else None,
+                journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
             )
         ),
         lun=lun,
@@ -203,16 +245,19 @@ def _planned(
         workload=workload,
         is_reference=slot.is_reference,
         preparation=preparation,
+        machine=host.machine,
+        kernel=host.kernel.version if host.kernel else "",
+        boot_s=ability.boot_s(host.kernel.name) if ability and host.kernel else None,
     )
 
 
 def _checked_workloads(
-    workloads: tuple[WorkloadRequest, ...], lun: Lun | None, problems: Problems
+    request: RunRequest, lun: Lun | None, problems: Problems
 ) -> list[tuple[str, Workload]]:
     """(preset, workload) of each; two that come to the same parameters are one too many."""
     found: list[tuple[str, Workload]] = []
-    for wanted in workloads:
-        workload = _checked_workload(wanted, lun, problems)
+    for wanted in request.workloads:
+        workload = _checked_workload(wanted, lun, request.guest, problems)
         if workload is None:
             continue
         if workload in [other for _, other in found]:
@@ -277,7 +322,10 @@ def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
 
 
 def _checked_workload(
-    wanted: WorkloadRequest, lun: Lun | None, problems: Problems
+    wanted: WorkloadRequest,
+    lun: Lun | None,
+    guest: GuestRequest | None,
+    problems: Problems,
 ) -> Workload | None:
     preset = preset_of(wanted.name)
     if not wanted.name:
@@ -302,7 +350,12 @@ def _checked_workload(
         missing = availability.missing_tool(lun.worker, program)
         if missing:
             problems.add(wanted.place, missing)
-    for sentence in availability.limit_problems(lun.worker, workload.limits()):
+    limits = workload.limits()
+    for sentence in (
+        availability.limit_problems(lun.worker, limits)
+        if guest is None
+        else availability.guest_limit_problems(guest.cpus, limits)
+    ):
         problems.add(wanted.place, sentence)
     if lun.size_bytes is not None and workload.space_needed_bytes() > lun.size_bytes:
         problems.add(
@@ -331,7 +384,7 @@ def _checked_configurations(
     checked: list[ConfigurationRequest] = []
     seen: set[tuple[str, str]] = set()
     for wanted in request.configurations:
-        clean = _checked_configuration(wanted, lun, neighbours, problems)
+        clean = _checked_configuration(wanted, lun, neighbours, request.guest is None, problems)
         if clean is None:
             continue
         options = {key: str(value) for key, value in clean.options.items()}
@@ -360,13 +413,16 @@ def _checked_reference(
             f"The reference is run after every so many runs, 1 to {MAXIMUM_RUNS}, not {every}.",
         )
     places = {"": "reference.configuration", **wanted.places}
-    return _checked_configuration(replace(wanted, places=places), lun, neighbours, problems)
+    return _checked_configuration(
+        replace(wanted, places=places), lun, neighbours, request.guest is None, problems
+    )
 
 
 def _checked_configuration(
     wanted: ConfigurationRequest,
     lun: Lun | None,
     neighbours: Mapping[str, Lun],
+    is_own: bool,
     problems: Problems,
 ) -> ConfigurationRequest | None:
     """The configuration with its options in their canonical form; None if they cannot be read."""
@@ -376,16 +432,20 @@ def _checked_configuration(
         problems.add(wanted.place(), str(error))
         return None
     clean = replace(wanted, options=options)
+    if not is_own:
+        # Old kernels call one and the same scheduler by another name: it is one configuration.
+        clean = replace(clean, scheduler=canonical_scheduler(clean.scheduler))
     journal = neighbours.get(clean.journal) if clean.journal else None
     for sentence in option_conflicts(clean.filesystem, options, lun, journal):
         problems.add(clean.place(), sentence)
     if lun is not None:
-        for sentence in availability.filesystem_problems(lun, clean.filesystem):
-            problems.add(clean.place("filesystem"), sentence)
-        sentence = availability.scheduler_problem(lun, clean.scheduler)
-        if sentence:
-            problems.add(clean.place("scheduler"), sentence)
-        for sentence in journal_checks.journal_problems(clean, lun, neighbours):
+        if is_own:  # with guests it depends on the kernel: guest_checks.pairs
+            for sentence in availability.filesystem_problems(lun, clean.filesystem):
+                problems.add(clean.place("filesystem"), sentence)
+            sentence = availability.scheduler_problem(lun, clean.scheduler)
+            if sentence:
+                problems.add(clean.place("scheduler"), sentence)
+        for sentence in journal_checks.journal_problems(clean, lun, neighbours, is_own):
             problems.add(clean.place("journal"), sentence)
     return clean
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from fsbench_web.catalog.machines import GUEST, MIB
 from fsbench_web.catalog.preparation import PLAIN
 from fsbench_web.studies.orders import ConfigurationRequest, RunRequest
 from fsbench_web.studies.sequence import AS_WRITTEN
@@ -25,6 +26,13 @@ def written(request: RunRequest, *, study: str, lun: str, worker: str) -> dict[s
     }
     if request.preparation != PLAIN:
         document["preparation"] = request.preparation.stored()
+    if request.guest is not None:
+        document["executor"] = GUEST
+        document["guest"] = {
+            "kernels": list(request.guest.kernels),
+            "memory_mib": request.guest.memory_bytes // MIB,
+            "cpus": request.guest.cpus,
+        }
     if request.order != AS_WRITTEN:
         document["seed"] = request.seed
     if request.reference is not None:

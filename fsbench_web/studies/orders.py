@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fsbench_web.catalog.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
@@ -52,6 +53,28 @@ class ReferenceRequest:
 
 
 @dataclass(frozen=True)
+class GuestRequest:
+    """Runs in guests: each configuration is run with each of the worker's ``kernels`` named.
+
+    ``places`` says where in a document each kernel stands, and memory and CPUs; without, problems
+    are told under ``kernels``, ``guest_memory_mib`` and ``guest_cpus``.
+    """
+
+    kernels: tuple[str, ...]
+    memory_bytes: int = DEFAULT_MEMORY_BYTES
+    cpus: int = DEFAULT_CPUS
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def place(self, kernel: str) -> str:
+        """Where problems of this kernel are told."""
+        return self.places.get(f"kernel {kernel}", "kernels")
+
+    def place_of(self, part: str) -> str:
+        """Where problems of this part of the form are told."""
+        return self.places.get(part, part)
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """What somebody wants to be run, unchecked.
 
@@ -60,6 +83,7 @@ class RunRequest:
     it, and with ``more_workloads``. ``repeats`` is how often, unless ``until`` says that it is run
     until its scores are sure enough. ``preparation`` precedes every run. ``order`` is one of
     ``sequence.ORDERS``; a random one needs a ``seed``. ``time_limit_s`` holds for each whole run.
+    ``guest`` boots a kernel for each run; None: the worker's own executor.
     ``document`` is the order as somebody wrote it, ``left_out`` what cannot be and was left out of
     it: (place, configuration, why), and ``notes`` are sentences about what was taken where it says
     nothing.
@@ -72,6 +96,7 @@ class RunRequest:
     repeats: int = 2
     until: RepeatTarget | None = None
     preparation: Preparation = PLAIN
+    guest: GuestRequest | None = None
     study: str = ""
     new_study: str = ""
     more_workloads: tuple[WorkloadRequest, ...] = ()
@@ -105,18 +130,22 @@ class RunRequest:
 
     @property
     def run_count(self) -> int:
-        """How many runs the order makes at most, references included."""
+        """How many runs the order makes at most, references included.
+
+        Fewer where a kernel cannot run some of the configurations (``guest_checks``).
+        """
         repeats = self.until.most if self.until else self.repeats
-        planned = len(self.configurations) * len(self.workloads) * repeats
+        kernels = len(self.guest.kernels) if self.guest else 1
+        planned = len(self.configurations) * len(self.workloads) * kernels * repeats
         return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
 
 
 class SubmissionRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the order it is in:
 
-    lun, configurations, schedulers, workload, repeats, preparation, study, order, seed, reference,
-    priority, time_limit_s, confirmation; or the place in a document,
-    ``configurations[2].options.atime``.
+    lun, executor, kernels, guest_memory_mib, guest_cpus, configurations, schedulers, workload,
+    repeats, preparation, study, order, seed, reference, priority, time_limit_s, confirmation; or
+    the place in a document, ``configurations[2].options.atime``.
     """
 
     def __init__(self, by_part: Mapping[str, list[str]]) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from django.db.models import Max
+from django.db.models import Max, Q
 
+from fsbench_web.catalog.machines import EMULATED, KVM
 from fsbench_web.scoring import quality_cells as cells
 from fsbench_web.scoring import quality_repeats as repeats
 from fsbench_web.scoring.cache_boundary import Boundary, Edge, boundary
@@ -127,6 +128,8 @@ def basis_of(series: Series) -> Basis:
         total = ((conditions or {}).get("before") or {}).get("memory_total_bytes")
         if isinstance(total, int | float) and total > 0:
             memory_bytes.append(float(total))
+    if series.runs_on.is_guest:  # what the host has is no cache of a guest's: its disks bypass it
+        memory_bytes = [float(series.runs_on.memory_bytes)]
     limit, limit_from = None, ""
     if hardware is not None and hardware.deliverable_kb_s:
         limit, limit_from = hardware.deliverable_kb_s, STATED
@@ -148,7 +151,7 @@ def best_direct_kb_s(series: Series) -> float | None:
 
     None where there is no LUN, or nothing was measured so. Of scores, not of measurements; those
     of tests that direct I/O does not reach, and best cases that the clock limits or that stand
-    alone, do not count. One query.
+    alone, do not count; nor do those of emulated guests, but among themselves. One query.
     """
     if series.lun_id is None:
         return None
@@ -158,10 +161,18 @@ def best_direct_kb_s(series: Series) -> float | None:
         series__workload__parameters__direct_io=True,
         category="maximum",
         unit="KB/s",
-    ).values_list("test", "value", "flags")
+    )
+    key = "series__machine__accelerator"
+    alike = (
+        Q(**{key: EMULATED})
+        if series.runs_on.is_emulated
+        # Not its negation: of a key that is missing a database says neither yes nor no.
+        else Q(**{f"{key}__isnull": True}) | Q(**{key: KVM})
+    )
+    found = found.filter(alike)
     kept = [
         value
-        for test, value, flags in found
+        for test, value, flags in found.values_list("test", "value", "flags")
         if not cells.is_buffered(test, True) and not {CLOCK, SPIKE} & set(flags)
     ]
     return max(kept, default=None)

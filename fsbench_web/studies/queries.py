@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.catalog import preparation
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.scoring.confidence import Interval
 from fsbench_web.studies.models import Score, Selection, Series
 from fsbench_web.studies.runs_behind import MOST_LISTED, finished_runs
 
 PARTIAL = "partial"
 """The score is made of fewer cells than its region has in the workload's full matrix."""
+EMULATED = "emulated"
+"""It was measured in a guest that was emulated: for function, not for speed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,7 @@ class ConfigurationFacts:
     """What is said of a configuration.
 
     ``options`` are mkfs and mount options by key (catalog.filesystems), empty where the
-    configuration is not known.
+    configuration is not known. ``is_emulated``: of any series of it, or of this one.
     """
 
     configuration: str
@@ -28,6 +31,7 @@ class ConfigurationFacts:
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler: str = ""
     external_journal: bool = False
+    is_emulated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,8 @@ class SeriesFacts(ConfigurationFacts):
     """What a score says of its series: the same for dozens of scores, and read once.
 
     ``preparation`` says in words what was done to the LUN before each run beyond a new file system.
+    ``machine`` is a guest in words, "" for the worker's own executor, and ``guest_kernel`` the name
+    of its kernel.
     """
 
     study: str
@@ -48,6 +54,8 @@ class SeriesFacts(ConfigurationFacts):
     kernel: str
     distribution: str
     preparation: str = ""
+    machine: str = ""
+    guest_kernel: str = ""
     journal_lun: str | None = None
 
 
@@ -153,16 +161,20 @@ def series_facts(
         wanted = wanted.filter(pk__in=ids)
     elif study_slugs:
         wanted = wanted.filter(study__slug__in=list(study_slugs))
-    columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation")
+    columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation", "machine")
     found = {}
     for values in wanted.values_list(*columns):
-        *said, lun, worker, journal_lun, journal_worker, prepared = values
+        *said, lun, worker, journal_lun, journal_worker, prepared, stored = values
+        machine = Machine.of(stored)
         known: dict[str, Any] = dict(zip(_OF_SERIES, said, strict=True))
         found[known["series_id"]] = SeriesFacts(
             **known,
             lun=on_worker(lun, worker),
             journal_lun=on_worker(journal_lun, journal_worker),
             preparation=preparation.in_words(prepared) if prepared else "",
+            machine=machine.words,
+            guest_kernel=machine.kernel,
+            is_emulated=machine.is_emulated,
         )
     return found
 
@@ -176,6 +188,8 @@ def row_of(series: SeriesFacts, values: Sequence[Any], runs: tuple[int, ...]) ->
     is_whole = selection == Selection.ALL
     if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
         flags = [*flags, PARTIAL]
+    if series.is_emulated:
+        flags = [*flags, EMULATED]
     # Comparisons make thousands, and setting 35 fields of a frozen class one by one takes ten
     # times as long. A key that is no field would be as much of a mistake here as there.
     row = object.__new__(ScoreRow)

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError
 from fsbench_web.catalog.journals import JournalLun
+from fsbench_web.catalog.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.catalog.preparation import Preparation, PreparationError
@@ -21,7 +22,7 @@ from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
 from fsbench_web.studies import forms, run_quality, workload_form
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest
+from fsbench_web.studies.submission import ConfigurationRequest, GuestRequest, RunRequest
 from fsbench_web.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 
 # A page with more numbers is no page any more: its heat maps would be larger than a screen.
@@ -196,6 +197,9 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
     if run.origin != Run.Origin.MEASURED or series.lun is None or series.workload is None:
         return []
     is_directory, log = series.lun.kind == Lun.Kind.DIRECTORY, series.journal_lun
+    device, log_device = series.lun.device, log.device if log else ""
+    if series.runs_on.is_guest:
+        device, log_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
     if series.configuration.external_journal and log is None:
         return []  # It is not known any more; the worker will say so and fail the run.
     try:
@@ -203,12 +207,12 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
             series.configuration.filesystem,
             series.configuration.options,
             workload_of(series.workload.tool, series.workload.parameters),
-            series.lun.device,
-            series.lun.device if is_directory else MOUNT_POINT,
+            device,
+            device if is_directory else MOUNT_POINT,
             not is_directory,
             preparation=Preparation.of(series.preparation),
             size_bytes=series.lun.size_bytes,
-            journal=JournalLun(log.device, log.size_bytes) if log else None,
+            journal=JournalLun(log_device, log.size_bytes) if log else None,
         )
     except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.
@@ -256,6 +260,7 @@ def order_again(run: Run) -> str:
         preparation = Preparation.of(series.preparation)
     except PreparationError:
         return ""
+    machine = series.runs_on
     order = RunRequest(
         lun_id=series.lun_id,
         configurations=(
@@ -270,6 +275,9 @@ def order_again(run: Run) -> str:
         parameters=workload.parameters,
         repeats=1,
         preparation=preparation,
+        guest=GuestRequest((machine.kernel,), machine.memory_bytes, machine.cpus)
+        if machine.is_guest
+        else None,
         study=series.study.slug,
     )
     return forms.prefilled(order).to_query()

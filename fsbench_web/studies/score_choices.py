@@ -11,6 +11,7 @@ from django.db.models.functions import Cast
 
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog import preparation
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.queries import on_worker
@@ -22,7 +23,8 @@ class ScoreChoices:
     """What there is to choose from: studies as (slug, title) in the studies' order, and names.
 
     What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
-    the configuration is known, ``luns`` and ``preparations`` in words, "" where nobody said.
+    the configuration is known, ``luns``, ``preparations`` and ``machines`` in words, "" where
+    nobody said.
     """
 
     studies: tuple[tuple[str, str], ...]
@@ -38,6 +40,8 @@ class ScoreChoices:
     schedulers: tuple[tuple[str, bool], ...] = ()
     journals: tuple[tuple[bool, bool], ...] = ()
     preparations: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    has_emulated: bool = False
 
 
 # Distinct pairs by jumping from one to the next in the index (a "loose index scan", which neither
@@ -84,6 +88,7 @@ def score_choices() -> ScoreChoices:
     )
     circumstances = _circumstances(scored)
     prepared = {preparation.in_words(json.loads(text)) for text in circumstances.each("prepared")}
+    machines = [Machine.of(json.loads(text)) for text in circumstances.each("machine_text")]
     workloads = circumstances.each("workload__slug", "workload__title")
     hardware = circumstances.each("hardware__slug", "hardware__name")
     luns = circumstances.each("lun__name", "lun__worker__name")
@@ -101,6 +106,8 @@ def score_choices() -> ScoreChoices:
         schedulers=tuple(sorted(configurations.each("scheduler", "is_known"))),
         journals=tuple(sorted(configurations.each("external_journal", "is_known"))),
         preparations=tuple(sorted(prepared)),
+        machines=tuple(sorted({machine.words for machine in machines})),
+        has_emulated=any(machine.is_emulated for machine in machines),
     )
 
 
@@ -119,7 +126,7 @@ class _Columns:
 
 _CIRCUMSTANCES = (
     *("workload__slug", "workload__title", "hardware__slug", "hardware__name"),
-    *("lun__name", "lun__worker__name", "kernel", "distribution", "prepared"),
+    *("lun__name", "lun__worker__name", "kernel", "distribution", "prepared", "machine_text"),
 )
 
 
@@ -129,11 +136,14 @@ def _circumstances(scored: QuerySet[Series]) -> _Columns:
     Whether each of thousands of series has scores is a long question. Of each group of alike
     series the oldest and the newest are asked, and all only where neither has any.
     """
-    # As text: nearly all preparations are empty, and a database compares no JSON.
-    prepared = Cast("preparation", TextField())
+    # As text: nearly all are empty, and a database compares no JSON.
+    as_text = {
+        "prepared": Cast("preparation", TextField()),
+        "machine_text": Cast("machine", TextField()),
+    }
     groups = list(
         Series.objects.order_by()
-        .annotate(prepared=prepared)
+        .annotate(**as_text)
         .values_list(*_CIRCUMSTANCES)
         .annotate(Min("pk"), Max("pk"))
     )
@@ -144,7 +154,7 @@ def _circumstances(scored: QuerySet[Series]) -> _Columns:
     found = [group for group in groups if has_scores.intersection(group[-2:])]
     if len(found) < len(groups):
         # Orders that wait, or failed: a kernel of which nothing was measured is no choice.
-        rest = scored.order_by().annotate(prepared=prepared).values_list(*_CIRCUMSTANCES)
+        rest = scored.order_by().annotate(**as_text).values_list(*_CIRCUMSTANCES)
         if len(ends) <= MOST_LISTED:
             unsure = {group[6] for group in groups if group not in found}
             rest = rest.filter(kernel__in=unsure)

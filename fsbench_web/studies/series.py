@@ -22,10 +22,12 @@ def series_for(
     kernel: str = "",
     distribution: str = "",
     preparation: Mapping[str, Any] | None = None,
+    machine: Mapping[str, Any] | None = None,
 ) -> Series:
     """Get or create the series of these circumstances. Safe when two transactions do it at once.
 
-    ``preparation`` is what ``catalog.preparation`` stores: empty for a plain new file system.
+    ``preparation`` is what ``catalog.preparation`` stores: empty for a plain new file system;
+    ``machine`` what ``catalog.machines`` stores: empty for the worker's own executor.
     """
     identity: list[Any] = [
         study.pk,
@@ -42,6 +44,8 @@ def series_for(
     if journal_lun is not None:
         # Behind the rest, so that the keys of series without one stay what they are.
         identity.append(["journal", journal_lun.pk])
+    if machine:
+        identity.append(["machine", dict(sorted(machine.items()))])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     series, _ = Series.objects.get_or_create(
         key=key,
@@ -55,6 +59,7 @@ def series_for(
             "kernel": kernel,
             "distribution": distribution,
             "preparation": dict(preparation or {}),
+            "machine": dict(machine or {}),
         },
     )
     return series

@@ -26,6 +26,7 @@ from fsbench_web.studies.order_checks import (
 from fsbench_web.studies.order_document import written
 from fsbench_web.studies.orders import (
     ConfigurationRequest,
+    GuestRequest,
     Problems,
     ReferenceRequest,
     RunRequest,
@@ -37,12 +38,15 @@ from fsbench_web.studies.series import next_repeat, series_for
 __all__ = [
     "MAXIMUM_REPEATS",
     "ConfigurationRequest",
+    "GuestRequest",
+    "Plan",
     "PlannedRun",
     "ReferenceRequest",
     "RunRequest",
     "SubmissionRefused",
     "WorkloadRequest",
     "confirmation_text",
+    "planned",
     "preview",
     "submit",
 ]
@@ -54,11 +58,16 @@ def preview(request: RunRequest) -> list[PlannedRun]:
     All configurations of the first repeat come before the second repeat, so that a drift of the
     machine falls on all of them alike. Raises SubmissionRefused.
     """
+    return planned(request).runs
+
+
+def planned(request: RunRequest) -> Plan:
+    """The same with what was left out of it, and how many runs it makes at most."""
     problems = Problems(request.unreadable)
     plan = checked(request, problems)
     problems.refuse_if_any()
     assert plan is not None
-    return plan.runs
+    return plan
 
 
 def submit(request: RunRequest, confirmation: str, user: User | None, token: str = "") -> list[Run]:
@@ -123,7 +132,7 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
         lun=plan.lun,
         document=request.document
         or written(request, study=study.title, lun=plan.lun.name, worker=plan.lun.worker.name),
-        left_out=[list(row) for row in request.left_out],
+        left_out=[list(row) for row in plan.left_out],
         priority=request.priority,
         time_limit_s=plan.time_limit_s,
     )
@@ -147,9 +156,10 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
             hardware=worker.hardware,
             lun=plan.lun,
             journal_lun=planned.journal,
-            kernel=availability.kernel(worker),
+            kernel=planned.kernel if planned.machine.is_guest else availability.kernel(worker),
             distribution=availability.distribution(worker),
             preparation=request.preparation.stored(),
+            machine=planned.machine.stored(),
         )
         if request.until is not None:
             rules[key] = _rule(request.until)
@@ -163,14 +173,14 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
     return lifecycle.create_all_queued(wanted, by=user, submission=submission)
 
 
-_Key = tuple[str, str, str]
+_Key = tuple[str, str, str, str]
 
 
 def _key(planned: PlannedRun) -> _Key:
-    """(configuration, where its journal is, workload): runs with the same are repeats."""
+    """(configuration, where its journal is, workload, kernel): the same are repeats."""
     journal = planned.journal.name if planned.journal else ""
     preset, workload = planned.workload
-    return planned.configuration, journal, f"{preset} {workload!r}"
+    return planned.configuration, journal, f"{preset} {workload!r}", planned.machine.kernel
 
 
 def _rule(target: RepeatTarget) -> RepeatRule:

@@ -14,6 +14,8 @@ No database. A document is plain data (studies.sweep_document)::
     workloads: [iozone-small, {name: iozone-direct, parameters: {maximum_file_kb: 65536}}]
     repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
     preparation: {discard: true, precondition: true, fill_percent: 50}
+    executor: guest              # or own, the worker's own; a guest is booted for every run
+    guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}
     order: random                # or as-written
     seed: 42
     reference: {every: 10, configuration: {filesystem: ext4}}
@@ -37,11 +39,20 @@ from fsbench_web.catalog.filesystems import (
     external_journal,
     filesystem,
 )
+from fsbench_web.catalog.machines import (
+    DEFAULT_CPUS,
+    DEFAULT_MEMORY_BYTES,
+    EXECUTORS,
+    GUEST,
+    MIB,
+    OWN,
+)
 from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.preparation import PLAIN, Preparation, PreparationError
 from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies.orders import (
     ConfigurationRequest,
+    GuestRequest,
     Problems,
     ReferenceRequest,
     WorkloadRequest,
@@ -55,7 +66,17 @@ INTERNAL_JOURNAL = "internal"
 DEFAULT_VALUES = (None, "", "default")
 _KEYS = (
     *("study", "lun", "worker", "configurations", "schedulers", "journals", "workloads"),
-    *("repeats", "preparation", "order", "seed", "reference", "priority", "time_limit_s"),
+    *(
+        "repeats",
+        "preparation",
+        "executor",
+        "guest",
+        "order",
+        "seed",
+        "reference",
+        "priority",
+        "time_limit_s",
+    ),
 )
 _CONFIGURATION_KEYS = ("filesystem", "options", "schedulers", "journals")
 
@@ -72,6 +93,7 @@ class SweepPlan:
     repeats: int = DEFAULT_REPEATS
     until: RepeatTarget | None = None
     preparation: Preparation = PLAIN
+    guest: GuestRequest | None = None
     order: str = RANDOM
     seed: int | None = None
     reference: ReferenceRequest | None = None
@@ -102,6 +124,7 @@ def expand(data: object) -> SweepPlan:
         repeats=DEFAULT_REPEATS if until else reader.repeats(data),
         until=until,
         preparation=reader.preparation(data),
+        guest=reader.guest(data),
         order=reader.text(data, "order") or RANDOM,
         seed=reader.whole(data, "seed", None),
         reference=reader.reference(data),
@@ -310,6 +333,38 @@ class _Reader:
         except PreparationError as error:
             self.problems.add("preparation", str(error))
             return PLAIN
+
+    def guest(self, data: Mapping[str, Any]) -> GuestRequest | None:
+        executor = self.text(data, "executor") or (GUEST if "guest" in data else OWN)
+        value = data.get("guest")
+        if executor not in EXECUTORS:
+            self.problems.add(
+                "executor", f'"{executor}" is no executor: write one of {", ".join(EXECUTORS)}.'
+            )
+        if executor != GUEST:
+            if value is not None and executor in EXECUTORS:
+                self.problems.add(
+                    "guest",
+                    "guest says how guests are run: write executor: guest, or leave it out.",
+                )
+            return None
+        if not isinstance(value, Mapping):
+            self.problems.add("guest", "guest must be a map with kernels, a list of names.")
+            return None
+        self.known_keys(value, ("kernels", "memory_mib", "cpus"), "guest")
+        if value.get("kernels") is None:
+            self.problems.add("guest.kernels", "kernels is missing: the kernels that are booted.")
+            return None
+        names = self.names(value["kernels"], "guest.kernels")
+        memory = self.whole(value, "memory_mib", DEFAULT_MEMORY_BYTES // MIB, "guest.") or 0
+        cpus = self.whole(value, "cpus", DEFAULT_CPUS, "guest.") or 0
+        return GuestRequest(
+            tuple(name for name, _ in names),
+            memory * MIB,
+            cpus,
+            places={f"kernel {name}": place for name, place in names}
+            | {"guest_memory_mib": "guest.memory_mib", "guest_cpus": "guest.cpus"},
+        )
 
     def workloads(self, data: Mapping[str, Any]) -> Iterator[WorkloadRequest]:
         entries = data.get("workloads")

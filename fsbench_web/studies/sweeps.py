@@ -99,7 +99,7 @@ def _remaining(run: Run, seen: Experience, now: datetime) -> Estimate | None:
     if series.workload_id is None or series.lun_id is None:
         return None
     kind = (series.workload_id, series.lun_id, series.configuration.filesystem)
-    whole = seen.of(kind, series.preparation)
+    whole = seen.of(kind, series.preparation, series.machine)
     if whole is None or run.started_at is None:
         return whole
     passed_s = (now - run.started_at).total_seconds()

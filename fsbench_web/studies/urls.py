@@ -8,6 +8,7 @@ from fsbench_web.studies.views import (
     documents,
     events,
     new_run,
+    reproduce,
     runs,
     search,
     study,
@@ -18,6 +19,7 @@ app_name = "studies"
 urlpatterns = [
     path("studies/", study.studies, name="list"),
     path("studies/<slug:slug>/matrix/", study.matrix, name="matrix"),
+    path("studies/<slug:slug>/reproduce/", reproduce.reproduce, name="reproduce"),
     path("studies/<slug:slug>/access/", access.access, name="access"),
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", new_run.new_run, name="new_run"),

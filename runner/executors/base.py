@@ -86,7 +86,7 @@ class ExecutorAway(Exception):
 
 
 class Executor(Protocol):
-    """Carries out plans. ``name`` is docker, local or fake."""
+    """Carries out plans. ``name`` is docker, local, guest or fake."""
 
     name: str
 
@@ -96,7 +96,7 @@ class Executor(Protocol):
     def problem(self) -> str:
         """Why no run can be carried out at this moment, or nothing. Quick: asked before each."""
 
-    def device_path(self, lun: str, device: str) -> str:
+    def device_path(self, lun: str, device: str, role: str = "data") -> str:
         """The path by which the plan's commands will name the host's ``device``."""
 
     def lun_problem(self, kind: str) -> str:

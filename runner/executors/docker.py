@@ -127,7 +127,7 @@ class DockerExecutor:
         )
         return json.loads(output.splitlines()[-1])
 
-    def device_path(self, lun: str, device: str) -> str:
+    def device_path(self, lun: str, device: str, role: str = "data") -> str:
         return f"/dev/fsbench/{lun}"
 
     def lun_problem(self, kind: str) -> str:
@@ -178,7 +178,7 @@ class DockerExecutor:
         container = self.client.containers.create(
             self.image,
             command=["/fsbench/plan.json"],
-            devices=_devices(plan, target),
+            devices=devices_in(_devices(plan, target)),
             network_mode="none",
             # What it prints goes to the run's log; nothing is to fill the daemon's disk.
             log_config=LogConfig(type="none"),
@@ -296,11 +296,16 @@ def _first_cpus(count: int | None) -> str | None:
     return None if count is None else f"0-{count - 1}"
 
 
-def _devices(plan: RunPlan, target: Target) -> list[str]:
-    """The leased devices and no other: on the host, in the container, rights."""
+def _devices(plan: RunPlan, target: Target) -> list[tuple[str, str]]:
+    """The leased devices and no other: (on the host, in the container)."""
     pairs = [(target.device, plan.device)]
     if target.journal_device:
         pairs.append((target.journal_device, plan.journal_device))
+    return pairs
+
+
+def devices_in(pairs: list[tuple[str, str]]) -> list[str]:
+    """As Docker wants them: readable and writable, and none may be made there."""
     return [f"{outside}:{inside}:rw" for outside, inside in pairs]
 
 

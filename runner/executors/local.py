@@ -83,7 +83,7 @@ class LocalExecutor:
         message: Message = json.loads(output.splitlines()[-1])
         return message
 
-    def device_path(self, lun: str, device: str) -> str:
+    def device_path(self, lun: str, device: str, role: str = "data") -> str:
         return device
 
     def lun_problem(self, kind: str) -> str:

@@ -28,6 +28,8 @@ SUMMARY = [
     "retry_of",
     "contended",
     "preparation",
+    "machine",
+    "emulated",
     "origin",
     "state",
     "reason",

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.machines import OWN_MACHINE, Machine
 from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, Study
@@ -18,6 +19,7 @@ from runner import execute, places, sparse
 from runner.config import WorkerConfig
 from runner.executors.base import Executor
 from runner.executors.fake import FakeExecutor
+from runner.executors.guest import GuestExecutor
 from runner.host import Host
 
 SMALL = {
@@ -74,7 +76,11 @@ def make_host(lun_file: Path, tmp_path: Path) -> Iterator[Callable[..., Host]]:
     """``make_host(executor)`` starts a host; its loop devices are detached in the end."""
     hosts = []
 
-    def make(executor: Executor | None = None, name: str = "host-one") -> Host:
+    def make(
+        executor: Executor | None = None,
+        name: str = "host-one",
+        guests: GuestExecutor | None = None,
+    ) -> Host:
         config = WorkerConfig(
             name=name,
             lun_file=lun_file,
@@ -85,7 +91,7 @@ def make_host(lun_file: Path, tmp_path: Path) -> Iterator[Callable[..., Host]]:
             is_privileged=False,
             site="test",
         )
-        host = Host(config, executor or FakeExecutor())
+        host = Host(config, executor or FakeExecutor(), guests=guests)
         hosts.append(host)
         host.start()
         return host
@@ -104,6 +110,8 @@ def write_order(
     options: dict[str, str] | None = None,
     journal: str = "",
     tool: str = "iozone",
+    machine: Machine = OWN_MACHINE,
+    kernel: str = "",
     **configuration: Any,
 ) -> Run:
     """A queued run on a LUN of the worker."""
@@ -121,7 +129,8 @@ def write_order(
         hardware=worker.hardware,
         lun=Lun.objects.get(worker=worker, name=lun),
         journal_lun=Lun.objects.get(worker=worker, name=journal) if journal else None,
-        kernel=worker.capabilities["kernel"],
+        machine=machine.stored(),
+        kernel=kernel or worker.capabilities["kernel"],
         distribution=worker.capabilities["distribution"],
     )
     with transaction.atomic():

@@ -72,13 +72,14 @@ def _environment(folder: Path) -> dict[str, str]:
 @contextmanager
 def _only_one() -> Iterator[Path]:
     """The folder of what is kept. Two suites at once build it once."""
-    folder = _cache_folder()
+    folder = cache_folder()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where what takes long to get is kept between test runs."""
     base = os.environ.get("XDG_CACHE_HOME") or ("/var/cache" if os.geteuid() == 0 else "~/.cache")
     folder = Path(base).expanduser() / "fsbench-test"
     folder.mkdir(parents=True, exist_ok=True)

@@ -47,12 +47,16 @@ need python3-venv python3 -c 'import ensurepip, venv'
 have docker >/dev/null || missing+=(docker-cli)
 iozone=
 have iozone >/dev/null || iozone=iozone3
+# What guests boot in the tests: the kernel alone, as a file; it is not installed.
+kernels=${XDG_CACHE_HOME:-/var/cache}/fsbench-test/kernels
+kernel=
+matches "$kernels/linux-image-*.deb" >/dev/null || kernel=linux-image-amd64
 
-if [ ${#missing[@]} -eq 0 ] && [ -z "$iozone" ]; then
+if [ ${#missing[@]} -eq 0 ] && [ -z "$iozone$kernel" ]; then
   exit 0
 fi
 if [ "$(id -u)" != 0 ] || ! have apt-get >/dev/null; then
-  echo "The tests need these packages: ${missing[*]} $iozone" >&2
+  echo "The tests need these packages: ${missing[*]} $iozone $kernel" >&2
   echo "Install them, or run 'make test' as root on Debian. 'make test-quick' needs none of them." >&2
   exit 1
 fi
@@ -105,4 +109,18 @@ if [ -n "$iozone" ]; then
     -o "Dir::State::lists=$work/lists" -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache=")
   run apt-get "${private[@]}" update
   run apt-get "${private[@]}" install -y --no-install-recommends "$iozone"
+fi
+
+if [ -n "$kernel" ]; then
+  # The package of this name depends on the one that holds the kernel.
+  echo "Downloading for the tests: $kernel"
+  [ ${#missing[@]} -gt 0 ] || run apt-get update
+  package=$(apt-cache depends "$kernel" | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+  if [ -z "$package" ]; then
+    echo "apt knows no $kernel: put Debian's package of a kernel into $kernels by hand." >&2
+    exit 1
+  fi
+  mkdir -p "$kernels"
+  (cd "$work" && run apt-get download "$package")
+  mv "$work"/linux-image-*.deb "$kernels/"
 fi

@@ -10,7 +10,7 @@ from fsbench_web.catalog import availability
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
 from fsbench_web.studies.orders import ConfigurationRequest, RunRequest, SubmissionRefused
-from fsbench_web.studies.submission import preview
+from fsbench_web.studies.submission import planned, preview
 from fsbench_web.studies.views.order_review import review_context
 from tests.studies.conftest import worker_announcement
 
@@ -62,14 +62,14 @@ def test_the_review_warns_of_files_that_fit_into_memory(
 ) -> None:
     with_fio("docker", "4.0 GiB")
     request = _pgmeter(order)
-    found = review_context(request, preview(request), "t")["memory_warnings"]
+    found = review_context(request, planned(request), "t")["memory_warnings"]
     assert found == [
         "pgmeter's files have 32 MB together, and 4,096 MB of memory can hold all of them: this "
         "measures the cache. The paper's files were at least 2 times the memory. Make the files "
         "larger, or set the memory limit to 64 MB."
     ]
     request = _pgmeter(order, file_mb=200, memory_mb=100)
-    assert review_context(request, preview(request), "t")["memory_warnings"] == []
+    assert review_context(request, planned(request), "t")["memory_warnings"] == []
 
 
 def test_the_review_says_where_nothing_can_be_mounted_anew(
@@ -86,7 +86,7 @@ def test_the_review_says_where_nothing_can_be_mounted_anew(
         scheduler = "none" if lun.schedulers else ""
         configurations = (replace(plain, scheduler=scheduler),)
         request = order(workload=workload, lun_id=lun.pk, configurations=configurations)
-        found = review_context(request, preview(request), "t")
+        found = review_context(request, planned(request), "t")
         assert found["remounts_nothing"] == is_warned
 
 

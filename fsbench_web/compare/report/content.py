@@ -58,8 +58,13 @@ def report_of(
     address: str,
     by: str,
     made_at: datetime,
+    emulated: str = "",
 ) -> Report:
-    """``site`` is the address of the home page, with its last slash; ``address`` the report's."""
+    """``site`` is the address of the home page, with its last slash; ``address`` the report's.
+
+    ``emulated`` says what the tables leave out because it was emulated, "" where they leave nothing
+    out.
+    """
     places = {id(table): f"table-{number}" for number, table in enumerate(tables, start=1)}
 
     def place(table: DeltaTable) -> str:
@@ -69,6 +74,7 @@ def report_of(
     query = urlencode([("study", study.slug), *([("by", by)] if by != "filesystem" else [])])
     blocks: list[Block] = [
         *_summary(study, tables, said, place, site),
+        *([prose(emulated)] if emulated else []),
         *_methodology(study, method),
         *_analysis(study, tables, place, site),
         *_appendix_tables(tables, places, f"{site}api/v1/deltas.csv?{query}"),

@@ -10,7 +10,7 @@ from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import report_of
 from fsbench_web.compare.report.recorded import method_of
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.tables import told_tables
 from fsbench_web.studies.models import Study
 
 
@@ -42,13 +42,15 @@ def _report(request: HttpRequest, study: Study) -> Report:
     )
     if by not in CONTENDERS:
         by = "filesystem"
+    tables, emulated = told_tables(ComparisonSpec(studies=(study.slug,), by=by))
     return report_of(
         study,
-        delta_tables(ComparisonSpec(studies=(study.slug,), by=by)),
+        tables,
         method_of(study),
         site=request.build_absolute_uri("/"),
         address=request.build_absolute_uri(reverse("report", args=[study.slug])),
         by=by,
+        emulated=emulated.sentence if emulated and emulated.left_out else "",
         made_at=timezone.localtime(),
     )
 

@@ -47,11 +47,11 @@ def document_run(request: HttpRequest) -> HttpResponse:
                 request, f"{len(runs)} run{'s are' if len(runs) > 1 else ' is'} queued."
             )
             return redirect("studies:sweep", order_id=runs[0].submission_id)
-        planned = submission.preview(order)
+        planned = submission.planned(order)
     except SubmissionRefused as error:
         if not is_confirmed or set(error.by_part) != {"confirmation"}:
             return _page(request, text, error.by_part)
-        refused, planned = error, submission.preview(order)
+        refused, planned = error, submission.planned(order)
     address = reverse("studies:document_run")
     context = review_context(order, planned, token, refused) | {
         "document_text": written,

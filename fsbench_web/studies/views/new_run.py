@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, GuestKernel
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.studies import forms, submission
@@ -23,7 +24,7 @@ from fsbench_web.studies.method_checks import MOST_REPEATS
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import runs_before
 from fsbench_web.studies.sequence import MAXIMUM_SEED
-from fsbench_web.studies.submission import PlannedRun, SubmissionRefused
+from fsbench_web.studies.submission import Plan, SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
 from fsbench_web.studies.workload_form import by_paper
 
@@ -62,7 +63,7 @@ def review(request: HttpRequest) -> HttpResponse:
     order = form.request()
     if request.method != "POST":
         try:
-            return _review_page(request, form, submission.preview(order), secrets.token_urlsafe(24))
+            return _review_page(request, form, submission.planned(order), secrets.token_urlsafe(24))
         except SubmissionRefused as refused:
             return _form_page(request, form, refused)
     assert isinstance(request.user, User)
@@ -72,7 +73,7 @@ def review(request: HttpRequest) -> HttpResponse:
     except SubmissionRefused as refused:
         if set(refused.by_part) != {"confirmation"}:
             return _form_page(request, form, refused)
-        return _review_page(request, form, submission.preview(order), token, refused)
+        return _review_page(request, form, submission.planned(order), token, refused)
     if len(runs) == 1:
         messages.success(request, "One run is queued.")
         return redirect("studies:run", run_id=runs[0].pk)
@@ -91,17 +92,24 @@ def _form_page(
     chosen = next((card.lun for card in cards if card.is_chosen), None)
     studies = list(Study.objects.filter(is_published=False).order_by("title"))
     titles = {study.title for study in studies}
+    ability = availability.guest(chosen.worker) if chosen else None
+    guest_problems = list(availability.guest_problems(chosen)) if chosen else []
+    if refused is None and ability is not None and form.is_guest:
+        form.fit(ability)
+        known = [one.name for one in ability.usable_kernels]
+        if not set(form.kernels) & set(known):
+            form.kernels = known[:1]
+    kernels = form.chosen_kernels(ability)
+    schedulers = chosen.schedulers if chosen else []
+    if form.is_guest:
+        schedulers = list(dict.fromkeys(name for one in kernels for name in one.elevators))
     if refused is None:
         # A form that was refused keeps what it had; any other gets what it lacks.
-        if chosen and not set(form.schedulers) & set(chosen.schedulers):
-            form.schedulers = chosen.schedulers[:1]
+        if chosen and not set(form.schedulers) & set(schedulers):
+            form.schedulers = schedulers[:1]
         if form.new_study in ("", _default_title(None, titles)):
             form.new_study = _default_title(chosen, titles)
-    problems = (
-        {slug: list(availability.filesystem_problems(chosen, slug)) for slug in FILESYSTEMS}
-        if chosen
-        else {}
-    )
+    problems = _filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
     journals = availability.journal_luns(chosen.worker) if chosen else []
     context = {
         "may_provide": rights.may(request.user, rights.Action.PROVIDE),
@@ -109,6 +117,12 @@ def _form_page(
         "refused": refused,
         "lun_cards": cards,
         "lun": chosen,
+        "guest": ability,
+        "guest_problems": guest_problems,
+        "executors": EXECUTORS,
+        "schedulers": _schedulers(schedulers, kernels),
+        "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
+        "most_memory_mib": ((ability.most_memory_bytes if ability else None) or 0) // MIB,
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
         "journal_names": [journal.name for journal in journals],
@@ -122,6 +136,37 @@ def _form_page(
         "missing_tools": _missing_tools(form, chosen),
     }
     return render(request, "studies/run_form.html", context, status=422 if refused else 200)
+
+
+def _filesystem_problems(
+    lun: Lun, kernels: list[GuestKernel], is_guest: bool
+) -> dict[str, list[str]]:
+    """Why a file system cannot be chosen: with guests, because none of their kernels mounts it."""
+    found = {}
+    for slug in FILESYSTEMS:
+        if not is_guest:
+            found[slug] = list(availability.filesystem_problems(lun, slug))
+            continue
+        said = [list(availability.filesystem_problems(lun, slug, one)) for one in kernels]
+        is_possible = any(not sentences for sentences in said)
+        found[slug] = (
+            [] if is_possible else list(dict.fromkeys(one for each in said for one in each))
+        )
+    return found
+
+
+def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str, str]]:
+    """(scheduler by today's name, what to know of it with these guest kernels)."""
+    found = []
+    for name in names:
+        having = [one for one in kernels if name in one.elevators]
+        said = [
+            f"{one.elevators[name]} in {one.name}" for one in having if one.elevators[name] != name
+        ]
+        if len(having) < len(kernels):
+            said.append(f"only with {', '.join(one.name for one in having)}")
+        found.append((name, "; ".join(said)))
+    return found
 
 
 def _missing_tools(form: forms.RunForm, lun: Lun | None) -> list[str]:
@@ -177,12 +222,12 @@ def _default_title(lun: Lun | None, taken: set[str]) -> str:
 def _review_page(
     request: HttpRequest,
     form: forms.RunForm,
-    runs: list[PlannedRun],
+    plan: Plan,
     token: str,
     refused: SubmissionRefused | None = None,
 ) -> HttpResponse:
     query = form.to_query()
-    context = review_context(form.request(), runs, token, refused) | {
+    context = review_context(form.request(), plan, token, refused) | {
         "change_url": f"{reverse('studies:new_run')}?{query}",
         "action_url": f"{reverse('studies:review_run')}?{query}",
     }

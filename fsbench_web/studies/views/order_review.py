@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.catalog import availability
+from fsbench_web.catalog.machines import memory_words
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import estimates, order_checks, repeats, submission
 from fsbench_web.studies.estimates import Estimate
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import runs_before
 from fsbench_web.studies.sequence import RANDOM
-from fsbench_web.studies.submission import PlannedRun, RunRequest, SubmissionRefused
+from fsbench_web.studies.submission import Plan, PlannedRun, RunRequest, SubmissionRefused
 from fsbench_web.workloads import Place
 
 
@@ -23,12 +24,13 @@ class ReviewRow:
 
 
 def review_context(
-    order: RunRequest, runs: list[PlannedRun], token: str, refused: SubmissionRefused | None = None
+    order: RunRequest, plan: Plan, token: str, refused: SubmissionRefused | None = None
 ) -> dict[str, Any]:
     """The context of ``studies/run_review.html`` but for where it came from.
 
-    ``runs`` are those of ``submission.preview``, at least one.
+    ``plan`` is that of ``submission.planned``.
     """
+    runs = plan.runs
     study = Study.objects.filter(slug=order.study).first() if order.study else None
     found = estimates.of_planned(runs)
     planned = [run for run in runs if not run.is_reference]
@@ -43,7 +45,10 @@ def review_context(
         "runs": runs,
         # Each once with its commands, the reference too.
         "configurations": list(
-            {(one.configuration, one.journal, one.workload): one for one in runs[::-1]}.values()
+            {
+                (one.configuration, one.journal, one.workload, one.machine): one
+                for one in runs[::-1]
+            }.values()
         )[::-1],
         "configuration_count": len({(one.configuration, one.journal) for one in planned}),
         "workloads": list(dict.fromkeys(one.workload_title for one in planned)),
@@ -52,8 +57,10 @@ def review_context(
         "repeat_count": order.planned_repeats,
         "journals": [(one, sum(one in run.erased for run in runs)) for one in erased if one != lun],
         "erasures": erasures,
-        "most_runs": order.run_count,
-        "most_erasures": order.run_count if erasures else 0,
+        "most_runs": plan.most_runs,
+        "most_erasures": plan.most_runs if erasures else 0,
+        "left_out": plan.left_out,
+        "guest": _guest(plan) if order.guest else None,
         "total": estimates.total(found),
         "bases": list(dict.fromkeys(one.basis for one in found if one is not None)),
         "until": order.until,
@@ -80,9 +87,42 @@ def _remounts_nothing(runs: list[PlannedRun]) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class GuestReview:
+    """What the runs of an order are booted with. ``boots_s`` is what all boots take, in seconds.
+
+    ``kernels`` are (name, version, boot in seconds, whether the worker measured that).
+    """
+
+    kernels: list[tuple[str, str, float, bool]]
+    memory: str
+    cpus: int
+    is_emulated: bool
+    why_emulated: str
+    boots_s: float
+
+
+def _guest(plan: Plan) -> GuestReview:
+    machine = plan.runs[0].machine
+    ability = availability.guest(plan.lun.worker)
+    kernels = {
+        run.machine.kernel: (run.machine.kernel, run.kernel, *(run.boot_s or (0.0, False)))
+        for run in plan.runs
+    }
+    return GuestReview(
+        list(kernels.values()),
+        memory_words(machine.memory_bytes),
+        machine.cpus,
+        machine.is_emulated,
+        ability.accelerator_reason if ability else "",
+        sum(run.boot_s[0] for run in plan.runs if run.boot_s),
+    )
+
+
 def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
-    """What the memory of the worker's host makes of the workloads, each sentence once."""
-    memory = availability.memory_bytes(runs[0].lun.worker)
+    """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
+    machine = runs[0].machine
+    memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
     workloads = dict.fromkeys(run.workload[1] for run in runs)
     found = (workload.memory_warning(memory) for workload in workloads)
     return list(dict.fromkeys(sentence for sentence in found if sentence))

@@ -14,6 +14,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability, preparation
 from fsbench_web.studies import (
     control,
+    guest_crash,
     leases,
     logs,
     queue,
@@ -89,6 +90,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         if shown.origin == Run.Origin.IMPORTED
         else None,
         "artefacts": run_details.artefacts(shown),
+        "crash": guest_crash.crash_of(shown),
         "repeats": runs_of_series,
         "done_repeats": sum(state == RunState.DONE for _, _, state in runs_of_series),
         "conditions": run_conditions.conditions(shown),

@@ -6,7 +6,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
 from fsbench_web import log_lines
-from runner.config import choose_executor, read_config
+from runner.config import choose_executor, guests_of, read_config
 from runner.host import Host
 from runner.locks import LockedElsewhere, worker_lock
 from runner.luns import LunFileError
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             with worker_lock(lock_of(config.name, config.site)):
                 executor, reason = choose_executor(config)
                 self._say(f"Worker {config.name}, executor {executor.name}: {reason}")
-                status = serve(Host(config, executor, reason))
+                status = serve(Host(config, executor, reason, guests_of(config)))
         except (ImproperlyConfigured, LunFileError, LockedElsewhere, RuntimeError) as error:
             raise CommandError(str(error)) from None
         if status:

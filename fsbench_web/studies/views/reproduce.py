@@ -1,0 +1,165 @@
+"""A published study run again: one click to the preview of an order like the paper's."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from fsbench_web.catalog import availability
+from fsbench_web.catalog.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.names import slug_of
+from fsbench_web.studies import named, reproductions, submission, sweep_document
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.reproductions import CELL, FULL, PAPER, PLAIN, SMALL, Wish
+from fsbench_web.studies.submission import SubmissionRefused
+from fsbench_web.studies.views.order_review import review_context
+from fsbench_web.workloads import presets
+
+MOST_MIB = 2**30
+
+
+@dataclass(frozen=True)
+class Place:
+    """A LUN with the guests of its worker."""
+
+    lun: Lun
+    ability: GuestAbility
+
+
+@login_required
+@never_cache
+@require_safe
+def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
+    """The paper's order on a LUN whose worker boots guests, ready to be confirmed.
+
+    ``?lun= &size= &tuning= &kernel= &memory_mib=`` change it; left out, the usual is taken.
+    """
+    if slug not in reproductions.PAPERS:
+        known = ", ".join(reproductions.PAPERS)
+        raise Http404(f'There is no way to run "{slug}" again; there is one for {known}.')
+    paper = get_object_or_404(Study, slug=slug)
+    places = _places()
+    place = _chosen(places, request.GET.get("lun", ""))
+    context: dict[str, Any] = {
+        "paper": paper,
+        "places": places,
+        "place": place,
+        "sizes": reproductions.SIZES,
+        "tunings": reproductions.TUNINGS,
+    }
+    if place is None:
+        return render(request, "studies/reproduce.html", context)
+    wish = _wish(request.GET, place)
+    found = reproductions.unisys_2005(
+        wish,
+        place.ability,
+        study=_title(slug),
+        lun=place.lun.name,
+        worker=place.lun.worker.name,
+        journal=_journal(place.lun),
+    )
+    order = named.order_of(dict(found.document))
+    assert order.document is not None
+    text = sweep_document.write(order.document)
+    context |= {
+        "wish": wish,
+        "kernels": list(order.guest.kernels) if order.guest else [],
+        "memory_mib": order.guest.memory_bytes // MIB if order.guest else "",
+        "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
+        "notes": found.notes,
+        "document_text": text,
+        "new_study": slug_of(order.new_study),
+    }
+    try:
+        plan = submission.planned(order)
+    except SubmissionRefused as refused:
+        context["problems"] = refused.problems
+        return render(request, "studies/reproduce.html", context, status=422)
+    address = reverse("studies:document_run")
+    context |= review_context(order, plan, secrets.token_urlsafe(24)) | {
+        "change_url": address,
+        "action_url": address,
+        "reproduction": True,
+    }
+    return render(request, "studies/run_review.html", context)
+
+
+def _places() -> list[Place]:
+    """The LUNs that a guest can be given now, the largest first."""
+    luns = Lun.objects.filter(is_listed=True, role=Lun.Role.DATA).select_related("worker__hardware")
+    found = []
+    for lun in luns.order_by("worker__name", "name"):
+        ability = availability.guest(lun.worker)
+        if ability is not None and not [
+            *availability.lun_problems(lun),
+            *availability.guest_problems(lun),
+        ]:
+            found.append(Place(lun, ability))
+    return sorted(found, key=lambda place: -(place.lun.size_bytes or 0))
+
+
+def _chosen(places: list[Place], number: str) -> Place | None:
+    """The LUN of this number, or the one that most of the paper can be run on."""
+    named_one = next((place for place in places if str(place.lun.pk) == number), None)
+    return named_one or max(
+        places,
+        key=lambda place: len(
+            {
+                slug
+                for slug in reproductions.FILESYSTEMS_OF_PAPER
+                if any(kernel.mounts(slug) for kernel in place.ability.usable_kernels)
+            }
+        ),
+        default=None,
+    )
+
+
+def _wish(query: QueryDict, place: Place) -> Wish:
+    """What the address asks for; what makes no sense is as if it were not there."""
+    size = query.get("size", "")
+    if size not in reproductions.SIZES:
+        size = _usual_size(place)
+    tuning = query.get("tuning", "")
+    if tuning not in reproductions.TUNINGS:
+        tuning = PLAIN if size == CELL else FULL
+    memory = query.get("memory_mib", "")
+    is_number = memory.isascii() and memory.isdigit() and len(memory) < 10
+    return Wish(
+        size,
+        tuning,
+        tuple(
+            one.name for one in place.ability.usable_kernels if one.name in query.getlist("kernel")
+        ),
+        memory_mib=int(memory) if is_number else None,
+    )
+
+
+def _usual_size(place: Place) -> str:
+    """The paper's matrix where it fits and speeds mean anything."""
+    if place.ability.is_emulated:
+        return CELL
+    needed = presets()["iozone-paper"].workload().space_needed_bytes()
+    return PAPER if (place.lun.size_bytes or 0) >= needed else SMALL
+
+
+def _journal(lun: Lun) -> str:
+    """The first LUN for journals that can be used now."""
+    usable = [one.name for one in availability.journal_luns(lun.worker) if not one.problem]
+    return usable[0] if usable else ""
+
+
+def _title(slug: str) -> str:
+    """The title of the new study; with the day, and the time of day, where it is taken."""
+    title, now = reproductions.PAPERS[slug], timezone.localtime()
+    for ending in ("", f", {now:%-d %B %Y}", f", {now:%-d %B %Y, %H:%M}"):
+        if not Study._base_manager.filter(slug=slug_of(title + ending)).exists():
+            return title + ending
+    return f"{title}, {now:%-d %B %Y, %H:%M:%S}"

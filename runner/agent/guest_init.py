@@ -1,0 +1,288 @@
+"""The first process of a guest: runs the agent, and passes its lines on to the host.
+
+Stdlib only. The host is behind a virtio serial port: its first line is the request (``guest.py``
+writes it), later ones are ``stop``. Everything that goes there is one JSON object a line: those of
+the agent, ``alive`` every second, ``probed`` for a look at what this kernel can do, and
+``exit`` {code}, the last. What goes wrong here is on the console.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+PORT = "org.fsbench.agent"
+DISKS = {"fsbench-data": "vda", "fsbench-journal": "vdb"}
+# Kernels before 5.0 have these under other names, for disks with one queue.
+TODAY = {"noop": "none", "deadline": "mq-deadline"}
+ALIVE_EVERY_S = 1.0
+TOOL_LIMIT_S = 300
+AGENT = (
+    *("/usr/bin/unshare", "--pid", "--fork", "--kill-child"),
+    *("/usr/bin/python3", "-I", "/fsbench/agent.py"),
+)
+ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL": "C",
+}
+MS_NOSUID_NODEV = 2 | 4
+RB_AUTOBOOT = 0x1234567
+MCL_CURRENT_FUTURE = 1 | 2
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Host:
+    """The other end of the port. Lines are whole, whoever writes them."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self._rest = b""
+
+    def say(self, kind: str, **values: Any) -> None:
+        self.pass_on(json.dumps({"type": kind, "at": time.time(), **values}).encode() + b"\n")
+
+    def pass_on(self, line: bytes) -> None:
+        with self._lock:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+
+    def line(self) -> bytes:
+        """The next line of the host; waits for it."""
+        while b"\n" not in self._rest:
+            data = os.read(self._descriptor, 65536)
+            if not data:  # nobody is at the other end
+                time.sleep(0.1)
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+
+def mount(kind: str, point: str, options: str = "") -> None:
+    Path(point).mkdir(parents=True, exist_ok=True)
+    done = _libc.mount(kind.encode(), point.encode(), kind.encode(), 0, options.encode())
+    if done:
+        raise OSError(ctypes.get_errno(), f"{kind} cannot be mounted on {point}")
+
+
+def find_port() -> str:
+    """The device of the port; the console says it, if there is none within 30 s."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for name in Path("/sys/class/virtio-ports").glob("*/name"):
+            if name.read_text().strip() == PORT:
+                return f"/dev/{name.parent.name}"
+        time.sleep(0.05)
+    raise OSError("this kernel has no virtio console: it needs the module virtio_console")
+
+
+def misplaced(wanted: "list[str]") -> str:
+    """Why a disk is not where the plan has it, or nothing; asked before anything is written."""
+    for serial in wanted:
+        name = DISKS[serial]
+        path = Path("/sys/block") / name / "serial"
+        found = path.read_text().strip() if path.exists() else "none"
+        if found != serial:
+            return f"/dev/{name} of the guest is {found} and not {serial}: nothing was erased."
+    return ""
+
+
+def schedulers(disk: str) -> "tuple[str, list[str]]":
+    """(the one in use, all) of a disk, by the names of today; brackets mark the first."""
+    return named_today(Path(f"/sys/block/{disk}/queue/scheduler").read_text())
+
+
+def named_today(text: str) -> "tuple[str, list[str]]":
+    words = text.split()
+    names = [TODAY.get(word.strip("[]"), word.strip("[]")) for word in words]
+    used = [name for word, name in zip(words, names, strict=True) if word.startswith("[")]
+    return "".join(used[:1]), names
+
+
+def set_scheduler(wanted: str, disks: "list[str]") -> str:
+    """Why it cannot be set, or nothing."""
+    for disk in disks:
+        _, names = schedulers(disk)
+        if wanted not in names:
+            return f"The guest's kernel has no I/O scheduler {wanted}, only {', '.join(names)}."
+        path = Path(f"/sys/block/{disk}/queue/scheduler")
+        try:
+            # An old kernel is asked with its own word.
+            given = path.read_text().replace("[", " ").replace("]", " ").split()
+            path.write_text(wanted if wanted in given else _former_name(wanted))
+        except OSError as error:
+            return f"The guest's kernel refuses the I/O scheduler {wanted}: {error.strerror}."
+        if schedulers(disk)[0] != wanted:
+            return f"The guest's kernel did not take the I/O scheduler {wanted}."
+    return ""
+
+
+def _former_name(wanted: str) -> str:
+    return next((old for old, new in TODAY.items() if new == wanted), wanted)
+
+
+def system_facts() -> "dict[str, list[list[str]]]":
+    """Of the guest, under the words that the host uses for itself."""
+    facts = {"Kernel command line": [["Command line", _read("/proc/cmdline")]]}
+    folder = Path("/sys/devices/system/cpu/vulnerabilities")
+    found = [[path.name, _read(path)] for path in sorted(folder.glob("*"))]
+    if found:
+        facts["Processor vulnerabilities and mitigations"] = found
+    modules = [line.split()[0] for line in _read("/proc/modules").splitlines()]
+    facts["Kernel modules"] = [["Loaded", ", ".join(sorted(modules)) or "none"]]
+    return facts
+
+
+def _read(path: "str | Path") -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def probe(wanted: "list[dict[str, Any]]") -> "dict[str, dict[str, Any]]":
+    """{slug: {"usable", "reason"}}: made, mounted, written to, on the scratch disk, one by one."""
+    found = {}
+    for one in wanted:
+        reason = _why_unusable(one)
+        found[one["slug"]] = {"usable": not reason, "reason": reason}
+    return found
+
+
+def _why_unusable(one: "dict[str, Any]") -> str:
+    name, point = one["name"], one["mount_point"]
+    known = [line.split()[-1] for line in _read("/proc/filesystems").splitlines()]
+    kernel = platform.release()
+    if one["kernel_name"] not in known:
+        return f"The kernel {kernel} has no {name}."
+    subprocess.run(["wipefs", "--all", "--quiet", one["device"]], env=ENVIRONMENT, check=False)
+    for phase, argv in one["commands"]:
+        problem = _run(argv)
+        if problem:
+            what = "made" if phase == "mkfs" else "mounted"
+            return f"{name} cannot be {what} with the kernel {kernel}: {problem}"
+    reason = ""
+    try:
+        place = Path(point, "fsbench.probe")
+        place.write_bytes(os.urandom(4096))
+        place.unlink()
+    except OSError as error:
+        reason = f"{name} cannot be written to with the kernel {kernel}: {error.strerror}."
+    problem = _run(["umount", point])
+    return reason or problem
+
+
+def _run(argv: "list[str]") -> str:
+    """What was wrong, or nothing."""
+    try:
+        done = subprocess.run(
+            argv, env=ENVIRONMENT, capture_output=True, timeout=TOOL_LIMIT_S, check=False
+        )
+    except FileNotFoundError:
+        return f"{argv[0]} is not in the benchmark image."
+    except subprocess.TimeoutExpired:
+        return f"{argv[0]} did not end within {TOOL_LIMIT_S} s."
+    said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
+    if done.returncode:
+        return f"{argv[0]} said “{said[-1] if said else done.returncode}”."
+    return ""
+
+
+def run_agent(host: Host, request: "dict[str, Any]") -> int:
+    """Its lines go to the host, a ``stop`` of the host ends its input. Returns its exit status."""
+    agent = subprocess.Popen(
+        AGENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", env=ENVIRONMENT
+    )
+    assert agent.stdin is not None
+    assert agent.stdout is not None
+    stdin = agent.stdin
+    stdin.write(json.dumps(request["plan"]).encode() + b"\n")
+    stdin.flush()
+
+    def listen() -> None:
+        while host.line() != b"stop":
+            pass
+        with contextlib.suppress(OSError):
+            stdin.close()
+
+    threading.Thread(target=listen, daemon=True).start()
+    for line in agent.stdout:
+        if b'"environment"' in line[:40]:
+            line = _with_facts(line, request)
+        host.pass_on(line if line.endswith(b"\n") else line + b"\n")
+    return agent.wait()
+
+
+def _with_facts(line: bytes, request: "dict[str, Any]") -> bytes:
+    message = json.loads(line)
+    message["facts"].update(system_facts())
+    message["scheduler"] = schedulers("vda")[0]
+    return json.dumps(message).encode() + b"\n"
+
+
+def work(host: Host) -> int:
+    request = json.loads(host.line())
+    disks = list(request.get("disks", []))
+    problem = misplaced(disks)
+    if not problem and request.get("scheduler"):
+        problem = set_scheduler(request["scheduler"], [DISKS[serial] for serial in disks])
+    if problem:
+        host.say("error", reason=problem)
+        host.say("done", ok=False)
+        return 1
+    if request.get("do") == "greet":
+        return 0
+    if request.get("do") == "probe":
+        host.say(
+            "probed",
+            kernel=platform.release(),
+            filesystems=probe(request["filesystems"]),
+            schedulers=schedulers("vda")[1],
+        )
+        return 0
+    return run_agent(host, request)
+
+
+def main() -> None:
+    for kind, point in (("tmpfs", "/tmp"), ("tmpfs", "/run"), ("tmpfs", "/var/tmp")):  # noqa: S108
+        mount(kind, point)
+    mount("tmpfs", "/dev/shm")  # noqa: S108
+    # A run that eats all memory must not silence the signs of life.
+    _libc.mlockall(MCL_CURRENT_FUTURE)
+    host = Host(os.open(find_port(), os.O_RDWR))
+    host.say("alive", booted=True)
+
+    def live() -> None:
+        while True:
+            time.sleep(ALIVE_EVERY_S)
+            host.say("alive")
+
+    threading.Thread(target=live, daemon=True).start()
+    try:
+        code = work(host)
+    except Exception as error:
+        traceback.print_exc()
+        host.say("error", reason=f"The guest failed: {type(error).__name__}: {error}.")
+        host.say("done", ok=False)
+        code = 1
+    host.say("exit", code=code)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    os.sync()
+    # Without this the kernel panics when its first process ends. QEMU ends with -no-reboot.
+    time.sleep(0.2)
+    _libc.reboot(RB_AUTOBOOT)

@@ -1,0 +1,40 @@
+"""Write a kernel's first root as a cpio archive. Stdlib only.
+
+The format is "newc" of Documentation/driver-api/early-userspace/buffer-format.rst; a kernel takes
+it uncompressed, which an emulated processor is thankful for.
+"""
+
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file, or a folder where ``content`` is None. ``name`` is relative, without a leading /."""
+
+    name: str
+    content: bytes | None = None
+    mode: int = 0o755
+
+
+def archive(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """The archive, piece by piece. Folders must come before what is in them."""
+    number = 0
+    for number, entry in enumerate(entries, start=1):
+        yield from _member(number, entry)
+    yield from _member(number + 1, Entry("TRAILER!!!", b"", 0))
+
+
+def _member(number: int, entry: Entry) -> Iterator[bytes]:
+    content = entry.content if entry.content is not None else b""
+    kind = stat.S_IFDIR if entry.content is None else stat.S_IFREG
+    name = entry.name.encode() + b"\0"
+    fields = (number, kind | entry.mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name), 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name
+    yield head + _padding(len(head))
+    yield content + _padding(len(content))
+
+
+def _padding(length: int) -> bytes:
+    return b"\0" * (-length % 4)

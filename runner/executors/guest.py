@@ -1,0 +1,503 @@
+"""Boots a kernel of its own for each run: in QEMU, in the benchmark container (docs/guest.md).
+
+The container gets the leased LUNs, ``/dev/kvm`` where that works, and nothing else: no network, no
+capability at all (the guest mounts, the container does not), Docker's own seccomp profile. What is
+in it (``runner/agent/guest.py``) says the same lines as the agent does elsewhere, because the same
+agent runs in the guest. Everything about containers is that of ``DockerExecutor``.
+"""
+
+import json
+import logging
+import os
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from docker.models.containers import Container
+from docker.types import LogConfig
+
+from fsbench_web.catalog.commands import run_commands
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.machines import (
+    EMULATED,
+    GUEST_DEVICE,
+    GUEST_JOURNAL_DEVICE,
+    KVM,
+    LEAST_MEMORY_BYTES,
+    MIB,
+    memory_words,
+)
+from fsbench_web.workloads import MOUNT_POINT, workload_of
+from runner import kernels
+from runner.executors.base import Capabilities, ExecutorAway, Target
+from runner.executors.docker import _ERRORS, DockerExecutor, _short, devices_in
+from runner.kernels import Kernel, Package, UnusableKernel
+from runner.plan import RunPlan
+
+logger = logging.getLogger("fsbench.worker")
+
+# A kernel that is alive prints within a second; under emulation, on a busy host, in half a minute.
+BOOT_LIMITS_S = {KVM: 60.0, EMULATED: 300.0}
+# KVM may be there and hang for ever (a nested machine without the processor's help).
+KVM_PROBE_S = 20.0
+PROBE_LIMIT_S = 1200
+LOOK_EVERY_S = 0.5
+PROBE_MEMORY_BYTES = 768 * MIB
+SCRATCH_BYTES = 2048 * MIB
+# What is left to the host when a guest takes the most it may.
+HOST_MEMORY_BYTES = 1024 * MIB
+_DISKS = {"fsbench-data": "/dev/fsbench/data", "fsbench-journal": "/dev/fsbench/journal"}
+_KVM = Path("/dev/kvm")
+_INSIDE = "/fsbench/kernel"
+STARTING = "The worker is starting."
+# Any: of its commands only mkfs and mount are run.
+_PROBED_WORKLOAD = workload_of(
+    "iozone",
+    {
+        "minimum_record_kb": 4,
+        "maximum_record_kb": 4,
+        "minimum_file_kb": 64,
+        "maximum_file_kb": 64,
+    },
+)
+
+
+class PutOff(Exception):
+    """A boot was broken off, because something more important began."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a boot has shown of a kernel, as it is announced (docs/guest.md)."""
+
+    kernel: Kernel | None
+    announced: Mapping[str, Any]
+
+    @property
+    def problem(self) -> str:
+        return str(self.announced.get("problem", ""))
+
+
+class GuestExecutor(DockerExecutor):
+    """``folder`` has the kernel packages, ``cache`` what is unpacked and known of them.
+
+    ``silence_s``: after so many seconds without a sign of life a guest is ended. ``accelerator``
+    forces kvm or emulated; by default KVM is tried.
+    """
+
+    name = "guest"
+
+    def __init__(
+        self,
+        image: str,
+        site: str,
+        *,
+        folder: Path,
+        cache: Path,
+        silence_s: float = 60.0,
+        accelerator: str = "",
+        worker: str = "",
+    ) -> None:
+        super().__init__(image, site)
+        self.folder, self.cache, self.worker = folder, cache, worker
+        self.silence_s = silence_s
+        self.qemu = ""
+        self.reason = STARTING
+        self.accelerator, self.accelerator_reason = accelerator, ""
+        self._forced = accelerator
+        self._seen: dict[str, Seen] = {}
+        self._lock = threading.Lock()
+        self._may_boot: Callable[[], bool] = lambda: True
+
+    # What it can do
+
+    def look(self, may_boot: Callable[[], bool] = lambda: True) -> None:
+        """Look at the folder, and boot what is new in it. Takes minutes the first time.
+
+        ``may_boot`` is asked before each boot, which needs processors that a run may be measuring,
+        and meanwhile: a run that begins is not kept waiting. Never raises: what is wrong is
+        announced.
+        """
+        self._may_boot = may_boot
+        self.reason = self._why_unusable()
+        if self.reason:
+            return
+        try:
+            packages = kernels.listed(self.folder)
+        except OSError as error:
+            self.reason = f"{self.folder} cannot be read: {error.strerror}."
+            return
+        if not packages:
+            self.reason = (
+                f"There is no kernel in {self.folder}: put a package there, as "
+                "“apt-get download linux-image-...” gets it."
+            )
+        with self._lock:
+            known = {one.name for one in packages}
+            self._seen = {name: seen for name, seen in self._seen.items() if name in known}
+            for one in packages:
+                self._seen.setdefault(one.name, _waiting(one))
+        for package in packages:
+            current = self._seen[package.name]
+            if current.announced.get("digest") == package.digest and not _is_waiting(current):
+                continue
+            if may_boot():
+                try:
+                    seen = self._look_at(package)
+                except PutOff:
+                    return
+                with self._lock:
+                    self._seen[package.name] = seen
+
+    def _why_unusable(self) -> str:
+        missing = self.missing()
+        if missing or self.qemu:
+            return missing
+        try:
+            said = self._ask(["/fsbench/guest.py", "--version"])
+        except (*_ERRORS, ValueError, LookupError):
+            said = {}
+        if not said.get("version") or not said.get("is_whole"):
+            return f"The image {self.image} cannot boot guests: build it again (make image)."
+        self.qemu = str(said["version"])
+        return ""
+
+    def _ask(self, command: list[str]) -> dict[str, Any]:
+        output = self.client.containers.run(
+            self.image,
+            entrypoint=["python3", "-I"],
+            command=command,
+            remove=True,
+            network_mode="none",
+            labels={"fsbench.site": self.site},
+        )
+        answer: dict[str, Any] = json.loads(output.splitlines()[-1])
+        return answer
+
+    def _look_at(self, package: Package) -> Seen:
+        said: dict[str, Any] = {"name": package.name, "version": "", "digest": package.digest}
+        said |= {"problem": "", "filesystems": {}, "schedulers": [], "boot_s": None}
+        try:
+            kernel = kernels.unpacked(package, self.cache)
+        except UnusableKernel as error:
+            return Seen(None, said | {"problem": str(error)})
+        except OSError as error:
+            return Seen(None, said | {"problem": f"It cannot be unpacked: {error}."})
+        said["version"] = kernel.version
+        try:
+            if not self.accelerator:
+                self._choose_accelerator(kernel)
+            return Seen(kernel, said | self._probed(kernel))
+        except (*_ERRORS, OSError, ValueError) as error:
+            # Not kept: a daemon that is away comes back.
+            return Seen(kernel, said | {"problem": f"It could not be tried: {_short(error)}"})
+
+    def _probed(self, kernel: Kernel) -> dict[str, Any]:
+        """What a boot shows, or has shown before with the same image and accelerator."""
+        image = str(self.client.images.get(self.image).id).rpartition(":")[2][:16]
+        kept = kernel.folder / f"seen-{image}-{self.accelerator}.json"
+        if kept.is_file():
+            known: dict[str, Any] = json.loads(kept.read_text())
+            return known
+        logger.info("kernel %s is booted to see what it can do", kernel.name)
+        messages = self._boot(
+            kernel,
+            {
+                "do": "probe",
+                "filesystems": _probe_orders(),
+                "scratch_bytes": SCRATCH_BYTES,
+                "memory_bytes": PROBE_MEMORY_BYTES,
+            },
+            PROBE_LIMIT_S,
+        )
+        found = next((one for one in messages if one["type"] == "probed"), None)
+        if found is None:
+            reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
+            return {"problem": reason or "It does not come to the agent."}
+        said = {
+            "version": found["kernel"],
+            "filesystems": found["filesystems"],
+            "schedulers": found["schedulers"],
+            "boot_s": found["boot_s"],
+        }
+        unfinished = kept.with_suffix(f".{os.getpid()}")
+        unfinished.write_text(json.dumps(said))
+        unfinished.rename(kept)
+        return said
+
+    def _choose_accelerator(self, kernel: Kernel) -> None:
+        """KVM where a guest comes up with it in time. Remembered until the host boots again."""
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        kept = self.cache / "accelerator.json"
+        if kept.is_file():
+            known = json.loads(kept.read_text())
+            if known.get("boot") == boot and known.get("qemu") == self.qemu:
+                self.accelerator, self.accelerator_reason = known["accelerator"], known["reason"]
+                return
+        reason = self._why_no_kvm(kernel)
+        self.accelerator, self.accelerator_reason = EMULATED if reason else KVM, reason
+        kept.write_text(
+            json.dumps(
+                {
+                    "boot": boot,
+                    "qemu": self.qemu,
+                    "accelerator": self.accelerator,
+                    "reason": reason,
+                }
+            )
+        )
+
+    def _why_no_kvm(self, kernel: Kernel) -> str:
+        if not _KVM.exists():
+            return "This host has no /dev/kvm."
+        order = {"do": "greet", "memory_bytes": LEAST_MEMORY_BYTES, "boot_limit_s": KVM_PROBE_S}
+        messages = self._boot(kernel, order, int(KVM_PROBE_S) + 20, accelerator=KVM)
+        if any(one["type"] == "done" and one["ok"] for one in messages):
+            return ""
+        reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
+        return f"/dev/kvm is there and cannot be used. {reason}".strip()
+
+    def _boot(
+        self, kernel: Kernel, order: dict[str, Any], limit_s: int, accelerator: str = ""
+    ) -> list[dict[str, Any]]:
+        """Boot without any LUN, and give what was said."""
+        accelerator = accelerator or self.accelerator
+        request = {
+            "accelerator": accelerator,
+            "cpus": 1,
+            "boot_limit_s": BOOT_LIMITS_S[accelerator],
+            "silence_s": self.silence_s,
+            "disks": {},
+        } | order
+        names = [spec.kernel_name for spec in FILESYSTEMS.values()]
+        container = self._container(
+            kernel, request, kernel.modules_for(names), [], {"fsbench.worker": self.worker}
+        )
+        deadline = time.monotonic() + limit_s
+        try:
+            container.start()
+            while container.status in ("created", "running"):
+                if not self._may_boot():
+                    raise PutOff
+                if time.monotonic() > deadline:
+                    return [{"type": "error", "reason": f"It did not end within {limit_s} s."}]
+                time.sleep(LOOK_EVERY_S)
+                container.reload()
+            output = container.logs(stdout=True, stderr=False)
+        finally:
+            self._remove_for_certain(container)
+        return [json.loads(line) for line in output.splitlines() if line.startswith(b"{")]
+
+    def why_wait(self, kernel: str) -> str:
+        """Why a run with this kernel cannot begin yet, or nothing. It is asked again soon."""
+        missing = self.missing()
+        if missing:
+            return missing
+        seen = self._seen.get(kernel)
+        if self.reason == STARTING or (seen is not None and _is_waiting(seen)):
+            return "The worker's kernels are being booted for the first time."
+        return ""
+
+    def probe(self) -> Capabilities:
+        return Capabilities(is_usable=False, reason="Guests are announced by kernel.")
+
+    def announcement(self) -> dict[str, Any]:
+        """What ``capabilities["guest"]`` of the worker is."""
+        memory, cpus = _host_memory_bytes(), os.cpu_count()
+        with self._lock:
+            seen = [self._seen[name] for name in sorted(self._seen)]
+        return {
+            "usable": not self.reason,
+            "reason": self.reason,
+            "accelerator": self.accelerator or EMULATED,
+            "accelerator_reason": self.accelerator_reason,
+            "qemu": self.qemu,
+            "most_memory_bytes": None
+            if memory is None
+            else max(LEAST_MEMORY_BYTES, (memory - HOST_MEMORY_BYTES) // MIB * MIB),
+            "most_cpus": cpus,
+            "kernels": [dict(one.announced) for one in seen],
+        }
+
+    def refusal(self, plan: RunPlan, filesystem: str) -> str:
+        """Why this plan cannot be carried out in a guest now, or nothing."""
+        if self.reason:
+            return self.reason
+        wanted = plan.guest or {}
+        seen = self._seen.get(str(wanted.get("kernel")))
+        if seen is None or seen.kernel is None:
+            there = ", ".join(sorted(self._seen)) or "none"
+            return (
+                f"This worker has no kernel {wanted.get('kernel')} for guests, but: {there}. "
+                f"Put its package into {self.folder}. {seen.problem if seen else ''}".strip()
+            )
+        if seen.problem:
+            return f"The kernel {seen.kernel.name} cannot be used: {seen.problem}"
+        ability = seen.announced["filesystems"].get(filesystem, {})
+        if not ability.get("usable"):
+            said = ability.get("reason") or f"{filesystem} was not tried with it."
+            return str(said)
+        most = self.announcement()["most_memory_bytes"]
+        if most is not None and wanted["memory_bytes"] > most:
+            return (
+                f"The guest would need {memory_words(wanted['memory_bytes'])} of memory, and this "
+                f"host has {memory_words(most)} for guests."
+            )
+        if plan.memory_bytes and plan.memory_bytes != wanted["memory_bytes"]:
+            return (
+                "In a guest the guest's memory is the limit: give the guest "
+                f"{memory_words(plan.memory_bytes)}, or leave out the workload's own limit."
+            )
+        return ""
+
+    # One run
+
+    def device_path(self, lun: str, device: str, role: str = "data") -> str:
+        return GUEST_JOURNAL_DEVICE if role == "journal" else GUEST_DEVICE
+
+    def lun_problem(self, kind: str) -> str:
+        if kind == "directory":
+            return "A guest gets no folder of the host: choose a LUN that is a device."
+        return ""
+
+    def facts(self) -> list[list[str]]:
+        return [*super().facts(), ["Host's kernel", os.uname().release]]
+
+    def _create(self, plan: RunPlan, target: Target) -> Container:
+        wanted = plan.guest or {}
+        seen = self._seen.get(str(wanted.get("kernel")))
+        if seen is None or seen.kernel is None:
+            raise ExecutorAway(f"The kernel {wanted.get('kernel')} is not there any more.")
+        kernel = seen.kernel
+        pairs = [(target.device, _DISKS["fsbench-data"])]
+        if target.journal_device:
+            pairs.append((target.journal_device, _DISKS["fsbench-journal"]))
+        serials = list(_DISKS)[: len(pairs)]
+        memory_bytes, cpus = int(wanted["memory_bytes"]), int(wanted["cpus"])
+        request = {
+            "do": "run",
+            "plan": json.loads(replace(plan, memory_bytes=None).to_json()),
+            "scheduler": wanted.get("scheduler", ""),
+            "disks": {serial: _DISKS[serial] for serial in serials},
+            "memory_bytes": memory_bytes,
+            "cpus": cpus,
+            "accelerator": self.accelerator,
+            "boot_limit_s": BOOT_LIMITS_S[self.accelerator],
+            "silence_s": self.silence_s,
+            "facts": [
+                ["Accelerator", self.accelerator],
+                ["Memory", memory_words(memory_bytes)],
+                ["CPUs", str(cpus)],
+                ["QEMU", self.qemu],
+                ["Kernel package", kernel.name],
+            ],
+        }
+        labels = {
+            "fsbench.worker": target.worker,
+            "fsbench.run": str(target.run_id),
+            "fsbench.lun": target.lun,
+            "fsbench.journal": target.journal_lun,
+        }
+        modules = kernel.modules_for([plan.filesystem])
+        return self._container(kernel, request, modules, pairs, labels, has_logs=False)
+
+    def _container(
+        self,
+        kernel: Kernel,
+        request: dict[str, Any],
+        modules: Iterable[Path],
+        pairs: list[tuple[str, str]],
+        labels: dict[str, str],
+        has_logs: bool = True,
+    ) -> Container:
+        """Made, and not started. The kernel goes into it as files: it sees no folder of the host"""
+        modules = list(modules)
+        if request["accelerator"] == KVM:
+            pairs = [*pairs, (str(_KVM), str(_KVM))]
+        container = self.client.containers.create(
+            self.image,
+            entrypoint=["python3", "-I", "/fsbench/guest.py"],
+            command=["/fsbench/guest.json"],
+            devices=devices_in(pairs),
+            network_mode="none",
+            log_config=LogConfig(type="json-file" if has_logs else "none"),
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            labels={"fsbench.site": self.site, **labels},
+        )
+        inside = {
+            "kernel": f"{_INSIDE}/vmlinuz",
+            "modules": [f"{_INSIDE}/{path.name}" for path in modules],
+        }
+        try:
+            container.put_archive("/fsbench", _archive(request | inside, kernel, modules))
+        except BaseException:
+            self._remove_for_certain(container)
+            raise
+        return container
+
+
+def _archive(request: Mapping[str, Any], kernel: Kernel, modules: Iterable[Path]) -> bytes:
+    buffer, is_kvm = BytesIO(), request["accelerator"] == KVM
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, path in (
+            ("kernel/vmlinuz", kernel.image if is_kvm else kernel.quick_image),
+            *((f"kernel/{path.name}", path) for path in modules),
+        ):
+            _add(archive, name, path.read_bytes())
+        _add(archive, "guest.json", json.dumps(request).encode())
+    return buffer.getvalue()
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode, entry.mtime = len(content), 0o444, int(time.time())
+    archive.addfile(entry, BytesIO(content))
+
+
+def _waiting(package: Package) -> Seen:
+    said = {"name": package.name, "version": "", "digest": "", "filesystems": {}, "schedulers": []}
+    return Seen(
+        None, said | {"problem": "It is about to be booted for the first time.", "boot_s": None}
+    )
+
+
+def _is_waiting(seen: Seen) -> bool:
+    """Whether to try it again: nobody did, or the daemon was away."""
+    return not seen.announced.get("digest") or seen.problem.startswith("It could not be tried")
+
+
+def _probe_orders() -> list[dict[str, Any]]:
+    """How each file system is made and mounted plainly: the very commands of a run."""
+    orders = []
+    for slug, spec in FILESYSTEMS.items():
+        commands = run_commands(
+            slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
+        )
+        orders.append(
+            {
+                "slug": slug,
+                "name": spec.name,
+                "kernel_name": spec.kernel_name,
+                "device": GUEST_DEVICE,
+                "mount_point": MOUNT_POINT,
+                "commands": [
+                    [one.phase, list(one.argv)]
+                    for one in commands
+                    if one.phase in ("mkfs", "mount")
+                ],
+            }
+        )
+    return orders
+
+
+def _host_memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,52 @@
+"""Choosing a guest in a real browser: the rest of the form follows."""
+
+import re
+from collections.abc import Callable
+
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from playwright.sync_api import Page, expect
+
+from tests.guest.conftest import announced
+
+
+def test_the_form_follows_executor_and_kernels(
+    page: Page, sign_in: Callable[[Page, User], None]
+) -> None:
+    announced(accelerator="emulated", accelerator_reason="No /dev/kvm.")
+    sign_in(page, User.objects.create_user("ann", password="correct horse"))
+    page.goto("/runs/new/")
+    page.get_by_role("radio", name=re.compile("disk1")).check()
+    jfs = page.locator("input[name=fs][value='jfs.1']")
+    expect(jfs).to_be_disabled()
+    page.get_by_role("radio", name=re.compile("A guest kernel")).check()
+    expect(page.get_by_text("Guests are emulated here")).to_be_visible()
+    expect(jfs).to_be_enabled()
+    expect(page.get_by_role("checkbox", name=re.compile("anticipatory"))).to_have_count(0)
+    page.get_by_role("checkbox", name=re.compile(r"own-2\.6 2\.6\.8\.1")).check()
+    expect(page.get_by_role("checkbox", name=re.compile("anticipatory"))).to_be_visible()
+    jfs.check()
+    page.get_by_label(re.compile("Memory of the guest")).fill("512")
+    page.get_by_role("spinbutton", name="Repeats", exact=True).fill("1")
+    page.get_by_role("button", name="Review the order").click()
+    expect(page.get_by_role("heading", name="2 runs on disk1")).to_be_visible()
+    expect(page.get_by_text("a guest with 512 MiB of memory")).to_be_visible()
+    expect(page.get_by_role("cell", name="own-2.6")).to_be_visible()
+
+
+def test_one_click_reproduces_the_paper(page: Page, sign_in: Callable[[Page, User], None]) -> None:
+    call_command("load_published", verbosity=0)
+    announced(accelerator="emulated", accelerator_reason="No /dev/kvm.")
+    sign_in(page, User.objects.create_user("ann", password="correct horse"))
+    page.goto("/studies/unisys-2005/")
+    page.get_by_role("link", name="Reproduce it").click()
+    expect(page.get_by_role("heading", name="10 runs on disk1")).to_be_visible()
+    expect(page.get_by_text("The paper's kernel was 2.6.5; here it is 6.1.0-44")).to_be_visible()
+    page.get_by_text("Change LUN, size, tuning or kernels").click()
+    page.get_by_label("Sizes").select_option("small")
+    page.get_by_role("button", name="Show the order").click()
+    expect(page.get_by_text("Not the paper's matrix. A small matrix")).to_be_visible()
+    page.get_by_label("Type the name of the LUN").fill("disk1")
+    page.get_by_role("button", name="Erase disk1 and run").click()
+    expect(page.get_by_text("10 runs are queued.")).to_be_visible()
+    expect(page.get_by_text("a guest booted for every run")).to_be_visible()

@@ -1,0 +1,354 @@
+"""Real guests: a kernel of its own boots in the container and measures a real loop device."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import docker
+import pytest
+
+from fsbench_web.catalog.machines import (
+    CONSOLE,
+    EMULATED,
+    GUEST_DEVICE,
+    MIB,
+    OOPS,
+    Machine,
+    guest_ability,
+)
+from fsbench_web.studies.models import Artefact, LogLine, Measurement, Run, RunState
+from runner import checks, kernels
+from runner.executors import guest
+from runner.executors.base import Message, Outcome, Target
+from runner.executors.guest import GuestExecutor, Seen
+from runner.host import Host
+from runner.luns import read_luns
+from runner.plan import RunPlan, Step, plan_run
+from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
+from tests.services.kernel import kernel_folder
+
+pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
+
+TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A worker's folder with one kernel, whatever else was downloaded."""
+    package = sorted(kernel_folder().glob("linux-image-6.1.*.deb"))[0]
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / package.name).symlink_to(package)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kernel(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> kernels.Kernel:
+    """Unpacked once for all."""
+    [package] = kernels.listed(folder)
+    return kernels.unpacked(package, tmp_path_factory.mktemp("guest"))
+
+
+@pytest.fixture
+def guests(
+    docker_host: str,
+    runner_image: str,
+    kernel: kernels.Kernel,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> GuestExecutor:
+    """An executor that knows its kernel without having booted it."""
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    executor = GuestExecutor(
+        runner_image,
+        "test",
+        folder=folder,
+        cache=kernel.folder.parent,
+        accelerator=EMULATED,
+    )
+    executor.reason, executor.qemu = "", "7.2"
+    usable = {"usable": True, "reason": ""}
+    executor._seen[kernel.name] = Seen(
+        kernel,
+        {
+            "name": kernel.name,
+            "version": kernel.version,
+            "digest": kernel.digest,
+            "problem": "",
+            "filesystems": dict.fromkeys(("jfs", "reiser3", "ext4"), usable),
+            "schedulers": ["none", "mq-deadline", "bfq", "kyber"],
+            "boot_s": None,
+        },
+    )
+    return executor
+
+
+@pytest.fixture
+def client(docker_host: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.DockerClient]:
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    client = docker.from_env()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def machine(kernel: kernels.Kernel) -> Machine:
+    return Machine(kernel.name, EMULATED, 384 * MIB, 1)
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Host], guests: GuestExecutor) -> Host:
+    return make_host(guests=guests)
+
+
+def test_it_measures_what_the_hosts_kernel_may_not_have(
+    host: Host,
+    machine: Machine,
+    kernel: kernels.Kernel,
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    run = carry_out(
+        order(
+            host,
+            "reiser3",
+            parameters=TINY,
+            machine=machine,
+            kernel=kernel.version,
+            scheduler="bfq",
+        ),
+        host,
+    )
+
+    assert run.state == RunState.DONE, run.reason
+    assert Measurement.objects.filter(run=run, test="write").exists()
+    assert run.series.kernel == kernel.version
+    assert Machine.of(run.series.machine) == machine
+    assert run.environment is not None
+    facts = run.environment.facts
+    assert ["Accelerator", EMULATED] in facts["Guest"]
+    assert ["Memory", "384 MiB"] in facts["Guest"]
+    assert ["Kernel", kernel.version] in facts["Operating system"]
+    assert ["I/O scheduler", "bfq"] in facts["LUN"]
+
+
+def test_an_external_journal_is_the_guests_second_disk(
+    make_host: Callable[..., Host],
+    guests: GuestExecutor,
+    machine: Machine,
+    kernel: kernels.Kernel,
+    lun_file: Path,
+    tmp_path: Path,
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    write_luns(
+        lun_file,
+        sparse_lun(tmp_path / "scratch.img"),
+        sparse_lun(tmp_path / "log.img", name="log", role="journal", size="128 MiB"),
+    )
+    host = make_host(guests=guests)
+
+    run = carry_out(
+        order(
+            host,
+            "jfs",
+            parameters=TINY,
+            machine=machine,
+            kernel=kernel.version,
+            journal="log",
+        ),
+        host,
+    )
+
+    assert run.state == RunState.DONE, run.reason
+    assert any("/dev/vdb" in command["argv"] for command in run.commands)
+
+
+class InGuest:
+    """A plan in a guest on the host's LUN, in a thread of its own."""
+
+    def __init__(self, host: Host, lun_file: Path, machine: Machine, plan: RunPlan | None = None):
+        assert host.guests is not None
+        self.executor, self.entry, self.lun_file = host.guests, read_luns(lun_file)[0], lun_file
+        self.device = host.device(self.entry)
+        plan = plan or plan_run("ext4", {}, "iozone", LONG, device=GUEST_DEVICE)
+        self.plan = replace(
+            plan, guest={"kernel": machine.kernel, "memory_bytes": 384 * MIB, "cpus": 1}
+        )
+        self.messages: list[Message] = []
+        self.stop = threading.Event()
+        self.outcome: Outcome | None = None
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self) -> None:
+        target = Target(1, "host-one", self.entry.name, self.device)
+        self.outcome = self.executor.run(self.plan, target, self.messages.append, self.stop.is_set)
+
+    def start(self) -> "InGuest":
+        self.thread.start()
+        deadline = time.monotonic() + 200
+        while not any(one.get("phase") == "benchmark" for one in self.messages):
+            assert time.monotonic() < deadline, self.messages
+            assert self.thread.is_alive(), self.messages
+            time.sleep(0.05)
+        return self
+
+    def assert_free(self) -> None:
+        deadline = time.monotonic() + 15
+        while problem := checks.problem(checks.verify(self.entry, self.lun_file, self.device)):
+            assert time.monotonic() < deadline, problem
+            time.sleep(0.1)
+
+
+def containers(executor: GuestExecutor) -> list[str]:
+    return [str(one.name) for one in executor.client.containers.list(all=True)]
+
+
+def test_a_cancelled_guest_is_gone_within_five_seconds(
+    host: Host, lun_file: Path, machine: Machine
+) -> None:
+    run = InGuest(host, lun_file, machine).start()
+    begun = time.monotonic()
+    run.stop.set()
+    run.thread.join(30)
+    took_s = time.monotonic() - begun
+
+    assert run.outcome is not None
+    assert run.outcome.was_stopped
+    # The one second in which a cancellation is noticed is not in it.
+    assert took_s < 5.0
+    assert containers(run.executor) == []
+    run.assert_free()
+
+
+def test_what_a_killed_worker_leaves_is_removed_with_its_guest(
+    host: Host, lun_file: Path, machine: Machine, runner_image: str, kernel: kernels.Kernel
+) -> None:
+    run = InGuest(host, lun_file, machine).start()
+    successor = GuestExecutor(runner_image, "test", folder=lun_file.parent, cache=Path("/nowhere"))
+
+    removed = successor.clean_up("host-one")
+
+    run.thread.join(30)
+    assert len(removed) == 1
+    assert containers(run.executor) == []
+    run.assert_free()
+    assert run.outcome is not None
+    assert run.outcome.exit_code != 0
+
+
+def test_a_panic_fails_the_run_and_is_its_reason(
+    host: Host,
+    machine: Machine,
+    kernel: kernels.Kernel,
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crash = Step("benchmark", ["sh", "-c", "echo c >/proc/sysrq-trigger"], 60.0)
+    create = GuestExecutor._create
+    monkeypatch.setattr(
+        GuestExecutor,
+        "_create",
+        lambda self, plan, target: create(
+            self, replace(plan, steps=[*plan.steps[:-1], crash]), target
+        ),
+    )
+
+    run = carry_out(
+        order(host, "ext4", parameters=TINY, machine=machine, kernel=kernel.version), host
+    )
+
+    assert run.state == RunState.FAILED
+    assert run.reason.startswith("The guest's kernel panicked: sysrq triggered crash.")
+    kept = {one.name: one for one in Artefact.objects.filter(run=run)}
+    assert {CONSOLE, OOPS} <= set(kept)
+    assert not Measurement.objects.filter(run=run).exists()
+    lines = LogLine.objects.filter(run=run, stream="console")
+    assert any("sysrq_handle_crash" in line.text for line in lines)
+
+
+def test_a_kernel_is_known_by_booting_it_once(
+    guests: GuestExecutor, kernel: kernels.Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = {one["slug"]: one for one in guest._probe_orders()}
+    missing = orders["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
+    monkeypatch.setattr(guest, "_probe_orders", lambda: [orders["jfs"], missing])
+    guests._seen.clear()
+
+    guests.look(lambda: False)
+    assert guests.why_wait(kernel.name)
+    guests.look()
+
+    ability = guest_ability({"guest": guests.announcement()})
+    assert ability is not None
+    [found] = ability.usable_kernels
+    assert found.version == kernel.version
+    assert found.mounts("jfs")
+    assert "has no Reiser4" in found.filesystems["reiser4"]["reason"]
+    assert {"mq-deadline", "bfq", "kyber"} <= set(found.schedulers)
+    assert found.boot_s
+    assert containers(guests) == []
+    assert guests.why_wait(kernel.name) == ""
+    # Known: not booted again, also not by the next worker.
+    guests._seen.clear()
+    monkeypatch.setattr(guests, "_boot", None)
+    guests.look()
+    assert [one.name for one in guest_ability({"guest": guests.announcement()}).usable_kernels]  # type: ignore[union-attr]
+
+
+def test_a_look_at_a_kernel_makes_way_for_a_run(
+    guests: GuestExecutor, kernel: kernels.Kernel
+) -> None:
+    guests._seen.clear()
+    answers = iter([True, True])
+
+    guests.look(lambda: next(answers, False))
+
+    assert containers(guests) == []
+    assert guests.why_wait(kernel.name)
+
+
+def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
+    host: Host,
+    machine: Machine,
+    kernel: kernels.Kernel,
+    order: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+) -> None:
+    cases = (
+        ("ext4", replace(machine, kernel="linux-2.6"), "no kernel linux-2.6"),
+        ("nilfs2", machine, "nilfs2 was not tried"),
+        ("ext4", replace(machine, memory_bytes=2**50), "this host has"),
+    )
+    for filesystem, wanted, said in cases:
+        run = carry_out(
+            order(host, filesystem, parameters=TINY, machine=wanted, kernel=kernel.version), host
+        )
+
+        assert run.state == RunState.FAILED
+        assert run.reason.startswith("Refused: ")
+        assert said in run.reason
+
+
+def test_a_guests_container_has_no_capability_and_no_other_device(
+    guests: GuestExecutor, machine: Machine, client: docker.DockerClient
+) -> None:
+    plan = plan_run("ext4", {}, "iozone", TINY, device=GUEST_DEVICE)
+    plan = replace(plan, guest={"kernel": machine.kernel, "memory_bytes": 384 * MIB, "cpus": 1})
+
+    container = guests._create(plan, Target(7, "host-one", "scratch", "/dev/null"))
+    try:
+        made = client.api.inspect_container(container.id)["HostConfig"]
+    finally:
+        container.remove(force=True)
+
+    assert made["CapDrop"] == ["ALL"]
+    assert not made["CapAdd"]
+    assert not made["Privileged"]
+    assert made["NetworkMode"] == "none"
+    assert made["SecurityOpt"] == ["no-new-privileges"]
+    assert not made["Binds"]
+    assert [one["PathOnHost"] for one in made["Devices"]] == ["/dev/null"]

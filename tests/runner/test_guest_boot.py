@@ -1,0 +1,321 @@
+"""The program that boots a guest, with a child process in the place of QEMU."""
+
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.agent import guest, guest_init, initramfs
+
+REQUEST: dict[str, Any] = {
+    "do": "run",
+    "plan": {"steps": []},
+    "scheduler": "bfq",
+    "kernel": "/nowhere/vmlinuz",
+    "modules": [],
+    "disks": {},
+    "memory_bytes": 512 * 2**20,
+    "cpus": 2,
+    "accelerator": "emulated",
+    "boot_limit_s": 20,
+    "silence_s": 20,
+    "facts": [["Accelerator", "emulated"]],
+}
+# A guest that speaks as guest_init.py does; what follows is its own.
+GUEST = """
+import json, os, socket, sys, time
+port = socket.socket(fileno=int(os.environ["FSBENCH_PORT"]))
+def say(kind, **values):
+    port.sendall(json.dumps({"type": kind, "at": 1.0, **values}).encode() + b"\\n")
+def alive():
+    say("alive", booted=True)
+    return json.loads(port.makefile().readline())
+"""
+
+
+class Ended:
+    def __init__(self, code: int, messages: list[dict[str, Any]], took_s: float) -> None:
+        self.code, self.messages, self.took_s = code, messages, took_s
+
+    def all(self, kind: str) -> list[dict[str, Any]]:
+        return [one for one in self.messages if one["type"] == kind]
+
+    @property
+    def reason(self) -> str:
+        return " ".join(one["reason"] for one in self.all("error"))
+
+    def output(self, name: str) -> str:
+        return "".join(one["text"] for one in self.all("output") if one["name"] == name)
+
+
+def boot(
+    body: str,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    stop_after_s: float | None = None,
+    **changes: Any,
+) -> Ended:
+    one = guest.Guest(REQUEST | changes, [sys.executable, "-c", GUEST + body])
+    if stop_after_s is not None:
+
+        def stop() -> None:
+            time.sleep(stop_after_s)
+            one.must_stop = True
+
+        threading.Thread(target=stop, daemon=True).start()
+    begun = time.monotonic()
+    code = one.run()
+    took_s = time.monotonic() - begun
+    out, _ = capfdbinary.readouterr()
+    return Ended(code, [json.loads(line) for line in out.splitlines()], took_s)
+
+
+def test_the_agents_lines_come_through_and_the_request_goes_in(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot(
+        """
+request = alive()
+say("environment", kernel="6.1", facts={"Machine": []})
+say("log", stream="stdout", text=json.dumps(sorted(request)))
+say("done", ok=True)
+say("exit", code=0)
+""",
+        capfdbinary,
+    )
+
+    assert ended.code == 0
+    assert ended.all("log")[0]["text"] == '["disks", "do", "filesystems", "plan", "scheduler"]'
+    environment = ended.all("environment")[0]
+    assert environment["facts"]["Guest"] == [["Accelerator", "emulated"]]
+    assert environment["guest"]["accelerator"] == "emulated"
+    assert ended.messages[-1]["type"] == "done"
+    assert ended.messages[-1]["ok"] is True
+    assert len(ended.all("done")) == 1
+
+
+def test_a_guest_without_a_sign_of_life_is_ended(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot(
+        "alive(); print('the last words', flush=True); time.sleep(60)", capfdbinary, silence_s=1
+    )
+
+    assert ended.code == 1
+    assert ended.took_s < 15
+    assert ended.reason == "The guest gave no sign of life for 1 s and was ended."
+    assert ended.output("console.log") == "the last words\n"
+    assert ended.messages[-1] == ended.messages[-1] | {"type": "done", "ok": False}
+
+
+def test_a_kernel_that_does_not_come_up_is_ended(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    ended = boot(
+        "print('Booting from ROM...', flush=True); time.sleep(60)", capfdbinary, boot_limit_s=1
+    )
+
+    assert ended.code == 1
+    assert ended.took_s < 15
+    assert "did not come to the agent within 1 s" in ended.reason
+
+
+def test_a_panic_ends_the_run_and_is_told_first(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    ended = boot(
+        """
+alive()
+say("error", reason="iozone was ended by signal 9.")
+print("[ 1.0] Kernel panic - not syncing: VFS: no\\n[ 1.1] Call Trace:", flush=True)
+""",
+        capfdbinary,
+    )
+
+    assert ended.code == 1
+    assert ended.reason == ("The guest's kernel panicked: VFS: no. iozone was ended by signal 9.")
+    assert ended.output("oops.txt") == "Kernel panic - not syncing: VFS: no\nCall Trace:\n"
+    assert ended.all("log")[0]["text"].startswith("Kernel panic")
+
+
+def test_a_guest_that_crashed_and_hangs_is_not_waited_for(
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guest, "CRASH_GRACE_S", 0.5)
+
+    ended = boot(
+        "alive(); print('[ 1.0] kernel BUG at fs/jfs/x.c:12!', flush=True); time.sleep(60)",
+        capfdbinary,
+    )
+
+    assert ended.code == 1
+    assert ended.took_s < 15
+    assert "kernel BUG at fs/jfs/x.c:12!" in ended.reason
+
+
+def test_an_io_error_fails_a_run_whose_agent_saw_none(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot(
+        """
+alive()
+print("[ 1.0] I/O error, dev vda, sector 8 op 0x1:(WRITE)", flush=True)
+told = port.recv(100)
+say("log", stream="fsbench", text=told.decode())
+say("done", ok=True)
+say("exit", code=0)
+""",
+        capfdbinary,
+    )
+
+    assert ended.code == 1
+    assert ended.messages[-1]["ok"] is False
+    assert "I/O error, dev vda, sector 8" in ended.reason
+    assert ended.output("oops.txt").startswith("I/O error, dev vda")
+    assert {"stop\n"} <= {one["text"] for one in ended.all("log")}
+
+
+def test_a_stop_is_passed_on_and_the_agent_may_end_by_itself(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot(
+        """
+alive()
+assert port.recv(100) == b"stop\\n"
+say("error", reason="The run was stopped.")
+say("done", ok=False)
+say("exit", code=3)
+""",
+        capfdbinary,
+        stop_after_s=0.5,
+    )
+
+    assert ended.code == 3
+    assert ended.reason == "The run was stopped."
+
+
+def test_a_guest_that_does_not_hear_a_stop_is_killed_in_time(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot("alive(); time.sleep(60)", capfdbinary, stop_after_s=0.5)
+
+    assert ended.code == 3
+    assert ended.took_s < 5
+
+
+def test_a_qemu_that_cannot_start_says_why(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    ended = boot("sys.exit('qemu-system-x86_64: Could not access KVM kernel module')", capfdbinary)
+
+    assert ended.code == 1
+    assert ended.reason == (
+        "QEMU ended with exit status 1: qemu-system-x86_64: Could not access KVM kernel module."
+    )
+
+
+def test_half_lines_and_noise_on_the_port_are_no_messages(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot(
+        """
+port.sendall(b'half a line\\n[1, 2]\\n{"no": "type"}\\n\\x00\\xff\\n')
+alive()
+port.sendall(b'{"type": "log", "stream": "stdout", ')
+time.sleep(0.1)
+port.sendall(b'"text": "whole", "at": 1.0}\\n')
+say("done", ok=True)
+say("exit", code=0)
+""",
+        capfdbinary,
+    )
+
+    assert ended.code == 0
+    assert [one["text"] for one in ended.all("log")] == ["whole"]
+
+
+def test_a_guest_that_ends_before_its_agent_has_failed(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot("alive(); say('done', ok=True); print('the end', flush=True)", capfdbinary)
+
+    assert ended.code == 1
+    assert "ended before its run did" in ended.reason
+    assert "the end" in ended.reason
+
+
+def test_a_console_that_never_stops_is_kept_up_to_a_limit(
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guest, "CONSOLE_BYTES", 1000)
+    monkeypatch.setattr(guest, "CONSOLE_LOG_LINES", 10)
+
+    ended = boot("alive(); print('spam\\n' * 5000, flush=True); say('exit', code=0)", capfdbinary)
+
+    assert len(ended.output("console.log")) == 1000
+    assert len(ended.all("log")) == 10
+    assert "console.log" in ended.all("log")[-1]["text"]
+
+
+def test_qemu_gets_no_network_and_no_disk_but_the_leased(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.touch()
+    request = REQUEST | {"disks": {"fsbench-data": "/dev/null", "fsbench-journal": str(disk)}}
+
+    command = guest.qemu_command(request, tmp_path / "initramfs", 7)
+
+    drives = [word for before, word in itertools.pairwise(command) if before == "-drive"]
+    assert [word.partition("file=")[2].partition(",")[0] for word in drives] == [
+        "/dev/null",
+        str(disk),
+        str(guest.HERE / "root.squashfs"),
+    ]
+    assert "cache=none,aio=native" in drives[0]
+    assert "readonly=on" in drives[2]
+    assert command[command.index("-nic") + 1] == "none"
+    assert "-no-reboot" in command
+    assert "-nodefaults" in command
+    assert command[command.index("-m") + 1] == "512M"
+
+
+def test_the_first_root_is_an_archive_that_cpio_reads(tmp_path: Path) -> None:
+    path = tmp_path / "initramfs"
+    entries = [
+        initramfs.Entry("folder"),
+        initramfs.Entry("folder/file", b"odd", 0o644),
+        initramfs.Entry("init", b"#!/bin/sh\n" * 100),
+    ]
+    path.write_bytes(b"".join(initramfs.archive(entries)))
+
+    magic = path.read_bytes()[:6]
+    names = _names(path.read_bytes())
+
+    assert magic == b"070701"
+    assert names == ["folder", "folder/file", "init", "TRAILER!!!"]
+    assert len(path.read_bytes()) % 4 == 0
+
+
+def _names(data: bytes) -> list[str]:
+    """Read as the kernel does: header of 110 bytes, name, content, each padded to 4."""
+    stream, names = io.BytesIO(data), []
+    while head := stream.read(110):
+        size, length = int(head[54:62], 16), int(head[94:102], 16)
+        name = stream.read(length).rstrip(b"\0").decode()
+        stream.seek(-(110 + length) % 4, os.SEEK_CUR)
+        stream.seek(size + -size % 4, os.SEEK_CUR)
+        names.append(name)
+    return names
+
+
+def test_the_boot_script_is_a_shell_script() -> None:
+    subprocess.run(["sh", "-n", str(guest.HERE / "guest_boot.sh")], check=True)
+
+
+def test_schedulers_of_old_kernels_have_todays_names() -> None:
+    assert guest_init.named_today("noop deadline [cfq]\n") == (
+        "cfq",
+        ["none", "mq-deadline", "cfq"],
+    )
+    assert guest_init.named_today("[none] mq-deadline bfq\n")[0] == "none"
+    assert guest_init.named_today("none\n") == ("", ["none"])

@@ -1,0 +1,231 @@
+"""Kernel packages: unpacked, their modules in order, and what is none refused."""
+
+import io
+import lzma
+import struct
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from runner import kernels
+from runner.kernels import Kernel, UnusableKernel
+
+VERSION = "6.1.0-99-amd64"
+
+
+def module(**info: str) -> bytes:
+    fields = b"".join(f"{key}={value}\0".encode() for key, value in info.items())
+    return b"\x7fELF....\0" + fields + b"\0rest"
+
+
+MODULES = {
+    "drivers/virtio/virtio_ring.ko": module(license="GPL", depends=""),
+    "drivers/virtio/virtio.ko": module(depends="virtio_ring"),
+    "drivers/virtio/virtio_pci.ko": module(depends="virtio,virtio_ring"),
+    "drivers/block/virtio_blk.ko": module(depends="virtio-ring,virtio"),
+    "fs/jfs/jfs.ko": module(alias="fs-jfs", depends=""),
+    "fs/ext4/ext4.ko": module(alias="fs-ext4", depends="jbd2", softdep="pre: crc32c"),
+    "fs/jbd2/jbd2.ko": module(depends=""),
+    "crypto/crc32c_generic.ko": module(alias="crc32c", depends=""),
+    "drivers/gpu/drm/drm.ko": module(depends=""),
+}
+
+
+def files(modules: dict[str, bytes] | None = None) -> dict[str, bytes]:
+    root = f"./lib/modules/{VERSION}/kernel/"
+    found = {root + name: content for name, content in (modules or MODULES).items()}
+    return {f"./boot/vmlinuz-{VERSION}": b"the kernel", **found}
+
+
+def tar_of(contents: dict[str, bytes], mode: str = "w:xz") -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
+        for name, content in contents.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def deb(path: Path, contents: dict[str, bytes], data_name: str = "data.tar.xz") -> Path:
+    def member(name: str, content: bytes) -> bytes:
+        head = f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode()
+        return head + content + b"\n" * (len(content) % 2)
+
+    path.write_bytes(
+        b"!<arch>\n"
+        + member("debian-binary", b"2.0\n")
+        + member("control.tar.xz", b"odd")
+        + member(data_name, tar_of(contents))
+    )
+    return path
+
+
+def unpack(path: Path) -> Kernel:
+    [package] = kernels.listed(path.parent)
+    return kernels.unpacked(package, path.parent / "cache")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return deb(tmp_path / f"linux-image-{VERSION}_6.1_amd64.deb", files())
+
+
+def test_a_debian_package_gives_kernel_version_and_modules_in_order(package: Path) -> None:
+    kernel = unpack(package)
+
+    assert kernel.name == f"linux-image-{VERSION}_6.1_amd64"
+    assert kernel.version == VERSION
+    assert kernel.image.read_bytes() == b"the kernel"
+    names = [path.stem for path in kernel.modules_for(["ext4"])]
+    assert names == [
+        *("virtio_ring", "virtio", "virtio_pci", "virtio_blk"),
+        *("jbd2", "crc32c_generic", "ext4"),
+    ]
+    assert all(path.is_file() for path in kernel.modules_for(["ext4", "jfs"]))
+
+
+def test_only_the_file_systems_of_the_run_are_loaded(package: Path) -> None:
+    kernel = unpack(package)
+
+    assert "jfs" in [path.stem for path in kernel.modules_for(["jfs"])]
+    assert "ext4" not in [path.stem for path in kernel.modules_for(["jfs"])]
+
+
+def test_a_file_system_without_a_module_is_built_in_or_missing(package: Path) -> None:
+    assert [path.stem for path in unpack(package).modules_for(["reiser4"])] == [
+        *("virtio_ring", "virtio", "virtio_pci", "virtio_blk"),
+    ]
+
+
+def test_it_is_unpacked_once(package: Path) -> None:
+    first = unpack(package)
+    (first.folder / "mark").touch()
+
+    assert (unpack(package).folder / "mark").exists()
+
+
+def test_another_package_of_the_same_name_is_unpacked_anew(package: Path) -> None:
+    first = unpack(package)
+    deb(package, files() | {f"./boot/vmlinuz-{VERSION}": b"another kernel"})
+
+    assert unpack(package).digest != first.digest
+    assert unpack(package).image.read_bytes() == b"another kernel"
+
+
+def test_a_tar_of_a_build_of_ones_own_is_a_package_too(tmp_path: Path) -> None:
+    path = tmp_path / "Linux-5.10-team.tar.gz"
+    path.write_bytes(tar_of(files(), "w:gz"))
+
+    kernel = unpack(path)
+
+    assert (kernel.name, kernel.version) == ("linux-5.10-team", VERSION)
+
+
+def test_a_folder_with_a_build_is_a_package_too(tmp_path: Path) -> None:
+    for name, content in files().items():
+        path = tmp_path / "team" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    [package] = kernels.listed(tmp_path)
+
+    assert package.name == "team"
+    assert kernels.unpacked(package, tmp_path / "cache").version == VERSION
+
+
+def test_packed_modules_are_unpacked(tmp_path: Path) -> None:
+    packed = {f"{name}.xz": lzma.compress(content) for name, content in MODULES.items()}
+    kernel = unpack(deb(tmp_path / "xz.deb", files(packed)))
+
+    assert kernel.module("jfs").read_bytes() == MODULES["fs/jfs/jfs.ko"]
+    assert [path.stem for path in kernel.modules_for(["jfs"])][-1] == "jfs"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"not an archive at all", "no Debian package"),
+        (b"", "no Debian package"),
+        (b"!<arch>\n", "holds no files"),
+    ],
+)
+def test_what_is_no_package_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "bad.deb").write_bytes(content)
+
+    with pytest.raises(UnusableKernel, match=said):
+        unpack(tmp_path / "bad.deb")
+
+
+def test_a_download_that_broke_off_is_refused_and_leaves_nothing(package: Path) -> None:
+    package.write_bytes(package.read_bytes()[:-200])
+
+    with pytest.raises(UnusableKernel, match="cannot be unpacked"):
+        unpack(package)
+    assert list((package.parent / "cache").iterdir()) == []
+
+
+def test_a_package_without_a_kernel_is_refused(tmp_path: Path) -> None:
+    path = deb(tmp_path / "linux-headers.deb", {"./usr/include/a.h": b""})
+
+    with pytest.raises(UnusableKernel, match="holds no kernel"):
+        unpack(path)
+
+
+def test_two_kernels_in_one_package_are_refused(tmp_path: Path) -> None:
+    path = deb(tmp_path / "two.deb", files() | {"./boot/vmlinuz-5.10": b"another"})
+
+    with pytest.raises(UnusableKernel, match="several kernels"):
+        unpack(path)
+
+
+def test_zstd_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    path = deb(tmp_path / "ubuntu.deb", files(), "data.tar.zst")
+
+    with pytest.raises(UnusableKernel, match="dpkg-deb -x"):
+        unpack(path)
+
+
+def test_names_that_lead_elsewhere_write_nothing_elsewhere(tmp_path: Path) -> None:
+    evil = files() | {f"../../lib/modules/{VERSION}/../../../fs/evil.ko": module(depends="")}
+    kernel = unpack(deb(tmp_path / "evil.deb", evil))
+
+    outside = [path for path in tmp_path.rglob("evil.ko") if kernel.folder not in path.parents]
+    assert outside == []
+
+
+def test_modules_that_need_each_other_are_no_endless_loop(tmp_path: Path) -> None:
+    circle = {
+        "fs/a/a.ko": module(alias="fs-a", depends="b"),
+        "fs/b/b.ko": module(depends="a"),
+    }
+    kernel = unpack(deb(tmp_path / "circle.deb", files(circle)))
+
+    assert sorted(path.stem for path in kernel.modules_for(["a"])) == ["a", "b"]
+
+
+def test_other_files_of_the_folder_are_no_packages(tmp_path: Path, package: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "Ünïcode.deb").touch()
+
+    assert [one.path for one in kernels.listed(tmp_path)] == [package]
+
+
+def bz_image(inner: bytes) -> bytes:
+    packed = lzma.compress(inner)
+    head = bytearray(1024)
+    head[0x1F1] = 1
+    head[0x202:0x206] = b"HdrS"
+    struct.pack_into("<II", head, 0x248, 0, len(packed))
+    return bytes(head) + packed
+
+
+def test_the_kernel_in_the_image_is_found_for_emulated_processors() -> None:
+    note = struct.pack("<III", 4, 8, 18) + b"Xen\0"
+
+    assert kernels.unpacked_image(bz_image(b"\x7fELF" + note)) == b"\x7fELF" + note
+    assert kernels.unpacked_image(bz_image(b"\x7fELF without the note")) == b""
+    assert kernels.unpacked_image(bz_image(b"\x7fELF" + note)[:-10]) == b""
+    assert kernels.unpacked_image(b"MZ, and no kernel") == b""
