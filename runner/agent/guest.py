@@ -264,7 +264,8 @@ class Guest:
                 grace_s = self._grace_s(now)
                 if grace_s is not None:
                     kill_at = min(kill_at, now + grace_s)
-                if self.must_stop and not is_told:
+                has_error = self.console.first_trouble == kernel_log.IO_ERROR
+                if (self.must_stop or has_error) and not is_told:
                     is_told = True
                     with contextlib.suppress(OSError):
                         port.sendall(b"stop\n")
@@ -275,7 +276,6 @@ class Guest:
             # A kernel that is still booting has nothing to put in order.
             return STOP_GRACE_S if self.boot_s is not None else 0.0
         if self.console.first_trouble == kernel_log.IO_ERROR:
-            self.must_stop = True
             return ERROR_GRACE_S
         if self.console.first_trouble:
             return CRASH_GRACE_S
@@ -332,14 +332,16 @@ class Guest:
             send_output(CONSOLE, self.console.text)
         if is_crash and trouble is not None:
             send_output(OOPS, "\n".join(trouble.lines) + "\n")
-            self.errors.insert(0, trouble.sentence)
+            # That it was stopped then is no news, unless somebody wanted it as well.
+            said = [one for one in self.errors if self.must_stop or self.exit_code != 3]
+            self.errors = [trouble.sentence, *said]
         if self.reason:
             self.errors.append(self.reason)
         if self.exit_code is None and not self.errors and not self.must_stop:
             self.errors.append(self._why_qemu_ended(qemu_code))
         if self.errors:
             say("error", reason=" ".join(dict.fromkeys(self.errors)))
-        if self.exit_code == 3 or (self.must_stop and self.exit_code is None and not is_crash):
+        if self.must_stop and self.exit_code in (3, None):
             code = 3
         else:
             code = 0 if is_well and not is_crash else 1

@@ -95,7 +95,7 @@ def trouble_in(text: str) -> Trouble | None:
 
 
 _SENTENCES = {
-    IO_ERROR: "The guest's kernel had an I/O error: {}.",
+    IO_ERROR: "The guest's kernel reported an error of its disk: {}.",
     NO_MEMORY: "The guest had too little memory: {}. Give it more, or choose a smaller workload.",
     STUCK: "The guest's kernel was stuck: {}.",
 }

@@ -156,7 +156,25 @@ def test_a_guest_that_crashed_and_hangs_is_not_waited_for(
     assert "kernel BUG at fs/jfs/x.c:12!" in ended.reason
 
 
-def test_an_io_error_fails_a_run_whose_agent_saw_none(
+def test_an_io_error_fails_a_run_whose_agent_ended_well(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    ended = boot(
+        """
+alive()
+say("done", ok=True)
+say("exit", code=0)
+print("[ 1.0] EXT4-fs error (device vda): ext4_lookup: deleted inode", flush=True)
+""",
+        capfdbinary,
+    )
+
+    assert ended.code == 1
+    assert ended.messages[-1]["ok"] is False
+    assert "EXT4-fs error" in ended.reason
+
+
+def test_an_io_error_stops_the_run(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     ended = boot(
@@ -165,15 +183,19 @@ alive()
 print("[ 1.0] I/O error, dev vda, sector 8 op 0x1:(WRITE)", flush=True)
 told = port.recv(100)
 say("log", stream="fsbench", text=told.decode())
-say("done", ok=True)
-say("exit", code=0)
+say("error", reason="The run was stopped.")
+say("done", ok=False)
+say("exit", code=3)
 """,
         capfdbinary,
     )
 
     assert ended.code == 1
     assert ended.messages[-1]["ok"] is False
-    assert "I/O error, dev vda, sector 8" in ended.reason
+    assert ended.reason == (
+        "The guest's kernel reported an error of its disk: "
+        "I/O error, dev vda, sector 8 op 0x1:(WRITE)."
+    )
     assert ended.output("oops.txt").startswith("I/O error, dev vda")
     assert {"stop\n"} <= {one["text"] for one in ended.all("log")}
 
