@@ -147,7 +147,7 @@ def test_words_below_an_axis_are_not_cut_off_on_a_narrow_screen(page: Page, lab:
     page.set_viewport_size({"width": 390, "height": 800})
     for number in (98, 99):
         finished("ext4_noatime_data_writeback_ca1", at(4, 64, number))
-    drawn(page, "picture=repeats&of=write&record_kb=4&file_kb=64")
+    drawn(page, "picture=repeats&of=write")
     picture = page.locator("#picture .main-svg").first.bounding_box()
     words = page.locator("#picture .xtitle").bounding_box()
     assert picture is not None
