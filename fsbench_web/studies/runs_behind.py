@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from fsbench_web.catalog.models import Environment
 from fsbench_web.studies.models import Run, RunState, Score
@@ -27,12 +27,6 @@ def finished_runs(
     for series_id, run_id in runs.order_by("id").values_list("series_id", "id"):
         found[series_id].append(run_id)
     return {series_id: tuple(ids) for series_id, ids in found.items()}
-
-
-def finished_run_counts(study_slugs: Collection[str] = ()) -> dict[int, int]:
-    """How many finished runs each series has; one without any is not in it. One query."""
-    rows = _finished(study_slugs).order_by().values_list("series_id").annotate(Count("id"))
-    return dict(rows)
 
 
 def environments_of(

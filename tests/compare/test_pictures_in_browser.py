@@ -143,6 +143,19 @@ def test_every_picture_is_drawn_on_a_narrow_screen(
 
 
 @pytest.mark.django_db
+def test_words_below_an_axis_are_not_cut_off_on_a_narrow_screen(page: Page, lab: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    for number in (98, 99):
+        finished("ext4_noatime_data_writeback_ca1", at(4, 64, number))
+    drawn(page, "picture=repeats&of=write")
+    picture = page.locator("#picture .main-svg").first.bounding_box()
+    words = page.locator("#picture .xtitle").bounding_box()
+    assert picture is not None
+    assert words is not None
+    assert words["x"] >= picture["x"]
+    assert words["x"] + words["width"] <= picture["x"] + picture["width"]
+
+
 def test_the_compare_page_is_light_on_a_cold_cache(client: Client) -> None:
     """The page, all it loads, and the charts of every test, as sent: gzip, as WhiteNoise has it."""
     call_command("load_published", verbosity=0)
