@@ -37,7 +37,7 @@ $(INSTALLED_DEV):
 	@touch $(INSTALLED) $@
 
 # Everything that touches the database on PostgreSQL, then the whole suite on SQLite: what needs no
-# service file by file on two cores, then disks and daemons beside browsers (tests/conftest.py).
+# service file by file on two cores, then disks, browsers and machines beside each other (conftest.py).
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 test: test-packages $(INSTALLED_DEV) lint
@@ -46,7 +46,7 @@ test: test-packages $(INSTALLED_DEV) lint
 	@echo "== on SQLite: what needs no service"
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"
 	@echo "== on SQLite: real disks, daemons and browsers"
-	@$(PY) -m pytest -q -n 2 --dist loadgroup --durations=10 -m "$(SERVICES)"
+	@$(PY) -m pytest -q -n 3 --dist loadgroup --durations=10 -m "$(SERVICES)"
 
 test-quick: $(INSTALLED_DEV) lint
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"

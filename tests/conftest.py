@@ -45,9 +45,12 @@ def pytest_collection_modifyitems(
         for fixture, marker in _MARKED_BY_FIXTURE.items():
             if fixture in fixtures:
                 item.add_marker(marker)
-        # With `pytest -n 2 --dist loadgroup` these two lots run beside each other: one has the
-        # disks and daemons, the other the browsers.
+        # With `pytest -n 3 --dist loadgroup` these lots run beside each other: disks and daemons,
+        # browsers, and what names a lot of its own: whole machines and installations, which wait
+        # for boots more than they compute.
         markers = {marker.name for marker in item.iter_markers()}
+        if "xdist_group" in markers:
+            continue
         if markers & {"docker", "postgres", "redis", "root", "systemd"}:
             item.add_marker(pytest.mark.xdist_group("disks"))
         elif markers & {"browser", "install"}:

@@ -21,6 +21,7 @@ from tests.runner.test_guest import guests, kernel
 
 __all__ = ["carry_out", "guests", "kernel", "lun_file", "make_host"]
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
+pytestmark += [pytest.mark.xdist_group("machines")]
 
 
 def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
