@@ -8,10 +8,13 @@ import io
 
 import openpyxl
 import pytest
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
 from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.compare import permalinks
+from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.formats import ParsedValue
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Run, Study
@@ -88,3 +91,20 @@ def test_papers_are_given_microseconds(client: Client, runs: list[Run]) -> None:
         assert "1,234.567" in text.replace("\\", "").replace("{,}", ",")
         assert "s, less is better" in text
         assert " ns" not in text
+
+
+def test_a_permalink_of_a_load_keeps_all_of_it(client: Client, runs: list[Run]) -> None:
+    user = User.objects.create_user("ann")
+    client.force_login(user)
+    link = permalinks.pin(ComparisonSpec.from_query(ASKED), user)
+    page = client.get(f"/p/{link.key}/").content.decode()
+    assert NAME in page
+    assert "1,234.567" in page
+    assert "µs" in page
+    kept = client.get(f"/p/{link.key}/deltas.csv").content
+    assert b"oltp_8k_clat_mean@iodepth=4,jobs=1" in kept
+    assert b"1234567.0,ns," in kept
+    for suffix in ("md", "tex", "xlsx", "json"):
+        assert client.get(f"/p/{link.key}/deltas.{suffix}").status_code == 200
+    chart = client.get(f"/p/{link.key}/charts/{AT}/")
+    assert r"\u00b5s, less is better" in chart.content.decode()
