@@ -28,6 +28,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -223,12 +224,17 @@ class Guest:
             )
             theirs.close()
             try:
-                ours.sendall(self._first_line())
+                threading.Thread(target=self._ask, args=(ours,), daemon=True).start()
                 self._follow(process, ours)
             finally:
                 process.kill()
                 process.wait()
         return self._end(process.returncode)
+
+    def _ask(self, port: socket.socket) -> None:
+        """In a thread: a long plan waits for the guest to read it, whose console must be read."""
+        with contextlib.suppress(OSError):
+            port.sendall(self._first_line())
 
     def _first_line(self) -> bytes:
         passed = {key: self.request.get(key) for key in ("do", "plan", "scheduler", "filesystems")}

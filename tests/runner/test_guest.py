@@ -1,5 +1,6 @@
 """Real guests: a kernel of its own boots in the container and measures a real loop device."""
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -38,7 +39,7 @@ TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A worker's folder with one kernel, whatever else was downloaded."""
-    package = sorted(kernel_folder().glob("linux-image-6.1.*.deb"))[0]
+    package = sorted(kernel_folder().glob("linux-image-*.deb"))[0]
     folder = tmp_path_factory.mktemp("kernels")
     (folder / package.name).symlink_to(package)
     return folder
@@ -301,8 +302,11 @@ def test_a_kernel_is_known_by_booting_it_once(
 
 
 def test_a_look_at_a_kernel_makes_way_for_a_run(
-    guests: GuestExecutor, kernel: kernels.Kernel
+    guests: GuestExecutor, kernel: kernels.Kernel, tmp_path: Path
 ) -> None:
+    never_booted = shutil.ignore_patterns("seen-*")
+    shutil.copytree(kernel.folder, tmp_path / kernel.digest, ignore=never_booted)
+    guests.cache = tmp_path
     guests._seen.clear()
     answers = iter([True, True])
 

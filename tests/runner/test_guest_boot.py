@@ -101,6 +101,26 @@ say("exit", code=0)
     assert len(ended.all("done")) == 1
 
 
+def test_a_plan_that_is_longer_than_any_buffer_comes_in(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    plan = {"steps": [{"stdin": "x" * 5_000_000}]}
+    ended = boot(
+        """
+print("noise of a boot\\n" * 20000, flush=True)
+request = alive()
+say("log", stream="stdout", text=str(len(request["plan"]["steps"][0]["stdin"])))
+say("done", ok=True)
+say("exit", code=0)
+""",
+        capfdbinary,
+        plan=plan,
+    )
+
+    assert ended.code == 0
+    assert "5000000" in {one["text"] for one in ended.all("log")}
+
+
 def test_a_guest_without_a_sign_of_life_is_ended(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
