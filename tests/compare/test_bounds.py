@@ -4,10 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
+from django.contrib.auth.models import User
 
 from fsbench_web.compare import bounds
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
+from fsbench_web.studies.models import Study
 from tests.compare.conftest import make_score
 
 pytestmark = pytest.mark.django_db
@@ -121,3 +123,24 @@ def test_numbers_of_a_part_are_those_that_its_own_address_gives(client, configur
     [shown, _] = client.get("/compare/?study=lab&by=configuration").context["sections"][0].tables
     [same, _] = delta_tables(bounds.bounded(CONFIGURATIONS).spec)
     assert shown == same
+
+
+@pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])
+def test_what_is_chosen_of_a_hidden_study_is_shown_to_nobody_else(client, by):
+    """The best scores are chosen in one statement: it must know of rights as every other."""
+    ada = User.objects.create_user("ada")
+    make_score("ext4_plain", 100, study="open", kernel="6.1")
+    make_score("ext4_secret", 900, study="secret", kernel="6.12")
+    make_score("xfs", 50, study="secret", kernel="5.9")
+    Study.objects.filter(slug="secret").update(visibility="private", created_by=ada)
+
+    def shown() -> list[tuple[float, int]]:
+        page = client.get(f"/compare/?by={by}")
+        assert ("5.9" in page.content.decode()) == ("xfs" in page.content.decode())
+        tables = [table for section in page.context["sections"] for table in section.tables]
+        return [(row.score, row.configurations) for table in tables for row in table.rows]
+
+    assert shown() == [(100, 1)]
+    client.force_login(ada)
+    expected = [(50, 1), (900, 2)] if by == "filesystem" else [(50, 1), (100, 1), (900, 1)]
+    assert shown() == expected
