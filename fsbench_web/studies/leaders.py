@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
@@ -150,7 +151,7 @@ def leaders(scores: QuerySet[Score], contenders: Mapping[int, str], by: str) -> 
         f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
         for member, name in contenders.items()
     )
-    inner, parameters = (
+    chosen = (
         scores.order_by()
         .annotate(
             is_printed=Q(published__isnull=False),
@@ -161,8 +162,11 @@ def leaders(scores: QuerySet[Score], contenders: Mapping[int, str], by: str) -> 
             *("pk", "series_id", "test", "category", "unit", "value"),
             *("is_printed", "configuration", "member"),
         )
-        .query.sql_with_params()
     )
+    try:
+        inner, parameters = chosen.query.sql_with_params()
+    except EmptyResultSet:  # a filter that nothing can pass is never asked
+        return []
     statement = _LEADERS.format(
         scores=inner,
         members=members,
