@@ -3,13 +3,13 @@
 import os
 
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 
+from fsbench_web import lanes
 from fsbench_web.imports.upload_limit import BodyLimit
 from fsbench_web.proxies import TrustedProxies
 from fsbench_web.warm import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 
-application = TrustedProxies(BodyLimit(get_asgi_application()), settings.TRUSTED_PROXIES)
+application = TrustedProxies(BodyLimit(lanes.application()), settings.TRUSTED_PROXIES)
 settle()

@@ -151,7 +151,7 @@ def leaders(scores: QuerySet[Score], contenders: Mapping[int, str], by: str) -> 
         f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
         for member, name in contenders.items()
     )
-    competing = (
+    chosen = (
         scores.order_by()
         .annotate(
             is_printed=Q(published__isnull=False),
@@ -164,8 +164,8 @@ def leaders(scores: QuerySet[Score], contenders: Mapping[int, str], by: str) -> 
         )
     )
     try:
-        inner, parameters = competing.query.sql_with_params()
-    except EmptyResultSet:  # a filter that nothing can pass has no SQL: everything was left out
+        inner, parameters = chosen.query.sql_with_params()
+    except EmptyResultSet:  # a filter that nothing can pass is never asked
         return []
     statement = _LEADERS.format(
         scores=inner,

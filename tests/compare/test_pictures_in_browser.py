@@ -156,6 +156,7 @@ def test_words_below_an_axis_are_not_cut_off_on_a_narrow_screen(page: Page, lab:
     assert words["x"] + words["width"] <= picture["x"] + picture["width"]
 
 
+@pytest.mark.django_db
 def test_the_compare_page_is_light_on_a_cold_cache(client: Client) -> None:
     """The page, all it loads, and the charts of every test, as sent: gzip, as WhiteNoise has it."""
     call_command("load_published", verbosity=0)

@@ -1,0 +1,229 @@
+"""How web processes share their threads out: what waits for what, and what is kept between two."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Iterator
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.handlers.asgi import ASGIRequest
+from django.db import connection, connections
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.test import Client
+from django.urls import path
+
+from fsbench_web import lanes, urls
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import Person, Role, Visibility
+from fsbench_web.studies.models import Study
+
+LOCK = threading.Lock()
+under_way: list[str] = []
+most: dict[str, int] = {}
+threads: set[str] = set()
+
+
+def slow(request: HttpRequest) -> HttpResponse:
+    with LOCK:
+        under_way.append("slow")
+        most["slow"] = max(most.get("slow", 0), len(under_way))
+        threads.add(threading.current_thread().name)
+    time.sleep(0.05)
+    with LOCK:
+        under_way.remove("slow")
+    return HttpResponse("done")
+
+
+def sees(request: HttpRequest) -> JsonResponse:
+    """Which studies whoever asks sees, and in which thread."""
+    slugs = sorted(Study.objects.values_list("slug", flat=True))
+    return JsonResponse({"slugs": slugs, "thread": threading.get_ident()})
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """Leaves a transaction of the thread's connection in the air."""
+    connection.set_autocommit(False)
+    list(Study.objects.all())
+    raise ValueError("broken")
+
+
+async def streamed(request: HttpRequest) -> HttpResponse:
+    await asyncio.sleep(0)
+    return HttpResponse(threading.current_thread().name)
+
+
+urlpatterns = [
+    path("slow/", slow),
+    path("sees/", sees),
+    path("streamed/", streamed),
+    path("broken/", broken),
+    path("api/v1/health/slow", slow),
+    *urls.urlpatterns,
+]
+handler400, handler403, handler404, handler500 = (
+    urls.handler400,
+    urls.handler403,
+    urls.handler404,
+    urls.handler500,
+)
+
+
+@pytest.fixture(autouse=True)
+def ours(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    settings.ROOT_URLCONF = __name__
+    own = {
+        "slow/": "READ",
+        "sees/": "READ",
+        "streamed/": "READ",
+        "broken/": "READ",
+        "api/v1/health/slow": "OPEN",
+    }
+    known = rights.action_of
+    monkeypatch.setattr(
+        rights,
+        "action_of",
+        lambda route, method: rights.Action[own[route]] if route in own else known(route, method),
+    )
+    under_way.clear()
+    most.clear()
+    threads.clear()
+    yield
+
+
+async def ask(
+    application: Any, method: str, address: str, body: bytes = b"", headers: Any = ()
+) -> tuple[int, bytes]:
+    """One request through ASGI, without a server: (status, body)."""
+    sent: list[dict[str, Any]] = []
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await asyncio.sleep(60)
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": address,
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), *headers],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+        "scheme": "http",
+    }
+    await application(scope, receive, send)
+    return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:])
+
+
+async def all_of(*calls: Awaitable[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    return await asyncio.gather(*calls)
+
+
+def slow_ones(application: Any, count: int, *more: Any) -> list[tuple[int, bytes]]:
+    calls = [ask(application, "GET", "/slow/") for _ in range(count)]
+    return asyncio.run(all_of(*calls, *more))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_works_on_as_many_pages_as_it_has_threads_and_answers_all() -> None:
+    answers = slow_ones(lanes.application(), 3 * lanes.PAGES)
+    assert answers == [(200, b"done")] * (3 * lanes.PAGES)
+    assert most["slow"] == len(threads) == lanes.PAGES
+
+
+@pytest.mark.django_db(transaction=True)
+def test_signs_of_life_do_not_wait_for_pages() -> None:
+    application, ended = lanes.application(), []
+
+    async def timed(address: str) -> tuple[int, bytes]:
+        answer = await ask(application, "GET", address)
+        ended.append(address)
+        return answer
+
+    async def both() -> list[tuple[int, bytes]]:
+        return await all_of(
+            *(timed("/slow/") for _ in range(5 * lanes.PAGES)), timed("/api/v1/health/slow")
+        )
+
+    assert {status for status, _ in asyncio.run(both())} == {200}
+    # The fifth round of pages ends long after it.
+    assert ended.index("/api/v1/health/slow") < 3 * lanes.PAGES
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_wait_in_a_lane_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    application = lanes.application()
+    head = [(b"content-type", b"multipart/form-data; boundary=x")]
+    form = [(b"content-type", b"application/x-www-form-urlencoded")]
+
+    def lane(method: str, headers: Any) -> Any:
+        scope = {"type": "http", "method": method, "path": "/", "headers": headers}
+        return application._lane_of(ASGIRequest(scope, BytesIO()))
+
+    assert lane("POST", head) is application.files
+    assert lane("POST", form) is application.pages
+    assert lane("GET", head) is application.pages
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_view_that_is_a_coroutine_goes_on_in_the_loop() -> None:
+    status, name = asyncio.run(ask(lanes.application(), "GET", "/streamed/"))
+    assert (status, name) == (200, b"MainThread")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "PAGES", 1)
+    owner, other = (User.objects.create_user(name) for name in ("owner", "other"))
+    for user in (owner, other):
+        Person.objects.update_or_create(user=user, defaults={"role": Role.CONTRIBUTOR})
+    Study.objects.create(slug="open", title="Open")
+    Study.objects.create(
+        slug="secret", title="Secret", created_by=owner, visibility=Visibility.PRIVATE
+    )
+    sessions = {}
+    for user in (owner, other):
+        client = Client()
+        client.force_login(user)
+        sessions[user] = client
+    application, seen_in = lanes.application(), set()
+
+    def seen(user: User | None) -> list[str]:
+        headers = []
+        if user is not None:
+            headers = [(b"cookie", sessions[user].cookies.output(header="", sep=";").encode())]
+        status, body = asyncio.run(ask(application, "GET", "/sees/", headers=headers))
+        assert status == 200
+        told = json.loads(body)
+        seen_in.add(told["thread"])
+        return list(told["slugs"])
+
+    for _ in range(2):
+        assert seen(owner) == ["open", "secret"]
+        assert seen(other) == ["open"]
+        assert seen(owner) == ["open", "secret"]
+        assert seen(None) == ["open"]
+    assert seen(owner) == ["open", "secret"]
+    kept = dict(sessions[owner].cookies)
+    sessions[owner].logout()
+    sessions[owner].cookies.update(kept)  # the cookie as a thief would send it again
+    assert seen(owner) == ["open"]
+    assert len(seen_in) == 1, "all of this was to happen in one thread"
+    connections.close_all()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_leaves_the_thread_fit_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "PAGES", 1)
+    application = lanes.application()
+    assert asyncio.run(ask(application, "GET", "/broken/"))[0] == 500
+    assert asyncio.run(ask(application, "GET", "/sees/"))[0] == 200
