@@ -118,6 +118,12 @@ def test_the_review_says_kernel_reboot_and_seconds(disk: Lun, signed_in: Client)
     assert page.context["most_runs"] == 6
 
 
+def test_one_repeat_of_one_configuration_is_said_so(disk: Lun, signed_in: Client) -> None:
+    query = f"lun={disk.pk}&fs=ext4.1&fs=xfs.1&scheduler=none&workload=iozone-small&repeats=1"
+    text = signed_in.get(f"/runs/new/review/?{query}&new_study=Once").content.decode()
+    assert "2 configurations, 1 repeat," in text
+
+
 def test_the_memory_of_the_guest_is_what_files_are_set_against(
     disk: Lun, signed_in: Client
 ) -> None:
