@@ -64,11 +64,15 @@ def _before_view(
     user: rights.AnyUser = request.user
     if is_api and tokens.shown(request) is not None:
         found = tokens.of_request(request)
+        if found is None:
+            # Not answered as to a stranger: a program whose token expired would take what is
+            # public for all there is.
+            request.user = AnonymousUser()
+            return error_pages.unauthorised(request, tokens.REFUSED)
         # A session beside the header has no say: what is seen is what the token opens.
-        user = request.user = AnonymousUser() if found is None else found.user
-        if found is not None:
-            request.api_token = found  # type: ignore[attr-defined]
-            _check_scope(found, action)
+        user = request.user = found.user
+        request.api_token = found  # type: ignore[attr-defined]
+        _check_scope(found, action)
     if not rights.may(user, action) and not user.is_authenticated:
         if not is_api:
             # What a form was sent to answers no GET: a view may say where to go on instead.

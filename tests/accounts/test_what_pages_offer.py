@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import AuditEntry, Role
 from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import HardwareProfile, OwnWorkload
@@ -52,3 +53,12 @@ def test_sign_in_says_whether_reading_needs_an_account(settings, is_open: bool) 
     settings.ANONYMOUS_READING = is_open
     page = Client().get("/account/sign-in/").content.decode()
     assert ("can be read without an account" in page) == is_open
+
+
+def test_the_audit_log_says_lists_in_words() -> None:
+    client = as_role(Role.ADMINISTRATOR)
+    audit.note(None, "runs ordered", "sweep 1", study="lab", luns=["scratch", "log"], runs=2)
+    audit.note(None, "token made", "token fsb_x", name="ci", scopes=["read", "run"])
+    text = client.get("/audit/").content.decode()
+    assert "luns: scratch, log; runs: 2" in text
+    assert "scopes: read, run<" in text

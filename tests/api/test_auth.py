@@ -66,12 +66,16 @@ def test_a_session_writes_with_its_csrf_secret_only(alice: User, make_run: MakeR
     assert client.post(path, headers={"X-CSRFToken": secret}).status_code == 200
 
 
-def test_reading_needs_no_token_and_minds_none(db: None, make_run: MakeRun) -> None:
+def test_reading_needs_no_token_and_a_wrong_one_reads_nothing(db: None, make_run: MakeRun) -> None:
+    """Who shows a token wants its person's view: a stranger's would leave out studies unsaid."""
     run = make_run()
+    bad = Client(headers={"Authorization": "Bearer fsb_wrong"})
     for path in ("studies", "studies/array-test", "deltas", "runs", f"runs/{run.pk}"):
         assert Client().get(f"/api/v1/{path}").status_code == 200
-        bad = Client(headers={"Authorization": "Bearer fsb_wrong"})
-        assert bad.get(f"/api/v1/{path}").status_code == 200
+        refused = bad.get(f"/api/v1/{path}")
+        assert refused.status_code == 401
+        assert "opens nothing" in refused.json()["detail"]
+    assert bad.get("/api/v1/health/live").status_code == 200
 
 
 def test_an_order_without_a_token_does_nothing(client: Client, lun: object, order: Order) -> None:

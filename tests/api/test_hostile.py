@@ -181,7 +181,7 @@ def test_a_session_beside_a_token_has_no_say(alice: User, make_run: MakeRun) -> 
     assert browser.get("/api/v1/people").status_code == 403
     wrong = Client(headers={"Authorization": "Bearer fsb_wrong"})
     wrong.force_login(alice)
-    assert wrong.get("/api/v1/studies/array-test").status_code == 404
+    assert wrong.get("/api/v1/studies/array-test").status_code == 401
     assert wrong.get("/api/v1/me").status_code == 401
 
 

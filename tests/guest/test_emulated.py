@@ -247,3 +247,18 @@ def test_an_emulated_device_is_no_limit_of_a_real_one(
     assert quality.best_direct_kb_s(found["emulated"]) == 700.0
     assert quality.best_direct_kb_s(found["kvm"]) == 900.0
     assert quality.best_direct_kb_s(host) == 900.0
+
+
+@pytest.mark.parametrize("by", ["filesystem", "configuration", "machine"])
+@pytest.mark.parametrize("path", ["/compare/", "/compare/deltas.csv", "/api/v1/deltas"])
+def test_a_choice_that_nothing_passes_is_an_empty_comparison(
+    measured: Callable[..., Run], client: Client, path: str, by: str
+) -> None:
+    measured("ext4", 1000.0, None)
+    assert client.get(path, {"emulated": "only", "by": by}).status_code == 200
+    assert shown(replace(WRITE, emulated="only", by=by)) == []
+
+
+def test_what_is_emulated_alone_can_be_left_out_too(measured: Callable[..., Run]) -> None:
+    measured("jfs", 100.0, "emulated")
+    assert shown(replace(WRITE, emulated="out")) == []
