@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 from io import BytesIO
 from typing import Any
 
@@ -73,25 +73,19 @@ handler400, handler403, handler404, handler500 = (
 
 
 @pytest.fixture(autouse=True)
-def ours(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def ours(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ROOT_URLCONF = __name__
-    own = {
-        "slow/": "READ",
-        "sees/": "READ",
-        "streamed/": "READ",
-        "broken/": "READ",
-        "api/v1/health/slow": "OPEN",
-    }
+    own = dict.fromkeys(["slow/", "sees/", "streamed/", "broken/"], rights.Action.READ)
+    own["api/v1/health/slow"] = rights.Action.OPEN
     known = rights.action_of
     monkeypatch.setattr(
         rights,
         "action_of",
-        lambda route, method: rights.Action[own[route]] if route in own else known(route, method),
+        lambda route, method: own[route] if route in own else known(route, method),
     )
     under_way.clear()
     most.clear()
     threads.clear()
-    yield
 
 
 async def ask(
@@ -160,7 +154,7 @@ def test_signs_of_life_do_not_wait_for_pages() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_files_wait_in_a_lane_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_wait_in_a_lane_of_their_own() -> None:
     application = lanes.application()
     head = [(b"content-type", b"multipart/form-data; boundary=x")]
     form = [(b"content-type", b"application/x-www-form-urlencoded")]

@@ -74,9 +74,11 @@ def row_of(token: str) -> ApiToken | None:
     now = timezone.now()
     if row is None or not row.user.is_active or row.is_over(now):
         return None
-    ApiToken.objects.filter(
-        Q(last_used_at=None) | Q(last_used_at__lt=now - _NOTE_USE_EVERY), pk=row.pk
-    ).update(last_used_at=now)
+    before = now - _NOTE_USE_EVERY
+    if row.last_used_at is None or row.last_used_at < before:
+        # Asked again, so that of many calls at once one writes.
+        stale = Q(last_used_at=None) | Q(last_used_at__lt=before)
+        ApiToken.objects.filter(stale, pk=row.pk).update(last_used_at=now)
     return row
 
 
