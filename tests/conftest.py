@@ -7,11 +7,13 @@ page that fails its test when the page complains.
 
 import signal
 from collections.abc import Callable, Generator, Iterator
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.services.browser import chromium_browser, chromium_path, collect_complaints
 from tests.services.dockerd import Dockerd, docker_daemon
@@ -45,16 +47,6 @@ def pytest_collection_modifyitems(
         for fixture, marker in _MARKED_BY_FIXTURE.items():
             if fixture in fixtures:
                 item.add_marker(marker)
-        # With `pytest -n 3 --dist loadgroup` these lots run beside each other: disks and daemons,
-        # browsers, and what names a lot of its own: whole machines and installations, which wait
-        # for boots more than they compute.
-        markers = {marker.name for marker in item.iter_markers()}
-        if "xdist_group" in markers:
-            continue
-        if markers & {"docker", "postgres", "redis", "root", "systemd"}:
-            item.add_marker(pytest.mark.xdist_group("disks"))
-        elif markers & {"browser", "install"}:
-            item.add_marker(pytest.mark.xdist_group("browsers"))
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # Playwright leaves an event loop in the thread, which async_to_sync of other tests refuses.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
@@ -62,6 +54,33 @@ def pytest_collection_modifyitems(
         chosen = [item for item in items if _is_database_test(item)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
         items[:] = chosen
+
+
+class Lanes(LoadScopeScheduling):  # type: ignore[misc]
+    """What runs beside each other with ``pytest -n 3 --dist loadgroup``, by file.
+
+    Disks and daemons; browsers; and whole machines and installations, which wait for boots more
+    than they compute. Each lane is one process from its first to its last test, so that services
+    are started once and what a host has once (addresses, ports) is used by one test at a time.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        if path.startswith(("tests/deploy/", "tests/guest/")) or path in _OF_MACHINES:
+            return "machines"
+        return "disks" if path.startswith(_OF_DISKS) else "browsers"
+
+
+_OF_MACHINES = {"tests/runner/test_guest.py", "tests/test_make_run.py"}
+_OF_DISKS = tuple(
+    f"tests/{folder}/"
+    for folder in ("catalog", "crash", "hosts", "runner", "serve", "services", "workloads")
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes | None:
+    return Lanes(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 _MARKED_BY_FIXTURE = {

@@ -17,7 +17,6 @@ from tests.services.compose import Person, Stack
 from tests.services.image import ROOT
 
 pytestmark = [pytest.mark.docker, pytest.mark.root]
-pytestmark += [pytest.mark.xdist_group("machines")]
 
 SMALL = {
     "minimum_record_kb": 4,

@@ -17,11 +17,10 @@ from runner import kernels
 from runner.executors.guest import GuestExecutor
 from runner.host import Host
 from tests.runner.conftest import carry_out, lun_file, make_host
-from tests.runner.test_guest import guests, kernel
+from tests.runner.test_guest import folder, guests, kernel
 
-__all__ = ["carry_out", "guests", "kernel", "lun_file", "make_host"]
+__all__ = ["carry_out", "folder", "guests", "kernel", "lun_file", "make_host"]
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
-pytestmark += [pytest.mark.xdist_group("machines")]
 
 
 def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(

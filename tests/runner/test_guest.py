@@ -31,7 +31,6 @@ from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
 from tests.services.kernel import kernel_folder
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
-pytestmark += [pytest.mark.xdist_group("machines")]
 
 TINY = SMALL | {"maximum_record_kb": 4, "maximum_file_kb": 64}
 
