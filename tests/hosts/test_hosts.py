@@ -1,6 +1,5 @@
 """Several worker hosts, wrong clocks, TLS, and one that is cut off in mid-run."""
 
-import contextlib
 import json
 import time
 import urllib.error
@@ -11,7 +10,6 @@ from urllib.parse import quote
 import psycopg
 import pytest
 import redis as redis_client
-from celery import Celery
 from django.utils import timezone
 
 from fsbench_web.catalog import availability
@@ -90,28 +88,6 @@ def test_wrong_clocks_write_right_times(hosts: Hosts) -> None:
         worker = hosts.worker(index)
         assert before < worker.seen_at < after
         assert availability.is_alive(worker)
-
-
-def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
-    monitor, heard = Celery("monitor", broker=hosts.redis.shared_url), []
-    with monitor.connection_for_read() as connection:
-        receiver = monitor.events.Receiver(connection, handlers={"*": heard.append})
-        with receiver.consumer_context():
-
-            def has_heard(kind: str) -> bool:
-                with contextlib.suppress(TimeoutError):
-                    connection.drain_events(timeout=0.5)
-                return any(event["type"] == kind for event in heard)
-
-            # Redis keeps nothing for who is not listening yet: a short run would go by unheard.
-            hosts.wait_until(lambda: has_heard("worker-heartbeat"), 60)
-            run = hosts.order(0)
-            hosts.wait_until(lambda: has_heard("task-succeeded"), 60)
-    received = next(event for event in heard if event["type"] == "task-received")
-    assert received["name"] == "runner.execute"
-    assert received["args"] == f"[{run.pk}]"
-    assert received["hostname"] == f"fsbench@{hosts.names[0]}"
-    hosts.wait_for(run, RunState.DONE)
 
 
 def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> None:
