@@ -13,7 +13,7 @@ from fsbench.terminal import RIGHT, Cell, Column
 
 FILTERS = (
     *("study", "test", "category", "filesystem", "workload", "hardware", "configuration"),
-    *("kernel", "distribution", "lun", "scheduler", "journal", "preparation"),
+    *("kernel", "distribution", "lun", "scheduler", "journal", "mkfs", "mount", "preparation"),
 )
 FORMATS = ("csv", "json", "md", "tex", "xlsx")
 # Rows that measured something else, as the site flags them. Another kernel is what is often meant.

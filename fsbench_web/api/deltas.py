@@ -42,6 +42,12 @@ class Filters(Schema):
     lun: list[str] = Field([], description="likewise: nvme0n1-on-bench-1")
     scheduler: list[str] = Field([], description="mq-deadline, ...; default, unknown")
     journal: list[str] = Field([], description="internal, external or unknown")
+    mkfs: list[str] = Field(
+        [],
+        description="options as block_size=4096, of which a configuration has every one (of "
+        "several values of one option, any); defaults, unknown",
+    )
+    mount: list[str] = Field([], description="likewise: journal_mode=writeback")
     preparation: list[str] = Field([], description="plain, discarded, ...")
     machine: list[str] = Field([], description="own (no guest), guest-kvm-1-gib-2-cpus, ...")
     emulated: str = Field(

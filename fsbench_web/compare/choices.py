@@ -14,6 +14,9 @@ MOST_CHOICES = 200
 """So many boxes of one group are shown; a study or file system chosen first makes them fewer."""
 
 
+ALL_OPTIONS = "A configuration must have every option ticked; of several values of one option, any."
+
+
 @dataclass(frozen=True)
 class Choice:
     value: str
@@ -23,12 +26,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class Filter:
-    """One group of checkboxes. No box checked takes all; ``left_out`` are not shown."""
+    """One group of checkboxes. No box checked takes all; ``left_out`` are not shown.
+
+    ``help`` says how several boxes go together where it is not that any of them will do.
+    """
 
     parameter: str
     title: str
     choices: list[Choice]
     left_out: int = 0
+    help: str = ""
 
     @property
     def chosen(self) -> int:
@@ -125,6 +132,7 @@ def _filter(
     parameter: str, title: str, offered: Iterable[tuple[str, str]], chosen: Iterable[str]
 ) -> Filter:
     chosen = set(chosen)
+    help = ALL_OPTIONS if parameter in properties.STAGE_FILTERS else ""
     labels = dict(offered)
     # What is chosen stays in the form, also when no score has it: else it could not be unchosen.
     labels |= {value: value for value in sorted(chosen) if value not in labels}
@@ -137,6 +145,7 @@ def _filter(
         title,
         [Choice(value, labels[value], value in chosen) for value in shown],
         len(labels) - len(shown),
+        help,
     )
 
 

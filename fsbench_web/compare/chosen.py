@@ -76,14 +76,10 @@ class _Field:
 
     def __init__(self, spec: ComparisonSpec) -> None:
         compared = properties.PROPERTIES[spec.by]
-        wanted = [
-            (properties.PROPERTIES[parameter], getattr(spec, name))
-            for parameter, name in FILTERS.items()
-            if parameter in properties.OFFERED and getattr(spec, name)
-        ]
+        wanted = _wanted(spec)
         facts: Mapping[int, Any]
         # What a property asks for is there in either case (Property.is_of_configuration).
-        if all(each.is_of_configuration for each in (compared, *(known for known, _ in wanted))):
+        if all(each.is_of_configuration for each in (compared, *(one.of for one in wanted))):
             self.by = leaders.CONFIGURATION
             self.series = None
             facts = cast(Mapping[int, Any], leaders.configurations_in(spec.studies))
@@ -93,7 +89,7 @@ class _Field:
         self.values = {
             key: compared.of(known)
             for key, known in facts.items()
-            if all(each.of(known).slug in chosen for each, chosen in wanted)
+            if all(each.takes(known) for each in wanted)
         }
         self.scores = _scores(spec)
         if len(self.values) < len(facts):
@@ -125,6 +121,15 @@ def considered(spec: ComparisonSpec) -> QuerySet[Score]:
     return _Field(spec).considered
 
 
+def _wanted(spec: ComparisonSpec) -> list[properties.Wanted]:
+    """The filters of ``spec`` that are no columns of scores."""
+    return [
+        properties.wanted(parameter, getattr(spec, name))
+        for parameter, name in FILTERS.items()
+        if parameter in properties.OFFERED and getattr(spec, name)
+    ]
+
+
 def _scores(spec: ComparisonSpec) -> QuerySet[Score]:
     """The scores that pass the filters that are columns of theirs."""
     return leaders.scores_of(
@@ -147,18 +152,14 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         selection=spec.cells or Selection.ALL,
         with_runs=False,
     )
-    wanted = [
-        (properties.PROPERTIES[parameter].of, getattr(spec, name))
-        for parameter, name in FILTERS.items()
-        if parameter in properties.OFFERED and getattr(spec, name)
-    ]
+    wanted = _wanted(spec)
     passing = [
         row
         for row in everything
         if (not spec.filesystems or row.filesystem in spec.filesystems)
         and (not spec.workloads or row.workload in spec.workloads)
         and (not spec.hardware or row.hardware in spec.hardware)
-        and all(of(row).slug in chosen for of, chosen in wanted)
+        and all(each.takes(row) for each in wanted)
         and _has_runs(row.repeats, spec)
     ]
     left_out = emulation.left_out({row.series_id: row.is_emulated for row in passing}, spec)

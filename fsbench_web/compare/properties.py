@@ -5,10 +5,11 @@ contenders, and words for people. What is not known has the slug ``unknown``, so
 chosen like any other.
 """
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.studies.queries import ConfigurationFacts, SeriesFacts
@@ -101,8 +102,13 @@ def options(row: ConfigurationFacts, stage: str) -> Value:
     chosen = {key: value for key, value in row.options.items() if STAGES.get(key) == stage}
     if not chosen:
         return DEFAULTS
-    words = [f"{key}={value}" for key, value in sorted(chosen.items())]
+    words = [single(key, value).label for key, value in sorted(chosen.items())]
     return Value(slug_of(",".join(words)), ", ".join(words))
+
+
+def single(key: str, value: object) -> Value:
+    """One option with its value, by which a comparison can be filtered."""
+    return named(f"{key}={value}")
 
 
 _OPTIONS = {
@@ -192,11 +198,69 @@ def contenders() -> dict[str, str]:
     } | {"configuration": "Configurations, each on its own"}
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A filter by a property: which of its values pass."""
+
+    of: Property
+    takes: Callable[[Any], bool]
+
+
+def wanted(parameter: str, chosen: Collection[str]) -> Wanted:
+    """The filter ``parameter`` set to these slugs.
+
+    Of options a configuration must have every one that is chosen, and of several values of the same
+    option any. The tool's defaults, and options that are not known, pass besides.
+    """
+    known = PROPERTIES[parameter]
+    if parameter not in STAGE_FILTERS:
+        return Wanted(known, lambda row: known.of(row).slug in chosen)
+    by_key: dict[str, set[str]] = defaultdict(set)
+    for slug in chosen:
+        if "=" in slug:
+            by_key[slug.partition("=")[0]].add(slug)
+
+    def takes(row: Any) -> bool:
+        has = row.options
+        if by_key and all(
+            key in has and single(key, has[key]).slug in values for key, values in by_key.items()
+        ):
+            return True
+        whole = known.of(row)
+        return whole in (DEFAULTS, UNKNOWN) and whole.slug in chosen
+
+    return Wanted(known, takes)
+
+
+def options_in_words(labels: Iterable[str]) -> str:
+    """Chosen options as they are meant: ``a=1 or a=2, and b=3, or defaults``."""
+    by_key: dict[str, list[str]] = defaultdict(list)
+    whole = []
+    for label in labels:
+        if "=" in label:
+            by_key[label.partition("=")[0]].append(label)
+        else:
+            whole.append(label)
+    several = len(by_key) > 1 and any(len(values) > 1 for values in by_key.values())
+    joined = (", and " if several else " and ").join(
+        " or ".join(values) for values in by_key.values()
+    )
+    return (", or " if len(by_key) > 1 else " or ").join([*([joined] if joined else []), *whole])
+
+
 def offered(choices: ScoreChoices, parameter: str) -> list[Value]:
     """What a filter of ``OFFERED`` can be set to, by label; ``unknown`` where anything is."""
     return sorted(set(OFFERED[parameter](choices)), key=lambda value: (value.label, value.slug))
 
 
+def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:
+    for is_known, pairs in choices.option_sets:
+        found = [single(key, value) for key, value in pairs if STAGES.get(key) == stage]
+        yield from found or [DEFAULTS if is_known else UNKNOWN]
+
+
+STAGE_FILTERS = ("mkfs", "mount")
+"""The filters that ask for single options of a stage, of which a configuration has several."""
 OFFERED: dict[str, Callable[[ScoreChoices], Iterable[Value]]] = {
     "configuration": lambda choices: (named(label) for label in choices.configurations),
     "kernel": lambda choices: map(named, choices.kernels),
@@ -204,6 +268,8 @@ OFFERED: dict[str, Callable[[ScoreChoices], Iterable[Value]]] = {
     "lun": lambda choices: map(named, choices.luns),
     "scheduler": lambda choices: (scheduler(*pair) for pair in choices.schedulers),
     "journal": lambda choices: (journal(*pair) for pair in choices.journals),
+    "mkfs": lambda choices: _options_of(choices, "mkfs"),
+    "mount": lambda choices: _options_of(choices, "mount"),
     "preparation": lambda choices: map(preparation, choices.preparations),
     "machine": lambda choices: map(machine, choices.machines),
 }

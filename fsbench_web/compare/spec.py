@@ -82,6 +82,8 @@ class ComparisonSpec:
     luns: tuple[str, ...] = ()
     schedulers: tuple[str, ...] = ()
     journals: tuple[str, ...] = ()
+    mkfs: tuple[str, ...] = ()
+    mount: tuple[str, ...] = ()
     preparations: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     baseline: str = ""
@@ -201,6 +203,8 @@ FILTERS = {
     "lun": "luns",
     "scheduler": "schedulers",
     "journal": "journals",
+    "mkfs": "mkfs",
+    "mount": "mount",
     "preparation": "preparations",
     "machine": "machines",
 }

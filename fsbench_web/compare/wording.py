@@ -83,6 +83,8 @@ FILTERS = {
     "luns": "all LUNs",
     "schedulers": "all I/O schedulers",
     "journals": "all journal placements",
+    "mkfs": "any mkfs options",
+    "mount": "any mount options",
     "preparations": "all preparations of the LUN",
     "min_runs": "scores of any number of runs",
     "machines": "all machines",
@@ -131,7 +133,10 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         if chosen:
             labels = dict(properties.offered(choices, parameter))
             names = [labels.get(slug, slug) for slug in chosen]
-            parts.append(_chosen(known.one, known.many, names))
+            if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
+                parts.append(f"{known.one} {properties.options_in_words(names)}")
+            else:
+                parts.append(_chosen(known.one, known.many, names))
     if spec.cells:
         parts.append(CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:])
     if spec.emulated:

@@ -23,8 +23,9 @@ class ScoreChoices:
     """What there is to choose from: studies as (slug, title) in the studies' order, and names.
 
     What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
-    the configuration is known, ``luns``, ``preparations`` and ``machines`` in words, "" where
-    nobody said.
+    the configuration is known, so are ``option_sets`` (mkfs and mount options by key, those of a
+    configuration together), ``luns``, ``preparations`` and ``machines`` in words, "" where nobody
+    said.
     """
 
     studies: tuple[tuple[str, str], ...]
@@ -39,6 +40,7 @@ class ScoreChoices:
     luns: tuple[str, ...] = ()
     schedulers: tuple[tuple[str, bool], ...] = ()
     journals: tuple[tuple[bool, bool], ...] = ()
+    option_sets: tuple[tuple[bool, tuple[tuple[str, str], ...]], ...] = ()
     preparations: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
     has_emulated: bool = False
@@ -81,11 +83,15 @@ def score_choices() -> ScoreChoices:
     shown = _distinct_pairs()
     scored = Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
     configurations = _Columns(
-        ("filesystem", "label", "scheduler", "external_journal", "is_known"),
+        ("filesystem", "label", "scheduler", "external_journal", "is_known", "options"),
         FilesystemConfiguration.objects.filter(
             Exists(scored.filter(configuration=OuterRef("pk")))
         ).order_by(),
     )
+    option_sets = {
+        (is_known, tuple(sorted((key, str(value)) for key, value in options.items())))
+        for is_known, options in configurations.pairs("is_known", "options")
+    }
     circumstances = _circumstances(scored)
     prepared = {preparation.in_words(json.loads(text)) for text in circumstances.each("prepared")}
     machines = [Machine.of(json.loads(text)) for text in circumstances.each("machine_text")]
@@ -105,6 +111,7 @@ def score_choices() -> ScoreChoices:
         luns=tuple(sorted(on_worker(*pair) or "" for pair in luns)),
         schedulers=tuple(sorted(configurations.each("scheduler", "is_known"))),
         journals=tuple(sorted(configurations.each("external_journal", "is_known"))),
+        option_sets=tuple(sorted(option_sets)),
         preparations=tuple(sorted(prepared)),
         machines=tuple(sorted({machine.words for machine in machines})),
         has_emulated=any(machine.is_emulated for machine in machines),
@@ -120,8 +127,11 @@ class _Columns:
 
     def each(self, *names: str) -> set[Any]:
         """The different values of a column, or of several together."""
-        columns = [self._columns.get(name, ()) for name in names]
-        return set(columns[0]) if len(columns) == 1 else set(zip(*columns, strict=True))
+        return set(self._columns.get(names[0], ())) if len(names) == 1 else set(self.pairs(*names))
+
+    def pairs(self, *names: str) -> Iterable[tuple[Any, ...]]:
+        """The values of several columns, row by row."""
+        return zip(*(self._columns.get(name, ()) for name in names), strict=True)
 
 
 _CIRCUMSTANCES = (
