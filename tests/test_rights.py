@@ -51,6 +51,10 @@ READ_BY_ALL = {
     "studies/<slug:slug>/report.pdf": ("studies/lab/report.pdf", 200),
     "studies/<slug:slug>/matrix/": ("studies/lab/matrix/", 200),
     "studies/<slug:slug>/beside/<slug:paper>/": ("studies/lab/beside/unisys-2005/", 200),
+    "studies/<slug:slug>/beside/<slug:paper>/tables.<str:suffix>": (
+        "studies/lab/beside/unisys-2005/tables.csv",
+        200,
+    ),
     "runs/": ("runs/", 200),
     "runs/<int:run_id>/": ("runs/{run}/", 200),
     "runs/<int:run_id>/artefacts/<int:artefact_id>/": ("runs/{run}/artefacts/{artefact}/", 200),

@@ -322,6 +322,7 @@ RULES: dict[str, Rule] = {
     "studies/<slug:slug>/report.pdf": Action.READ,
     "studies/<slug:slug>/matrix/": Action.READ,
     "studies/<slug:slug>/beside/<slug:paper>/": Action.READ,
+    "studies/<slug:slug>/beside/<slug:paper>/tables.<str:suffix>": Action.READ,
     "studies/<slug:slug>/reproduce/": Action.RUN,
     "runs/": Action.READ,
     "runs/new/": Action.RUN,

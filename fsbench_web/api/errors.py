@@ -134,7 +134,7 @@ def answer_in_one_shape(api: NinjaAPI) -> None:
     @api.exception_handler(RequestDataTooBig)
     def too_big(request: HttpRequest, exc: RequestDataTooBig) -> HttpResponse:
         limit_kb = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) // 1024
-        return answer(request, 413, [(None, f"The body is larger than {limit_kb} KB.")])
+        return answer(request, 413, [(None, f"The body is larger than {limit_kb} KiB.")])
 
     @api.exception_handler(OperationalError)
     def busy(request: HttpRequest, exc: OperationalError) -> HttpResponse:

@@ -135,7 +135,7 @@ def refuse_too_large(request: HttpRequest) -> None:
     length = request.META.get("CONTENT_LENGTH") or "0"
     if length.isdigit() and int(length) > limit:
         sentence = (
-            f"The upload is larger than {limit // 1024 // 1024} MB: send it in parts, or raise "
+            f"The upload is larger than {limit // 1024 // 1024} MiB: send it in parts, or raise "
             "FSBENCH_MAX_UPLOAD_MB."
         )
         raise Refused(413, [("file", sentence)])

@@ -43,7 +43,7 @@ class OwnWorkloadsOut(Schema):
 
 
 class OwnWorkloadIn(Strict):
-    """``space_mb`` is room on the file system, MB of 1024² bytes. ``parser`` reads a command."""
+    """``space_mb`` is room on the file system, MiB. ``parser`` reads a command."""
 
     title: str = Field(max_length=100)
     kind: Literal["fio", "command"] = "fio"

@@ -72,7 +72,7 @@ class GuestIn(_Strict):
         max_length=50,
         examples=[["debian-6.1"]],
     )
-    memory_mib: StrictInt = Field(DEFAULT_MEMORY_BYTES // MIB, description="MB of 1024² bytes")
+    memory_mib: StrictInt = Field(DEFAULT_MEMORY_BYTES // MIB, description="MiB")
     cpus: StrictInt = DEFAULT_CPUS
 
 

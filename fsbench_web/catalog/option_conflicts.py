@@ -39,7 +39,7 @@ def option_conflicts(
         if groups * XFS_SMALLEST_GROUP_BYTES > lun.size_bytes:
             yield (
                 f"{lun.name} ({lun_size}) has room for "
-                f"{lun.size_bytes // XFS_SMALLEST_GROUP_BYTES} XFS allocation groups of 16 MB, "
+                f"{lun.size_bytes // XFS_SMALLEST_GROUP_BYTES} XFS allocation groups of 16 MiB, "
                 f"not for {groups}: choose fewer."
             )
     if "journal_size_mb" in options:
@@ -47,6 +47,6 @@ def option_conflicts(
         # mke2fs(8), -J size=: no more than half of the file system.
         if megabytes * 1024 * 1024 > lun.size_bytes // 2:
             yield (
-                f"A journal of {megabytes} MB is more than half of {lun.name} ({lun_size}): "
+                f"A journal of {megabytes} MiB is more than half of {lun.name} ({lun_size}): "
                 f"choose a smaller one for {FILESYSTEMS[slug].name}."
             )

@@ -120,7 +120,7 @@ DIR_INDEX = Option(
 EXT_JOURNAL_SIZE = Option(
     "journal_size_mb",
     "mkfs",
-    "Journal size (MB)",
+    "Journal size (MiB)",
     minimum=4,
     maximum=1024,
     template="-Jsize={}",
@@ -141,7 +141,7 @@ AGCOUNT = Option(
     maximum=512,
     template="-dagcount={}",
     label_template="ag{}",
-    help="Each group must be 16 MB or more",
+    help="Each group must be 16 MiB or more",
 )
 LOGBUFS = Option(
     "logbufs",

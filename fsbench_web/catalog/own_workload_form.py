@@ -24,7 +24,7 @@ class UploadForm(forms.Form):
             if data.get("text", "").strip():
                 raise forms.ValidationError("Give a file or a text, not both.")
             if upload.size > MOST_BYTES:
-                raise forms.ValidationError(f"The file has more than {MOST_BYTES // 1024} KB.")
+                raise forms.ValidationError(f"The file has more than {MOST_BYTES // 1024} KiB.")
             try:
                 data["text"] = upload.read().decode()
             except UnicodeDecodeError:

@@ -41,7 +41,7 @@ class Column:
         if isinstance(content, str):
             return content
         if self.kind == SIZE:
-            return numbers.size(content * numbers.KB)
+            return numbers.benchmark_size(content)
         if self.kind == COUNT:
             return f"{content:,.0f}"
         return numbers.amount(content, self.unit)

@@ -25,6 +25,11 @@ urlpatterns = [
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/pin/", permalink_views.pin, name="pin"),
     path("studies/<slug:slug>/beside/<slug:paper>/", beside_views.page, name="beside"),
+    path(
+        "studies/<slug:slug>/beside/<slug:paper>/tables.<str:suffix>",
+        beside_views.file,
+        name="beside_file",
+    ),
     path("history/", history_views.page, name="history"),
     path("watches/", watch_views.mine, name="watches"),
     path("watches/new/", watch_views.new, name="watch_new"),

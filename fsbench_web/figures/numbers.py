@@ -14,7 +14,8 @@ KB = 1024
 # what machines are given, stays as the tool printed it: unit -> (unit shown, how many make one).
 _SHOWN = {"ns": ("µs", 1000)}
 _NS_IN_MS = 1_000_000
-_SIZE_UNITS = ("B", "KB", "MB", "GB", "TB", "PB", "EB")
+_BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_TEST_UNITS = tuple(unit.replace("i", "") for unit in _BINARY_UNITS)
 
 
 def number(value: float | None, decimals: int = 2) -> str:
@@ -96,14 +97,29 @@ def percent(value: float | None) -> str:
 
 
 def size(value_bytes: float | None) -> str:
-    """Bytes in the largest unit of 1024 that keeps it at 1 or more: ``4 KB``, ``527.9 GB``."""
+    """Bytes of memory, disks and files in the largest unit of 1024 that keeps it at 1 or more.
+
+    ``4 KiB``, ``527.9 GiB``: named after IEC 80000-13, because disks are sold in units of 1000.
+    """
+    return _size(value_bytes, _BINARY_UNITS)
+
+
+def benchmark_size(value_kb: float | None) -> str:
+    """KB of a benchmark's files and records, of 1024 bytes, as IOzone and the papers write them.
+
+    ``4 KB``, ``1 MB``: the same words as in the rates beside them (KB/s).
+    """
+    return _size(None if value_kb is None else value_kb * KB, _TEST_UNITS)
+
+
+def _size(value_bytes: float | None, units: tuple[str, ...]) -> str:
     if value_bytes is None or not math.isfinite(value_bytes):
         return MISSING
     value, unit = float(value_bytes), 0
-    while abs(value) >= KB and unit < len(_SIZE_UNITS) - 1:
+    while abs(value) >= KB and unit < len(units) - 1:
         value, unit = value / KB, unit + 1
     text = f"{value:.1f}".removesuffix(".0")
-    return f"{text} {_SIZE_UNITS[unit]}"
+    return f"{text} {units[unit]}"
 
 
 def duration(value_s: float | None) -> str:

@@ -61,7 +61,7 @@ def size_axis(sizes: Iterable[int]) -> SizeAxis:
 
 def size_name(size_kb: float) -> str:
     """A size in KB in a readable unit."""
-    return numbers.size(size_kb * numbers.KB)
+    return numbers.benchmark_size(size_kb)
 
 
 def _half(ratio: float) -> float:

@@ -207,7 +207,7 @@ class _Book:
                 self.unpacked += len(chunk)
                 if self.unpacked > MAX_UNPACKED_BYTES:
                     limit = MAX_UNPACKED_BYTES // 1024**2
-                    raise _refused(f"The spreadsheet unpacks to more than {limit} MB: split it.")
+                    raise _refused(f"The spreadsheet unpacks to more than {limit} MiB: split it.")
                 parser.Parse(chunk, False)
         parser.Parse(b"", True)
 

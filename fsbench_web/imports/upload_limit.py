@@ -27,7 +27,7 @@ def too_large_sentence() -> str:
     """What people and programs are told."""
     limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
     return (
-        f"The upload is larger than {limit} MB, all files together, and was refused; nothing was "
+        f"The upload is larger than {limit} MiB, all files together, and was refused; nothing was "
         "stored. Import fewer files at once, or let whoever runs this site raise "
         "FSBENCH_MAX_UPLOAD_MB."
     )

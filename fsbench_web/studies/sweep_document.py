@@ -29,7 +29,7 @@ def read(text: str | bytes) -> Any:
         text = text.encode("utf-8", "replace")
     if len(text) > MAXIMUM_BYTES:
         raise UnreadableDocument(
-            f"The document is larger than {MAXIMUM_BYTES // 1024} KB: a list of values in options "
+            f"The document is larger than {MAXIMUM_BYTES // 1024} KiB: a list of values in options "
             "stands for many configurations, and sweeps can be ordered in parts."
         )
     try:

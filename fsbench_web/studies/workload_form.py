@@ -199,7 +199,7 @@ def named_parameters(tool: str, values: Mapping[str, Any]) -> list[tuple[str, st
 def _shown(parameter: Parameter, value: Value) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         if parameter.sizes_kb or parameter.unit == "KB":
-            return numbers.size(value * numbers.KB)
+            return numbers.benchmark_size(value)
         if parameter.unit == "seconds":
             return numbers.duration(value)
     if isinstance(value, str):

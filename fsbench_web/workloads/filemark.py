@@ -145,7 +145,7 @@ class Filemark(Workload):
         Parameter(
             "memory_mb",
             "Memory limit",
-            unit="MB",
+            unit="MiB",
             default=128,
             maximum=16 * 1024 * 1024,
             help="Of the container, page cache included; 0 for none. Needs a worker with Docker.",
@@ -226,11 +226,11 @@ class Filemark(Workload):
             )
         if 0 < self.memory_mb < 64:
             raise ParameterError(
-                f"The memory limit must be 64 MB or more, or 0 for none, not {self.memory_mb}."
+                f"The memory limit must be 64 MiB or more, or 0 for none, not {self.memory_mb}."
             )
 
     def title(self) -> str:
-        limit = f", memory limit {self.memory_mb:,} MB" if self.memory_mb else ""
+        limit = f", memory limit {self.memory_mb:,} MiB" if self.memory_mb else ""
         return (
             f"filemark, {self.files:,} files of {self.smallest_bytes:,} to "
             f"{self.largest_bytes:,} bytes, {', '.join(map(str, self.threads))} threads, "
@@ -257,9 +257,9 @@ class Filemark(Workload):
         if not limit_mb or pool_mb > limit_mb or limit_mb <= paper_mb:
             return ""
         return (
-            f"filemark's files have {pool_mb:,} MB together, and {limit_mb:,} MB of memory can "
+            f"filemark's files have {pool_mb:,} MiB together, and {limit_mb:,} MiB of memory can "
             f"hold all of them: after the warm-up reads come from the cache. The paper had "
-            f"{paper_mb} MB of memory for them: set the memory limit to that."
+            f"{paper_mb} MiB of memory for them: set the memory limit to that."
         )
 
     def commands(self, place: Place) -> list[BenchmarkCommand]:

@@ -68,7 +68,7 @@ def checked_job(text: str) -> str:
     Comments, blank lines and spaces are gone. Raises ParameterError with the line that cannot be.
     """
     if len(text.encode(errors="replace")) > MOST_BYTES:
-        raise ParameterError(f"A job file has {MOST_BYTES // 1024} KB at most.")
+        raise ParameterError(f"A job file has {MOST_BYTES // 1024} KiB at most.")
     written: list[str] = []
     jobs: list[str] = []
     for number, raw in enumerate(re.split(r"\r\n|\n", text), start=1):

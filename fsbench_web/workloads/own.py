@@ -36,7 +36,7 @@ _PARAMETERS = (
     Parameter(
         "space_mb",
         "Space needed",
-        unit="MB",
+        unit="MiB",
         default=1024,
         minimum=1,
         maximum=2**30,

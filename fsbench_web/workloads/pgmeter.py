@@ -168,7 +168,7 @@ class Pgmeter(Workload):
         Parameter(
             "memory_mb",
             "Memory limit",
-            unit="MB",
+            unit="MiB",
             default=512,
             maximum=16 * 1024 * 1024,
             help="Of the container, page cache included; 0 for none. It is the way to files above "
@@ -225,7 +225,7 @@ class Pgmeter(Workload):
             raise ParameterError(f"A file must hold the largest request, {largest_kb} KB.")
         if 0 < self.memory_mb < 64:
             raise ParameterError(
-                f"The memory limit must be 64 MB or more, or 0 for none, not {self.memory_mb}."
+                f"The memory limit must be 64 MiB or more, or 0 for none, not {self.memory_mb}."
             )
         total = self.files * max(self.outstanding)
         if total > 16384:
@@ -241,7 +241,7 @@ class Pgmeter(Workload):
     def title(self) -> str:
         chosen = self.tests()
         names = "five tests" if chosen == list(TESTS) else ", ".join(one.label for one in chosen)
-        limit = f", memory limit {self.memory_mb:,} MB" if self.memory_mb else ""
+        limit = f", memory limit {self.memory_mb:,} MiB" if self.memory_mb else ""
         return (
             f"pgmeter by fio, {names}, {self.files} × {self.file_mb:,} MB, "
             f"{', '.join(map(str, self.outstanding))} outstanding, {self.runtime_s} s, "
@@ -267,12 +267,12 @@ class Pgmeter(Workload):
         if not limit_mb or total_mb >= ABOVE_MEMORY * limit_mb:
             return ""
         return (
-            f"pgmeter's files have {total_mb:,} MB together, and {limit_mb:,} MB of memory can "
+            f"pgmeter's files have {total_mb:,} MiB together, and {limit_mb:,} MiB of memory can "
             "hold "
             + ("all" if total_mb <= limit_mb else "most")
             + " of them: this measures the cache. The paper's files were at least "
             f"{ABOVE_MEMORY} times the memory. Make the files larger, or set the memory limit to "
-            f"{max(total_mb // ABOVE_MEMORY, 64):,} MB."
+            f"{max(total_mb // ABOVE_MEMORY, 64):,} MiB."
         )
 
     def _points(self) -> list[tuple[_Test, int]]:

@@ -17,7 +17,7 @@ const LITTER = /^(\.DS_Store|Thumbs\.db|desktop\.ini|\._.*)$/;
 function size(bytes) {
   if (bytes < 1024) return `${bytes} bytes`;
   const kilobytes = bytes / 1024;
-  return kilobytes < 1024 ? `${kilobytes.toFixed(1)} KB` : `${(kilobytes / 1024).toFixed(1)} MB`;
+  return kilobytes < 1024 ? `${kilobytes.toFixed(1)} KiB` : `${(kilobytes / 1024).toFixed(1)} MiB`;
 }
 
 function item(text) {

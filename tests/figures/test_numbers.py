@@ -44,14 +44,25 @@ def test_the_overall_score_has_no_unit() -> None:
     [
         (0, "0 B"),
         (1023, "1023 B"),
-        (1024, "1 KB"),
-        (4194304 * 1024, "4 GB"),
-        (566772105216, "527.8 GB"),
-        (2**80, "1048576 EB"),
+        (1024, "1 KiB"),
+        (4194304 * 1024, "4 GiB"),
+        (566772105216, "527.8 GiB"),
+        (2**80, "1048576 EiB"),
+        (None, "–"),
     ],
 )
-def test_sizes_count_in_1024(value: int, text: str) -> None:
+def test_sizes_count_in_1024_and_say_so(value: int | None, text: str) -> None:
     assert numbers.size(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value_kb", "text"),
+    [(0.5, "512 B"), (1, "1 KB"), (1024, "1 MB"), (4194304, "4 GB"), (None, "–")],
+)
+def test_sizes_of_benchmarks_are_in_the_words_of_the_papers(
+    value_kb: float | None, text: str
+) -> None:
+    assert numbers.benchmark_size(value_kb) == text
 
 
 @pytest.mark.parametrize(

@@ -63,4 +63,4 @@ def test_filters_write_numbers_and_dashes() -> None:
         g=1024,
         h="abc",
     )
-    assert html == "1,234.50|–|4 GB|2 min 5 s|Random write|29.4 s|1 KB|–"
+    assert html == "1,234.50|–|4 GB|2 min 5 s|Random write|29.4 s|1 KiB|–"

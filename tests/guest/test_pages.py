@@ -135,7 +135,7 @@ def test_the_memory_of_the_guest_is_what_files_are_set_against(
     worker.capabilities["tools"]["fio"] = {"usable": True}
     worker.save()
     large = signed_in.get(f"/runs/new/review/?{query}&guest_memory_mib=1024")
-    assert "1,024 MB of memory can hold all of them" in " ".join(large.context["memory_warnings"])
+    assert "1,024 MiB of memory can hold all of them" in " ".join(large.context["memory_warnings"])
 
 
 def test_a_crash_stands_on_top_of_the_run(guest_order: Order, ann: User, client: Client) -> None:

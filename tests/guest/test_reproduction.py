@@ -1,5 +1,7 @@
 """The Unisys 2005 paper run again: one click to an order, and its numbers beside the paper's."""
 
+import csv
+import io
 from dataclasses import replace
 
 import pytest
@@ -209,3 +211,49 @@ def test_only_a_published_study_has_something_beside_it(paper: Study, client: Cl
     assert client.get("/studies/none/beside/unisys-2005/").status_code == 404
     page = client.get("/studies/own/beside/unisys-2005/")
     assert "Nothing of the paper's tables was measured" in page.content.decode()
+
+
+def test_both_columns_can_be_had_as_files(
+    paper: Study, worker: object, ann: User, client: Client
+) -> None:
+    disk = announced(accelerator="emulated", accelerator_reason="No /dev/kvm.").luns.get(
+        name="disk1"
+    )
+    order, _ = order_of(disk, Wish(CELL, PLAIN, filesystems=("jfs",)))
+    for run in submit(order, "disk1", ann):
+        complete(run, 1234.5)
+    page = client.get("/studies/again/beside/unisys-2005/").content.decode()
+    for suffix in ("csv", "json"):
+        assert f'href="/studies/again/beside/unisys-2005/tables.{suffix}"' in page
+    answer = client.get("/studies/again/beside/unisys-2005/tables.csv")
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert "fsbench-again-beside-unisys-2005.csv" in answer["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    theirs = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
+    assert len(rows) == sum(len(table.rows) for table in theirs)
+    first = rows[0]
+    table = theirs[0]
+    assert (first["test"], first["category"]) == (table.test, table.category)
+    assert float(first["paper_score"]) == table.rows[0].score
+    # What was not measured here is missing, and no number.
+    assert {row["own_score"] for row in rows if row["contender"] != "jfs"} == {""}
+    assert {row["own_best"] for row in rows if row["contender"] != "jfs"} == {""}
+    jfs = next(row for row in rows if row["contender"] == "jfs" and row["own_score"])
+    assert float(jfs["own_score"]) == 1234.5
+    assert "emulated" in jfs["own_flags"]
+
+    content = client.get("/studies/again/beside/unisys-2005/tables.json").json()
+    assert content["address"].endswith("/studies/again/beside/unisys-2005/")
+    assert content["title"] == "Again beside " + paper.title
+    assert any("hardware differs" in note for note in content["notes"])
+    assert any("emulated" in note for note in content["notes"])
+    assert content["agreement"]["of_best"] == 0
+    assert len(content["tables"]) == len(theirs)
+    sides = {row["contender"]: row for row in content["tables"][0]["rows"]}
+    assert sides["xfs"]["own"] is None
+    assert sides["jfs"]["own"]["score"] == 1234.5
+    assert sides["jfs"]["paper"]["score"] == next(
+        row.score for row in table.rows if row.contender == "jfs"
+    )
+    assert client.get("/studies/again/beside/unisys-2005/tables.exe").status_code == 404
+    assert client.get("/studies/again/beside/again/tables.csv").status_code == 404

@@ -34,7 +34,7 @@ def test_dropped_files_are_previewed_and_imported(
     dropped = page.evaluate_handle(DROP, [names, texts])
     page.dispatch_event("[data-import-form]", "drop", {"dataTransfer": dropped})
     expect(page.locator("[data-chosen] li")).to_have_text(
-        ["first.txt, 3.6 KB", "second.txt, 3.6 KB"]
+        ["first.txt, 3.6 KiB", "second.txt, 3.6 KiB"]
     )
     page.get_by_label("Study").fill("Lab 7")
     page.get_by_label("File system").fill("xfs")

@@ -27,7 +27,7 @@ def post(client: Client, size: int) -> Any:
 def test_a_large_upload_is_refused_with_a_sentence(signed_in: Client, size: int) -> None:
     answer = post(signed_in, size)
     assert answer.status_code == 413
-    assert "larger than 1 MB" in answer.content.decode()
+    assert "larger than 1 MiB" in answer.content.decode()
     assert not Import.objects.exists()
 
 
@@ -76,7 +76,7 @@ def ask(path: str, chunks: list[bytes], length: int | None) -> tuple[int, bytes,
 def test_a_body_that_says_it_is_too_large_is_not_read() -> None:
     status, body, taken = ask("/imports/new/", [b"x"] * 10, 1024 * 1024 + FORM_BYTES + 1)
     assert (status, taken) == (413, 0)
-    assert b"larger than 1 MB" in body
+    assert b"larger than 1 MiB" in body
 
 
 def test_a_body_that_does_not_say_is_read_up_to_the_limit() -> None:

@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused(order: Order, wanted: ConfigurationRequest, w
     ("changes", "slug", "words"),
     [
         ({"problem": "It is mounted on /home."}, "ext4", "cannot be used now: It is mounted on"),
-        ({"size_bytes": 32 * 2**20}, "xfs", "A journal of XFS needs 64 MB or more"),
+        ({"size_bytes": 32 * 2**20}, "xfs", "A journal of XFS needs 64 MiB or more"),
     ],
 )
 def test_a_journal_lun_that_does_not_fit_is_refused(
@@ -183,7 +183,7 @@ def test_the_form_offers_the_journals_of_the_worker(
         assert f'name="{slug}.1.journal"' in page
     for slug in ("ext2", "btrfs"):
         assert f'name="{slug}.1.journal"' not in page
-    assert re.search(r'name="ext4.2.journal">.*?value="log1" selected> ?on log1, 8 GB', page)
+    assert re.search(r'name="ext4.2.journal">.*?value="log1" selected> ?on log1, 8 GiB', page)
     assert re.search(r'name="ext4.1.journal"> <option value="">on disk1 itself', page)
 
 

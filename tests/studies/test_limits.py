@@ -64,9 +64,9 @@ def test_the_review_warns_of_files_that_fit_into_memory(
     request = _pgmeter(order)
     found = review_context(request, planned(request), "t")["memory_warnings"]
     assert found == [
-        "pgmeter's files have 32 MB together, and 4,096 MB of memory can hold all of them: this "
+        "pgmeter's files have 32 MiB together, and 4,096 MiB of memory can hold all of them: this "
         "measures the cache. The paper's files were at least 2 times the memory. Make the files "
-        "larger, or set the memory limit to 64 MB."
+        "larger, or set the memory limit to 64 MiB."
     ]
     request = _pgmeter(order, file_mb=200, memory_mb=100)
     assert review_context(request, planned(request), "t")["memory_warnings"] == []

@@ -203,7 +203,7 @@ def test_it_refuses_a_lun_below_the_minimum_of_the_file_system(order, worker):
     (problem,) = problems(
         order(lun_id=small.pk, configurations=(ConfigurationRequest("xfs", {}, "none"),)), "small1"
     )
-    assert "XFS needs 300 MB or more, and small1 has 64 MB" in problem
+    assert "XFS needs 300 MiB or more, and small1 has 64 MiB" in problem
 
 
 def test_it_refuses_options_that_do_not_fit_the_lun(order, worker):

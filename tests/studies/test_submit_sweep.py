@@ -50,7 +50,7 @@ def test_it_orders(file, worker, ann):
         (DOCUMENT, ["--confirm", "disk2", "--user", "ann"], "confirmation: The confirmation does"),
         (DOCUMENT.replace("ext4", "zfs"), [], r"configurations\[0\].filesystem\[1\]: .*zfs"),
         ("a: *b", [], "anchors and aliases"),
-        ("a: 1\n" * 99_999, [], "larger than 64 KB"),
+        ("a: 1\n" * 99_999, [], "larger than 64 KiB"),
     ],
 )
 def test_it_refuses(file, worker, ann, text, arguments, error):

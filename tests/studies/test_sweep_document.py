@@ -92,7 +92,7 @@ def test_words_stay_words(text: str, value: object) -> None:
         ("[" * 30_000, "deep"),
         ('{"a":' * 10_000, "deep"),
         ("- " * 40 + "1", "deep"),
-        ("a: 1\n" * 20_000, "larger than 64 KB"),
+        ("a: 1\n" * 20_000, "larger than 64 KiB"),
     ],
 )
 def test_it_refuses(text: str, said: str) -> None:

@@ -107,7 +107,7 @@ class TestDocument:
         file = SimpleUploadedFile("sweep.yaml", b"a: 1\n" * 20_000)
         response = signed_in.post("/runs/new/document/", {"file": file})
         assert response.status_code == 422
-        assert "larger than 64 KB" in text_of(response)
+        assert "larger than 64 KiB" in text_of(response)
 
     def test_every_problem_is_shown_with_its_place(self, signed_in):
         text = DOCUMENT.replace("writeback", "wb").replace("lun: disk1", "lun: disk9")

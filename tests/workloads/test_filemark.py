@@ -55,7 +55,7 @@ def test_the_presets_are_the_papers() -> None:
         ({"threads": [2000]}, "1 to 1024"),
         ({"threads": [64], "files": 63}, "64 files or more"),
         ({"largest_bytes": 511}, "512 bytes or more"),
-        ({"memory_mb": 1}, "64 MB or more"),
+        ({"memory_mb": 1}, "64 MiB or more"),
         ({"phases": 2}, "3 to 99"),
     ],
 )

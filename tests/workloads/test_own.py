@@ -108,7 +108,7 @@ def test_hostile_lines_of_a_job_are_refused_with_their_number(line: str) -> None
         ("[global]\nbs=4k\n", "no job"),
         ("bs=4k\n[job]\n", "before the first"),
         ("[a]\nrw=read\n[a]\nrw=read\n", "each of its own name"),
-        ("[a]\n" + "bs=4k\n" * 9000, "32 KB at most"),
+        ("[a]\n" + "bs=4k\n" * 9000, "32 KiB at most"),
         ("".join(f"[j{n}]\n" for n in range(65)), "64 jobs at most"),
     ],
 )

@@ -42,7 +42,7 @@ def test_the_shares_of_the_request_sizes_are_all_of_them(one: object) -> None:
     [
         ({one.key: False for one in TESTS}, "at least one test"),
         ({"runtime_s": 15}, "two intervals, 20 seconds"),
-        ({"memory_mb": 63}, "64 MB or more"),
+        ({"memory_mb": 63}, "64 MiB or more"),
         ({"files": 256, "outstanding": [1024]}, "16,384 is the most"),
         ({"access": "mmap"}, "one of buffered, direct"),
         ({"sequential_kb": 16384, "file_mb": 8}, "largest request, 16384 KB"),
@@ -57,7 +57,7 @@ def test_it_warns_of_files_that_memory_can_hold() -> None:
     paper = workload_of("pgmeter", {})
     assert paper.memory_warning(64 * GIB) == ""  # its own limit is half of its file
     large = workload_of("pgmeter", {"memory_mb": 0})
-    assert "set the memory limit to 512 MB" in large.memory_warning(64 * GIB)
+    assert "set the memory limit to 512 MiB" in large.memory_warning(64 * GIB)
     assert "hold all of them" in large.memory_warning(GIB)
     assert "hold most of them" in large.memory_warning(GIB * 3 // 4)
     assert large.memory_warning(GIB // 2) == ""

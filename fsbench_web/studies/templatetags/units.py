@@ -4,8 +4,8 @@
 ``{{ score.value|quantity:score.unit }}`` 692,055.00 KB/s
 ``{{ score.unit|unit_name }}``           the unit that ``score`` writes in: µs for ns
 ``{{ delta|percent }}``                  51.88
-``{{ lun.size_bytes|bytes }}``           527.9 GB       (1 KB = 1024 bytes)
-``{{ cell.file_size_kb|kilobytes }}``    4 GB
+``{{ lun.size_bytes|bytes }}``           527.9 GiB      (1 KiB = 1024 bytes)
+``{{ cell.file_size_kb|kilobytes }}``    4 GB           (as IOzone writes it, 1 KB = 1024 bytes)
 ``{{ run.remaining_s|duration }}``       2 h 5 min
 ``{{ "random_write"|words }}``           Random write
 ``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
@@ -72,9 +72,8 @@ def bytes(value: object) -> str:
 
 @register.filter
 def kilobytes(value: object) -> str:
-    """A number of KB (of 1024 bytes) in a readable unit."""
-    number = _float(value)
-    return numbers.size(None if number is None else number * numbers.KB)
+    """A size of a benchmark's files or records, given in KB of 1024 bytes, in a readable unit."""
+    return numbers.benchmark_size(_float(value))
 
 
 @register.filter

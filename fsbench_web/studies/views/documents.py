@@ -80,7 +80,7 @@ def _sent(request: HttpRequest) -> tuple[str, str]:
         return request.POST.get("document", ""), ""
     if (file.size or 0) > sweep_document.MAXIMUM_BYTES:
         return "", (
-            f"{file.name} is larger than {sweep_document.MAXIMUM_BYTES // 1024} KB: a list of "
+            f"{file.name} is larger than {sweep_document.MAXIMUM_BYTES // 1024} KiB: a list of "
             "values in options stands for many configurations."
         )
     return file.read().decode("utf-8-sig", "replace"), ""

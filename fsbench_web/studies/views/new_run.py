@@ -112,7 +112,7 @@ def _form_page(
     problems = _filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
     journals = availability.journal_luns(chosen.worker) if chosen else []
     context = {
-        "may_provide": rights.may(request.user, rights.Action.PROVIDE),
+        "may_upload": rights.may(request.user, rights.Action.UPLOAD),
         "form": form,
         "refused": refused,
         "lun_cards": cards,
