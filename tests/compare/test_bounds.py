@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from fsbench_web.compare import bounds
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
-from fsbench_web.studies.models import Study
+from fsbench_web.studies.models import Score, Study
 from tests.compare.conftest import make_score
 
 pytestmark = pytest.mark.django_db
@@ -123,6 +123,30 @@ def test_numbers_of_a_part_are_those_that_its_own_address_gives(client, configur
     [shown, _] = client.get("/compare/?study=lab&by=configuration").context["sections"][0].tables
     [same, _] = delta_tables(bounds.bounded(CONFIGURATIONS).spec)
     assert shown == same
+
+
+def test_the_page_says_that_verdicts_of_a_part_are_corrected_over_the_part(client, configurations):
+    """p is 0.004 of three pairs: 6 pairs are shown, and 18 there are."""
+    for place, score in enumerate(Score.objects.order_by("pk")):
+        is_ahead = score.series.configuration.label == "ext4_a" and score.category == "overall"
+        value = 200 if is_ahead and score.test == "write" else 100 + place / 1000
+        interval = {"mean": value, "half_width": 48.5, "count": 10, "of": "repeats"}
+        Score.objects.filter(pk=score.pk).update(value=value, interval=interval)
+
+    def verdict(rows):
+        found = next(row for row in rows if row["contender"] == "ext4_a")["verdict"]
+        return found["status"], found["tested"]
+
+    page = client.get("/compare/?study=lab&by=configuration")
+    [section] = page.context["sections"]
+    shown = next(table for table in section.tables if table.category == "overall")
+    assert verdict([row.as_dict() for row in shown.rows]) == ("significant", 6)
+    html = re.sub(r"<[^>]+>|\s+", " ", page.content.decode())
+    assert "the pairs of the 8 rows shown, not over those of all 24" in html
+    link = re.search(r'href="(/compare/deltas.json[^"]+)">JSON', page.content.decode())[1]
+    tables = client.get(link.replace("&amp;", "&")).json()["tables"]
+    whole = next(one for one in tables if (one["test"], one["category"]) == ("write", "overall"))
+    assert verdict(whole["rows"]) == ("tie", 18)
 
 
 @pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])
