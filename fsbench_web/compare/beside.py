@@ -13,7 +13,21 @@ from fsbench_web.compare.significance import is_ranked
 from fsbench_web.scoring import testnames
 from fsbench_web.studies import reproductions
 
-SHORT_TITLES = {"unisys-2005": "Unisys 2005"}
+SHORT_TITLES = {
+    "unisys-2005": "Unisys 2005",
+    "galli-2001": "Galli 2001",
+    "hilzinger-2006": "Hilzinger 2006",
+}
+TESTS = {
+    "unisys-2005": frozenset(reproductions.TESTS),
+    "galli-2001": frozenset(
+        f"{step}_{time}"
+        for step in ("copy", "make_bzimage", "make_clean", "remove", "random_io")
+        for time in ("cpu", "real")
+    ),
+    "hilzinger-2006": frozenset({"kernel_source_copy"}),
+}
+"""What each paper printed scores of, in the names of today's workloads."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +148,4 @@ def by_test(tables: Iterable[BesideTable]) -> list[TestTables]:
 def papers_of(tables: Iterable[DeltaTable]) -> list[tuple[str, str]]:
     """(slug, short title) of the papers that a study with these tables can stand beside."""
     tests = {table.test for table in tables}
-    return [
-        (slug, SHORT_TITLES.get(slug, slug))
-        for slug in reproductions.PAPERS
-        if tests & set(reproductions.TESTS)
-    ]
+    return [(slug, SHORT_TITLES[slug]) for slug, printed in TESTS.items() if tests & printed]

@@ -33,10 +33,12 @@ class _Both(NamedTuple):
 def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
     """Appendix A of the paper with the study's own numbers beside it, by file system."""
     both = _both(slug, paper)
+    groups = beside.by_test(both.tables)
     context = {
         "study": both.own,
         "paper": both.paper,
-        "groups": beside.by_test(both.tables),
+        "groups": groups,
+        "is_flat": all(len(group.tables) == 1 for group in groups),
         "agreement": beside.agreement(both.tables),
         "hardware_there": _named(both.theirs, "hardware"),
         "hardware_here": _named(both.ours, "hardware"),

@@ -357,7 +357,8 @@ def _checked_workload(
         else availability.guest_limit_problems(guest.cpus, limits)
     ):
         problems.add(wanted.place, sentence)
-    if lun.size_bytes is not None and workload.space_needed_bytes() > lun.size_bytes:
+    taken = 0 if lun.kind == Lun.Kind.DIRECTORY else LEAST_TAKEN
+    if lun.size_bytes is not None and workload.space_needed_bytes() > lun.size_bytes * (1 - taken):
         problems.add(
             wanted.place,
             f"The files of the workload need {size(workload.space_needed_bytes())}"
@@ -365,6 +366,10 @@ def _checked_workload(
             f"{size(lun.size_bytes)}: make them smaller, or choose a larger LUN.",
         )
     return workload
+
+
+LEAST_TAKEN = 0.01
+"""The share of a LUN that any new file system takes for itself; most take several times that."""
 
 
 def _checked_configurations(
