@@ -8,6 +8,13 @@
   const dialog = document.getElementById("keys");
   const choice = document.querySelector("[data-keys-choice]");
 
+  // On a telephone the menu scrolls sideways: where one is has to be in sight.
+  const nav = document.querySelector(".site-nav");
+  const here = nav && nav.querySelector('[aria-current="page"]');
+  if (here && nav.scrollWidth > nav.clientWidth) {
+    nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
+  }
+
   function isOff() {
     try { return localStorage.getItem(OFF) === "1"; } catch { return false; }
   }
