@@ -15,10 +15,10 @@ from fsbench_web.catalog.filesystems import OptionError
 from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
-from fsbench_web.studies import ingest, lifecycle, queue
+from fsbench_web.studies import authority, ingest, lifecycle, queue
 from fsbench_web.studies.environments import environment_for
 from fsbench_web.studies.lifecycle import LeaseLost
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.workloads import ParameterError, workload_of
 from fsbench_web.workloads.base import TimedProgress
 from runner import blockdev, conditions, lock_statistics, places
@@ -85,8 +85,13 @@ def work_on(run_id: int, host: Host) -> None:
         # The request that sent the message ordered its run, and not those before and behind it.
         request = log_lines.current("request") if following.pk == run_id else None
         with log_lines.about(run=following.pk, request=request):
-            if not execute(following.pk, worker, host):
+            if not execute(following.pk, worker, host) and not _has_ended(following):
                 return
+
+
+def _has_ended(run: Run) -> bool:
+    """Whether a run that could not be claimed was refused or cancelled: the next one is in turn."""
+    return Run.objects.filter(pk=run.pk, state__in=END_STATES).exists()
 
 
 def execute(run_id: int, worker: Worker, host: Host) -> bool:
@@ -204,7 +209,7 @@ def _erase_and_measure(
                 )
                 places.verify(host, [data, *journals], recorder)
                 _note_erasures(run, host, [data, *journals], recorder)
-                _still_wanted(recorder)
+                _still_wanted(run, host, recorder)
                 target = Target(
                     run.pk,
                     host.name,
@@ -219,21 +224,26 @@ def _erase_and_measure(
     return plan, outcome
 
 
-def _still_wanted(recorder: Recorder) -> None:
+def _still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
     """Asked of the database in the last moment before a disk is written to: a worker that was held
 
-    up during its checks may have lost its lease, or its run may have been cancelled. Raises
-    LeaseLost, Stopped.
+    up during its checks may have lost its lease, its run may have been cancelled, or who ordered
+    it may not erase the disk any more. Raises LeaseLost, Stopped, RunRefused.
     """
+    refused = ""
     try:
         if lifecycle.heartbeat(recorder.handle):
             recorder.stop_reason = recorder.stop_reason or "cancelled"
+        elif refused := authority.refusal(run.pk):
+            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=refused)
     except (OperationalError, InterfaceError):
         # Nobody knows: the disk stays as it is.
         reconnect()
         recorder.stop_reason = recorder.stop_reason or "database"
     if recorder.should_stop():
         raise Stopped
+    if refused:
+        raise RunRefused(f"{refused} Nothing was erased. {authority.RETRY}")
 
 
 def _note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from fsbench import (
     __version__,
@@ -14,7 +15,9 @@ from fsbench import (
     credentials,
     listing,
     ordering,
+    permalinks,
     terminal,
+    watches,
     watching,
 )
 from fsbench.client import Client
@@ -23,7 +26,7 @@ from fsbench.transport import Problem, Unreachable
 
 _EXITS = """exit codes:
   0  fine                          4  check: nothing that could be judged
-  1  check: something fell         5  run, watch: a run did not end well
+  1  check: something got slower   5  run, watch: a run did not end well
   2  wrong use                     6  run: not confirmed, nothing ordered
   3  not reached, or refused"""
 
@@ -112,16 +115,88 @@ def arguments() -> argparse.ArgumentParser:
     export.add_argument("-q", "--quiet", action="store_true")
     _add_filters(export)
     export.add_argument("--baseline")
-    check = add("check", comparing.check, "fail if something fell significantly (for pipelines)")
-    check.add_argument("--baseline", required=True, help="the contender it may not fall against")
-    check.add_argument(
+    _add_check(add("check", comparing.check, "fail if something got slower (for pipelines)"))
+    _add_permalinks(commands, common)
+    _add_watches(commands, common)
+    return parser
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--baseline", default="", help="the contender it may not fall against")
+    parser.add_argument(
         "--contender", action="append", help="what is checked; repeatable; none: all others"
     )
-    check.add_argument(
+    parser.add_argument(
         "--allow-mixed", action="store_true", help="also where workloads, hardware or LUNs differ"
     )
-    _add_filters(check)
-    return parser
+    parser.add_argument(
+        "--along",
+        choices=["date", "kernel"],
+        help="instead of a baseline: a line over days or kernels against its own past",
+    )
+    parser.add_argument(
+        "--since",
+        default="",
+        metavar="POINT",
+        help="with --along: only a change at this day (2026-11-01) or kernel, or later",
+    )
+    _add_filters(parser)
+
+
+_Commands = Any  # argparse names the type of its sub-commands for nobody
+_Add = Callable[..., argparse.ArgumentParser]
+
+
+def _group(commands: _Commands, common: argparse.ArgumentParser, name: str, help_text: str) -> _Add:
+    """A command whose first word says what to do; gives what adds these."""
+    parser = commands.add_parser(name, help=help_text, description=help_text)
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+
+    def add(action: str, command: Callable[..., int], text: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = actions.add_parser(
+            action, parents=[common], help=text, description=text
+        )
+        made.set_defaults(command=command)
+        return made
+
+    return add
+
+
+def _add_permalinks(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    add = _group(commands, common, "permalinks", "comparisons kept under a short address")
+    listed = add("list", permalinks.show_all, "those that you made")
+    listed.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    create = add("create", permalinks.create, "keep a comparison as it is now, print its address")
+    create.add_argument("--title", default="")
+    create.add_argument("--note", default="")
+    create.add_argument(
+        "--visibility", choices=permalinks.VISIBILITIES, default="public", help="(public)"
+    )
+    create.add_argument("--expires", default="", metavar="YYYY-MM-DD", help="its last day")
+    create.add_argument("--baseline", help="a contender that all are set against too")
+    _add_filters(create)
+    for name, command, text in (
+        ("show", permalinks.show, "its numbers, and whether there are newer ones"),
+        ("delete", permalinks.delete, "for good: its address opens nothing any more"),
+    ):
+        add(name, command, text).add_argument("key", help="the end of its address, after /p/")
+
+
+def _add_watches(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    add = _group(commands, common, "watches", "be told when a line over time gets slower")
+    add("list", watches.show_all, "those of yours")
+    made = add("add", watches.add, "watch a line from now on")
+    made.add_argument(
+        "--series", type=int, required=True, help="any of its line (fsbench list lines)"
+    )
+    made.add_argument("--test", required=True)
+    made.add_argument("--category", default="total_average", help="(total_average)")
+    made.add_argument("--along", choices=["date", "kernel"], default="date", help="(date)")
+    made.add_argument("--margin", type=int, default=10, help="slower by so many percent (10)")
+    made.add_argument("--email", default="", help="your account's own confirmed address")
+    made.add_argument("--webhook", default="", metavar="URL", help="https address for messages")
+    gone = add("remove", watches.remove, "watch it no more, and delete its messages")
+    gone.add_argument("number", type=int, help="of the watch (fsbench watches list)")
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from fsbench import terminal
+from fsbench import over_time, terminal
 from fsbench.client import Client
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
 from fsbench.terminal import RIGHT, Cell, Column
@@ -37,6 +38,11 @@ def query_of(options: argparse.Namespace) -> list[tuple[str, str]]:
     return pairs
 
 
+def segment(text: str) -> str:
+    """A part of an address that somebody typed."""
+    return quote(text, safe="")
+
+
 def deltas(client: Client, options: argparse.Namespace) -> int:
     """Delta tables, worst first, with what is more than chance."""
     found = client.get("/comparison", query_of(options))
@@ -44,19 +50,19 @@ def deltas(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(found)
         return FINE
     for place, one in enumerate(found["tables"]):
-        terminal.say(*([""] if place else []), *_drawn(one, found))
+        terminal.say(*([""] if place else []), *drawn(one, found["by"], bool(found["baseline"])))
     if not found["tables"]:
         terminal.complain("No score matches this comparison.")
     return FINE
 
 
-def _drawn(one: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
+def drawn(one: dict[str, Any], by: str, has_baseline: bool) -> Iterator[str]:
+    """One delta table, its title first."""
     better = "lower is better" if one["lower_is_better"] else "higher is better"
     title = f"{terminal.clean(one['test'])}, {terminal.clean(one['category'])}"
     yield terminal.coloured(f"{title} [{terminal.clean(one['unit'])}, {better}]", "bold")
-    has_baseline = bool(found["baseline"])
     columns = [
-        Column(found["by"], may_shrink=True),
+        Column(by, may_shrink=True),
         Column("configuration", may_shrink=True),
         Column("score", RIGHT),
         Column("delta 1", RIGHT),
@@ -111,6 +117,15 @@ def check(client: Client, options: argparse.Namespace) -> int:
 
     What is significant is the site's verdict, over all pairs of this comparison.
     """
+    if options.along:
+        return over_time.check(client, options)
+    if not options.baseline:
+        raise ValueError(
+            "Say what it may not fall against: --baseline NAME, or --along date (or kernel) for "
+            "a line's own past."
+        )
+    if options.since:
+        raise ValueError("--since goes with --along: say --along date or --along kernel.")
     found = client.get("/comparison", query_of(options))
     rows = [
         {"test": one["test"], "category": one["category"], "unit": one["unit"], **row}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench import terminal
+from fsbench import over_time, terminal
 from fsbench.client import Client
 from fsbench.terminal import RIGHT, Cell, Column
 
@@ -211,6 +211,24 @@ LISTS: dict[str, Listing] = {
             one["studies"],
         ),
         "There is no hardware profile.",
+    ),
+    "lines": Listing(
+        lambda client, options: over_time.lines(client, options)[: options.limit],
+        (
+            Column("series", RIGHT),
+            Column("configuration", may_shrink=True),
+            Column("workload", may_shrink=True),
+            Column("hardware", may_shrink=True),
+            Column("LUN", may_shrink=True),
+            Column("kernels", RIGHT),
+            Column("runs", RIGHT),
+        ),
+        lambda one: (
+            *(one[name] for name in ("series", "configuration", "workload", "hardware", "lun")),
+            one["kernels"],
+            one["runs"],
+        ),
+        "This study has no such line: a line needs finished runs.",
     ),
 }
 

@@ -13,7 +13,7 @@ WORDS = (
     *("study made", "study access changed", "imported", "read again"),
     *("permalink made", "permalink changed", "permalink deleted"),
     *("runs ordered", "order paused", "order resumed", "order cancelled", "order priority"),
-    *("runs retried", "run cancelled", "run retried"),
+    *("runs retried", "run cancelled", "run retried", "run refused"),
     *("worker drained", "worker resumed", "LUN erased"),
     *("workload uploaded", "workload withdrawn", "device rate stated"),
 )

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import jwt
 import requests
@@ -29,6 +30,7 @@ MAX_BYTES = 1024 * 1024
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
 CLOCK_SKEW_S = 60
 _STATE = "oidc"
+_WAY_OUT = "oidc_way_out"
 
 
 class Refused(Exception):
@@ -107,8 +109,19 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
     return address
 
 
-def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str]:
-    """What the provider says, and the page that was wanted. Raises Refused."""
+@dataclass(frozen=True)
+class WayOut:
+    """What ends the session at the provider too: its address, and the ID token of this sign-in."""
+
+    endpoint: str
+    id_token: str
+
+
+def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, WayOut | None]:
+    """What the provider says, the page that was wanted, and the way out if it has one.
+
+    Raises Refused.
+    """
     state = statekit.unstash_state(
         request, provider_id=_STATE, state_id=request.GET.get("state", "")
     )
@@ -142,7 +155,38 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str]:
     if not isinstance(token, str):
         raise Unreachable("no ID token beside the access token")
     said = _checked(token, sign_on, about, state["nonce"])
-    return _claims(said | _information(answer, said, about), sign_on), str(state["next"])
+    claims = _claims(said | _information(answer, said, about), sign_on)
+    return claims, str(state["next"]), _way_out(about, token)
+
+
+def _way_out(about: Mapping[str, Any], token: str) -> WayOut | None:
+    """None where the provider ends no sessions (OpenID Connect RP-Initiated Logout 1.0)."""
+    endpoint = about.get("end_session_endpoint")
+    if not isinstance(endpoint, str) or not is_safe(endpoint) or "#" in endpoint:
+        return None
+    return WayOut(endpoint, token)
+
+
+def remember(request: HttpRequest, way_out: WayOut | None) -> None:
+    """Keep it in the session that was just made, and with it as long as that lives."""
+    if way_out is not None:
+        request.session[_WAY_OUT] = {"endpoint": way_out.endpoint, "id_token": way_out.id_token}
+
+
+def leaving(request: HttpRequest, sign_on: SignOn | None) -> str:
+    """The provider's address that signs this person out there; empty where there is none."""
+    kept = request.session.get(_WAY_OUT)
+    if sign_on is None or not kept:
+        return ""
+    back = request.build_absolute_uri(reverse("accounts:sign_in"))
+    query = urlencode(
+        {
+            "id_token_hint": kept["id_token"],
+            "client_id": sign_on.client_id,
+            "post_logout_redirect_uri": back,
+        }
+    )
+    return f"{kept['endpoint']}{'&' if '?' in kept['endpoint'] else '?'}{query}"
 
 
 def _client(request: HttpRequest, sign_on: SignOn, about: Mapping[str, Any]) -> OAuth2Client:

@@ -49,12 +49,13 @@ def callback(request: HttpRequest) -> HttpResponse:
     """Who comes back from the provider is signed in, or told why not."""
     sign_on = _sign_on()
     try:
-        claims, wanted = oidc.finish(request, sign_on)
+        claims, wanted, way_out = oidc.finish(request, sign_on)
         user = identities.account_of(claims, sign_on)
     except oidc.Refused as refused:
         return _refused(request, refused, "")
     with transaction.atomic():
         login(request, user, backend=_BACKEND)
+        oidc.remember(request, way_out)
         audit.note(
             user, "signed in", f"account {user}", issuer=claims.issuer, subject=claims.subject
         )

@@ -6,7 +6,7 @@ without a rule is closed to everybody. ``hidden_studies`` answers which studies 
 not see; the managers of ``studies`` leave these out everywhere.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -207,6 +207,29 @@ def _about_study(user: User, action: Action, study: Any) -> Decision:
     return Decision(
         False, f"The study belongs to the team {study.team.name}, and you are not in it."
     )
+
+
+def why_not_any_more(author: User, luns: Iterable[Any], study: Any) -> str:
+    """Why a run that this person ordered earlier must not start now; empty where it may.
+
+    What ``decide`` says of ordering it now, in words for whoever reads why it did not start.
+    """
+    name = author.get_username()
+    role = role_of(author)
+    if role is None:
+        return f"The account of {name}, who ordered it, is closed."
+    if not may(author, Action.RUN):
+        needed = _NEEDS[Action.RUN].label.lower()
+        return f"{name}, who ordered it, is {_with_article(role)} now, and a run needs an {needed}."
+    for lun in luns:
+        if not may(author, Action.RUN, lun):
+            return f"{lun.name} is not granted any more to {name}, who ordered it."
+    if not may(author, Action.RUN, study):
+        return (
+            f"The study belongs to the team {study.team.name}, and {name}, who ordered it, is not "
+            "in it."
+        )
+    return ""
 
 
 # --- Which studies are not there for whoever asks ---

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from fsbench_web.accounts import audit, identities, rights, throttle, tokens
+from fsbench_web.accounts import audit, identities, oidc, rights, throttle, tokens
 from fsbench_web.accounts.forms import EmailForm, PasswordForm, SignInForm, TokenForm
 from fsbench_web.accounts.models import ApiToken
 
@@ -89,10 +89,20 @@ def sign_in_page(
     return render(request, "accounts/sign_in.html", context, status=status)
 
 
+@never_cache
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    """End the session here; who came by the sign-in service is led to its own way out.
+
+    By a link: the content security policy lets no form lead to another site, and who is signed in
+    there for other work may want to stay.
+    """
+    leaving = oidc.leaving(request, settings.SIGN_ON)
     logout(request)
-    return redirect("home")
+    if not leaving:
+        return redirect("home")
+    context = {"leaving": leaving, "sign_on": settings.SIGN_ON}
+    return render(request, "accounts/signed_out.html", context)
 
 
 def _has_password(user: User) -> bool:

@@ -14,7 +14,7 @@ from fsbench_web.api.bodies import Strict
 from fsbench_web.api.errors import Error, Refused
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.own_workload_views import own_workload_or_404
-from fsbench_web.catalog.own_workloads import add_version
+from fsbench_web.catalog.own_workloads import add_version, callable_programs, warning
 from fsbench_web.formats import FORMATS
 from fsbench_web.workloads import ParameterError
 from fsbench_web.workloads.fio_jobs import MOST_BYTES
@@ -23,7 +23,10 @@ router = Router()
 
 
 class OwnWorkloadOut(Schema):
-    """``name`` is what an order calls ``workload``; ``text`` the job file or command itself."""
+    """``name`` is what an order calls ``workload``; ``text`` the job file or command itself.
+
+    ``warning`` says why no worker could run it now, and is empty where one can.
+    """
 
     id: int
     name: str
@@ -36,6 +39,7 @@ class OwnWorkloadOut(Schema):
     is_withdrawn: bool
     created_at: datetime
     created_by: str | None
+    warning: str
 
 
 class OwnWorkloadsOut(Schema):
@@ -58,7 +62,8 @@ class OwnWorkloadIn(Strict):
 def list_own_workloads(request: HttpRequest) -> dict[str, Any]:
     """Every version that was uploaded, withdrawn ones too."""
     rows = OwnWorkload.objects.select_related("created_by")
-    return {"workloads": [_row(row) for row in rows]}
+    programs = callable_programs()
+    return {"workloads": [_row(row, programs) for row in rows]}
 
 
 @router.post(
@@ -86,7 +91,7 @@ def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status
         )
     except ParameterError as error:
         raise Refused(422, [(None, str(error))]) from None
-    return Status(201, _row(row))
+    return Status(201, _row(row, callable_programs()))
 
 
 @router.get(
@@ -97,7 +102,7 @@ def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status
 )
 def get_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
     """One version with its text."""
-    return _row(own_workload_or_404(workload_id))
+    return _row(own_workload_or_404(workload_id), callable_programs())
 
 
 @router.post(
@@ -113,13 +118,15 @@ def withdraw_own_workload(request: HttpRequest, workload_id: int) -> dict[str, A
     with transaction.atomic():
         if OwnWorkload.objects.filter(slug=row.slug, is_withdrawn=False).update(is_withdrawn=True):
             audit.note_here("workload withdrawn", row.title)
-    return _row(own_workload_or_404(workload_id))
+    return _row(own_workload_or_404(workload_id), callable_programs())
 
 
-def _row(row: OwnWorkload) -> dict[str, Any]:
-    names = [name for name in OwnWorkloadOut.model_fields if name not in ("name", "created_by")]
+def _row(row: OwnWorkload, programs: set[str]) -> dict[str, Any]:
+    others = ("name", "created_by", "warning")
+    names = [name for name in OwnWorkloadOut.model_fields if name not in others]
     return {
         **{name: getattr(row, name) for name in names},
         "name": f"own-{row.slug}-v{row.version}",
         "created_by": row.created_by.get_username() if row.created_by else None,
+        "warning": "" if row.is_withdrawn else warning(row, programs),
     }

@@ -1,5 +1,6 @@
 """What the API says and hears of runs."""
 
+import json
 from datetime import datetime
 from typing import Any, Literal
 
@@ -41,6 +42,16 @@ class ConfigurationIn(_Strict):
         description="name of the worker's LUN that keeps the journal; it is erased as well. "
         "Empty: the journal is kept on the data LUN",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_an_object(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(
+                f"an entry is an object: write {json.dumps({'filesystem': value[:60]})}, with "
+                "options, scheduler and journal if any (a sweep's document takes the bare name)"
+            )
+        return value
 
 
 class PreparationIn(_Strict):

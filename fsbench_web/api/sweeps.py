@@ -189,7 +189,11 @@ def pause_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
 )
 def resume_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """Its runs start again."""
-    control.resume(_sweep_or_404(sweep_id).pk)
+    order_id = _sweep_or_404(sweep_id).pk
+    try:
+        control.resume(order_id)
+    except ControlRefused as refused:
+        raise Refused(422, [("sweep", said) for said in refused.problems]) from None
     return _summary(_sweep_or_404(sweep_id))
 
 

@@ -13,7 +13,7 @@ from fsbench_web import formats
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.own_workload_form import UploadForm
-from fsbench_web.catalog.own_workloads import add_version
+from fsbench_web.catalog.own_workloads import add_version, callable_programs, warning
 from fsbench_web.workloads import ParameterError
 from fsbench_web.workloads.fio_jobs import FLAGS, OPTIONS
 
@@ -31,7 +31,12 @@ def own_workloads(request: HttpRequest) -> HttpResponse:
 @require_safe
 def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
     """One version with its text."""
-    context = {"workload": own_workload_or_404(workload_id), "may_provide": _may_provide(request)}
+    row = own_workload_or_404(workload_id)
+    context = {
+        "workload": row,
+        "may_provide": _may_provide(request),
+        "warning": warning(row, callable_programs()),
+    }
     return render(request, "catalog/own_workload.html", context)
 
 

@@ -13,10 +13,10 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from fsbench_web.accounts import audit
-from fsbench_web.catalog.models import OwnWorkload
+from fsbench_web.catalog.models import OwnWorkload, Worker
 from fsbench_web.catalog.names import slug_of
 from fsbench_web.workloads import ParameterError, Preset, presets, workload_of
-from fsbench_web.workloads.own import OwnCommand, OwnFio
+from fsbench_web.workloads.own import ALLOWED_PREFIX, OwnCommand, OwnFio, checked_words
 
 logger = logging.getLogger("fsbench.workloads")
 TOOLS = {OwnWorkload.Kind.FIO: OwnFio.tool, OwnWorkload.Kind.COMMAND: OwnCommand.tool}
@@ -86,6 +86,36 @@ def parameters_of(row: OwnWorkload) -> dict[str, Any]:
     if row.kind == OwnWorkload.Kind.COMMAND:
         found["parser"] = row.parser
     return found
+
+
+def callable_programs() -> set[str]:
+    """What uploaded commands may call somewhere: each worker tells it of its own host."""
+    return {
+        name.removeprefix(ALLOWED_PREFIX)
+        for capabilities in Worker.objects.values_list("capabilities", flat=True)
+        for name, ability in capabilities.get("tools", {}).items()
+        if name.startswith(ALLOWED_PREFIX) and ability.get("usable")
+    }
+
+
+def warning(row: OwnWorkload, programs: Container[str]) -> str:
+    """Why no worker could run it now, in sentences; empty where one says that it can.
+
+    ``programs`` are the callable ones. No refusal: a host may name the program later.
+    """
+    if row.kind != OwnWorkload.Kind.COMMAND:
+        return ""
+    try:
+        program = checked_words(row.text)[0]
+    except ParameterError:
+        return ""  # it is not offered any more, which is said elsewhere
+    if program in programs:
+        return ""
+    return (
+        f"No worker lets uploaded commands call {program} now, and orders with it are refused "
+        "until one does: whoever runs a host with that program adds it to FSBENCH_OWN_PROGRAMS "
+        "there and restarts the worker."
+    )
 
 
 def add_version(

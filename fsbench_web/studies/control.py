@@ -14,13 +14,16 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import lifecycle, queue
+from fsbench_web.studies import authority, lifecycle, queue
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
 from fsbench_web.studies.series import next_repeat
 
 LEAST_PRIORITY, MOST_PRIORITY = -10, 10
 RETRIED_STATES = (RunState.FAILED, RunState.LOST)
 RETRIABLE_STATES = (*RETRIED_STATES, RunState.CANCELLED)
+_CANCEL_AND_RETRY = (
+    "Its runs would be refused: cancel the order, and order what was cancelled again yourself."
+)
 _RELATED = (
     *("series__lun__worker", "series__journal_lun__worker", "series__configuration"),
     *("submission", "repeat_rule"),
@@ -68,7 +71,8 @@ def pause(order_id: int) -> bool:
 def resume(order_id: int) -> bool:
     """Let its runs start again. False: it was not paused.
 
-    Raises PermissionDenied too where a LUN is not granted to who asks (any more): it is erased.
+    Raises PermissionDenied too where a LUN is not granted to who asks (any more): it is erased;
+    ControlRefused where it is not to who ordered, because every run of it would be refused.
     """
     order = _locked(order_id)
     if order.paused_at is None:
@@ -78,6 +82,8 @@ def resume(order_id: int) -> bool:
     luns = Lun.objects.filter(pk__in={pk for pair in pairs for pk in pair if pk is not None})
     for lun in luns.order_by("pk"):
         rights.require_here(rights.Action.RUN, lun)
+    if found := authority.refusals(waiting):
+        raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in found])
     Submission.objects.filter(pk=order_id).update(paused_at=None)
     audit.note_here("order resumed", f"sweep {order_id}")
     _nudge_luns_of(order)

@@ -19,11 +19,12 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from fsbench_web import log_lines
+from fsbench_web.accounts import audit
 from fsbench_web.catalog import clock
 from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.celery import app
 from fsbench_web.scoring.confidence import Continue, Stop
-from fsbench_web.studies import contention, leases, queue, repeats
+from fsbench_web.studies import authority, contention, leases, queue, repeats
 from fsbench_web.studies.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.leases import lease_duration as lease_duration
@@ -221,7 +222,10 @@ def nudge_after_commit(runs: Iterable[Run]) -> None:
 
 @transaction.atomic
 def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
-    """Take a run that waits and all leases it needs, or None when one is not to be had."""
+    """Take a run that waits and all leases it needs, or None when one is not to be had.
+
+    None too where its author may not erase its LUNs any more: the run is ended then.
+    """
     # The order first, then the leases, then the run: a pause that was answered holds from then on.
     # Not its key: whoever ends a run of the order writes its next repeat, which refers to that.
     order = Submission.objects.select_for_update(no_key=True).filter(
@@ -236,6 +240,9 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
         .first()
     )
     if run is None or run.series.lun is None:
+        return None
+    if why := authority.refusal(run_id):
+        _refuse(run_id, worker, why)
         return None
     now = clock.now()
     handle = leases.take(run, worker)
@@ -252,6 +259,18 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
         run_id=run_id, at=now, state=RunState.LEASED, reason=f"Claimed by {worker}."
     )
     return handle
+
+
+def _refuse(run_id: int, worker: Worker, why: str) -> None:
+    """End a run that waits before anything of it has begun."""
+    run = Run.objects.select_for_update().filter(pk=run_id, state=RunState.QUEUED).first()
+    if run is None:
+        return  # cancelled meanwhile
+    reason = f"Refused: {why} Nothing was erased. {authority.RETRY}"
+    # Its next repeat would be refused too. The rule goes on when somebody orders this one again.
+    _end(run, RunState.FAILED, reason, is_repeated=False)
+    audit.note(f"worker:{worker.name}", "run refused", f"run {run_id}", why=why)
+    logger.warning("run %s was refused: %s", run_id, why, extra={"run": run_id})
 
 
 @transaction.atomic
@@ -340,7 +359,7 @@ def finish(handle: LeaseHandle, state: RunState, reason: str) -> None:
     _end(leases.hold(handle), state, reason)
 
 
-def _end(run: Run, state: RunState, reason: str) -> None:
+def _end(run: Run, state: RunState, reason: str, *, is_repeated: bool = True) -> None:
     if state not in END_STATES:
         raise ValueError(f"{state} does not end a run")
     now, reason = clock.now(), _storable(reason)
@@ -355,7 +374,8 @@ def _end(run: Run, state: RunState, reason: str) -> None:
         }
     Run.objects.filter(pk=run.pk).update(**changes)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
-    _repeat_again(run, now)
+    if is_repeated:
+        _repeat_again(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run)
     leases.free(run)

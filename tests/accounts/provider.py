@@ -40,6 +40,7 @@ class Provider:
         self.description: Claims = {}
         self.codes: dict[str, dict[str, str]] = {}
         self.asked: list[str] = []
+        self.ended: list[str] = []  # the subjects whose sessions were ended
 
     def metadata(self) -> Claims:
         return {
@@ -88,6 +89,23 @@ class Provider:
         token = self.spoil(said) or self.signed(said)
         return {"access_token": "access", "token_type": "Bearer", "id_token": token}
 
+    def end(self, asked: dict[str, str], registered: str) -> str | None:
+        """Where the browser goes after its session ended (RP-Initiated Logout 1.0); None: nowhere.
+
+        A token of long ago is a hint as good as a fresh one, one that is not ours is none.
+        """
+        said = jwt.decode(
+            asked["id_token_hint"],
+            self.key.public_key(),
+            algorithms=["RS256"],
+            audience=asked["client_id"],
+            issuer=self.issuer,
+            options={"verify_exp": False},
+        )
+        self.ended.append(said["sub"])
+        back = asked.get("post_logout_redirect_uri", "")
+        return back if urlsplit(back).path == registered else None
+
     def signed(self, said: Claims) -> str:
         return jwt.encode(said, self.key, "RS256", headers={"kid": self.kid})
 
@@ -121,6 +139,9 @@ def provider() -> Iterator[Provider]:
                 self.answer(302, {}, Location=here.authorise(asked))
             elif parts.path == "/userinfo" and self.headers["Authorization"] == "Bearer access":
                 self.answer(200, here.information or {"sub": here.person["sub"]})
+            elif parts.path == "/end":
+                back = here.end(asked, "/account/sign-in/")
+                self.answer(302 if back else 400, {}, **({"Location": back} if back else {}))
             elif parts.path == "/elsewhere":
                 self.answer(302, {}, Location=f"{here.issuer}/keys")
             else:

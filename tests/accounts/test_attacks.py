@@ -277,8 +277,12 @@ def test_who_lost_a_lun_starts_nothing_on_it() -> None:
     client = signed_in(eve)
     assert client.post(f"/sweeps/{order}/resume/").status_code == 403
     assert client.post(f"/api/v1/sweeps/{order}/resume").status_code == 403
-    with rights.seen_by(person(Role.ADMINISTRATOR, "root")):
-        assert control.resume(order)
+    root = person(Role.ADMINISTRATOR, "root")
+    with rights.seen_by(root):
+        with pytest.raises(control.ControlRefused, match="not granted any more to eve"):
+            control.resume(order)
+        control.cancel(order, by="root")
+        assert control.retry(order, "disk1", root, [RunState.CANCELLED])
 
 
 # --- The last administrator ---

@@ -524,3 +524,83 @@ def test_it_works_where_all_reading_needs_an_account(
     settings.ANONYMOUS_READING = False
     assert sign_in(client, "/luns/")["Location"] == "/luns/"
     assert client.get("/luns/").status_code == 200
+
+
+# --- Signing out there ---
+
+
+def sign_out(client: Client) -> Any:
+    return client.post("/account/sign-out/")
+
+
+def test_signing_out_leads_to_the_way_out_of_the_provider(
+    service: Provider, client: Client
+) -> None:
+    service.description = {"end_session_endpoint": f"{service.issuer}/end?realm=lab"}
+    sign_in(client)
+    response = sign_out(client)
+    assert response.status_code == 200
+    assert "Sign out of Example Login" in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+    assert name_of(client) is None  # here it is over whatever becomes of the rest
+    assert service.ended == []
+    address = response.context["leaving"]
+    assert address.startswith(f"{service.issuer}/end?realm=lab&id_token_hint=")
+    answer = requests.get(address, allow_redirects=False, timeout=10)
+    assert service.ended == ["248289761001"]
+    assert answer.headers["Location"] == "http://testserver/account/sign-in/"
+    assert client.get("/account/sign-in/").status_code == 200
+    # A second time there is nothing to end.
+    assert sign_out(client).status_code == 302
+
+
+def test_the_id_token_is_kept_no_longer_than_the_session(service: Provider, client: Client) -> None:
+    service.description = {"end_session_endpoint": f"{service.issuer}/end"}
+    sign_in(client)
+    assert "id_token" in str(dict(client.session.items()))
+    sign_out(client)
+    assert not client.session.items()
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        None,
+        "",
+        7,
+        "http://login.example/end",
+        "javascript:alert(1)",
+        "//login.example/end",
+        "https://login.example/end#here",
+    ],
+)
+def test_without_a_safe_way_out_it_ends_here(
+    service: Provider, client: Client, endpoint: object
+) -> None:
+    service.description = {} if endpoint is None else {"end_session_endpoint": endpoint}
+    sign_in(client)
+    assert "id_token" not in str(dict(client.session.items()))
+    response = sign_out(client)
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert name_of(client) is None
+
+
+def test_who_came_with_a_password_ends_no_session_there(service: Provider, client: Client) -> None:
+    service.description = {"end_session_endpoint": f"{service.issuer}/end"}
+    User.objects.create_user("alice", password="correct horse battery")
+    sign_in(client)
+    # Another person on the same browser: what was kept of the first one is gone.
+    client.post("/account/sign-in/", {"username": "alice", "password": "correct horse battery"})
+    assert name_of(client) == "alice"
+    response = sign_out(client)
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert service.ended == []
+
+
+def test_a_provider_that_was_switched_off_is_not_gone_to(
+    service: Provider, client: Client, settings
+) -> None:
+    service.description = {"end_session_endpoint": f"{service.issuer}/end"}
+    sign_in(client)
+    settings.SIGN_ON = None
+    assert sign_out(client)["Location"] == "/"

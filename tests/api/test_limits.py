@@ -1,15 +1,21 @@
 """How often somebody may call, counted over all web processes."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.test import Client
 
 from fsbench_web.accounts import tokens
 from fsbench_web.api import limits
+from tests.services.server import database_url
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/v1/filesystems"
@@ -123,6 +129,52 @@ def test_web_processes_count_together(redis_url: str, settings: Any) -> None:
     assert not second.add("calls:x", 0, timeout=60)
     assert [first.incr("calls:x"), second.incr("calls:x")] == [1, 2]
     first.delete("calls:x")
+
+
+_CALLS = """
+import sys, types
+import django
+django.setup()
+from django.test import Client
+from fsbench_web.api import limits
+limits.time = types.SimpleNamespace(time=lambda: 1_000_000_020.0)  # a minute that does not end
+wrong = {"headers": {"Authorization": "Bearer fsb_wrong"}}
+for more in ({"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "192.0.2.2"} | wrong):
+    caller = Client(SERVER_NAME="localhost", **more)
+    print(*(caller.get("/api/v1/filesystems").status_code for _ in range(2)))
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("has_redis", "second"),
+    [(True, ["200 429", "401 429"]), (False, ["200 200", "401 401"])],
+    ids=["Redis", "no Redis"],
+)
+def test_processes_share_a_limit_where_there_is_redis(
+    redis_url: str, tmp_path: Path, has_redis: bool, second: list[str]
+) -> None:
+    """Two processes, three calls allowed to each caller: of addresses and of wrong tokens."""
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "fsbench_web.settings",
+        "DATABASE_URL": database_url(),
+        "FSBENCH_DATA": str(tmp_path),
+        "CELERY_BROKER_URL": redis_url if has_redis else "filesystem://",
+        "FSBENCH_API_ANONYMOUS_CALLS": "3",
+    }
+    found = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", _CALLS],
+            env=environment,
+            cwd=settings.BASE_DIR,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.splitlines())
+    assert found == [["200 200", "401 401"], second]
 
 
 def test_celerys_words_for_certificates_are_translated() -> None:

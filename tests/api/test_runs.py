@@ -448,3 +448,12 @@ def test_the_number_of_queries_does_not_grow(
         client.get("/api/v1/studies")
     with django_assert_num_queries(6):
         client.get("/api/v1/studies/study-3")
+
+
+def test_a_bare_name_is_answered_with_what_to_write(writer: Client, order: Order) -> None:
+    response = send(writer, order | {"configurations": [{"filesystem": "ext4"}, "jfs"]})
+    assert response.status_code == 422
+    (problem,) = response.json()["errors"]
+    assert problem["field"] == "configurations.1"
+    assert 'write {"filesystem": "jfs"}' in problem["message"]
+    assert not Run.objects.exists()

@@ -1,5 +1,6 @@
 """Several worker hosts, wrong clocks, TLS, and one that is cut off in mid-run."""
 
+import contextlib
 import json
 import time
 import urllib.error
@@ -10,6 +11,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 import redis as redis_client
+from celery import Celery
 from django.utils import timezone
 
 from fsbench_web.catalog import availability
@@ -88,6 +90,34 @@ def test_wrong_clocks_write_right_times(hosts: Hosts) -> None:
         worker = hosts.worker(index)
         assert before < worker.seen_at < after
         assert availability.is_alive(worker)
+
+
+def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
+    monitor, heard = Celery("monitor", broker=hosts.redis.shared_url), []
+    with monitor.connection_for_read() as given:
+        receiver = monitor.events.Receiver(given, handlers={"*": heard.append})
+        # It listens on a copy of the connection that it was given: draining that one hears nothing.
+        with receiver.consumer_context() as (connection, _, _):
+
+            def has_heard(kind: str) -> bool:
+                with contextlib.suppress(TimeoutError):
+                    connection.drain_events(timeout=0.5)
+                return any(event["type"] == kind for event in heard)
+
+            # Redis keeps nothing for who is not listening yet: a short run would go by unheard.
+            hosts.wait_until(lambda: has_heard("worker-heartbeat"), 60)
+            run = hosts.order(0)
+            hosts.wait_until(lambda: has_heard("task-succeeded"), 60)
+    mine = [event for event in heard if event.get("hostname") == f"fsbench@{hosts.names[0]}"]
+    tasks = {event["type"]: event for event in mine if event["type"].startswith("task-")}
+    assert tasks.keys() >= {"task-received", "task-started", "task-succeeded"}
+    assert tasks["task-received"]["name"] == "runner.execute"
+    assert tasks["task-received"]["args"] == f"[{run.pk}]"
+    assert len({event["uuid"] for event in tasks.values()}) == 1
+    assert {event["hostname"] for event in heard if event["type"] == "worker-heartbeat"} <= {
+        f"fsbench@{name}" for name in hosts.names
+    }
+    hosts.wait_for(run, RunState.DONE)
 
 
 def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> None:

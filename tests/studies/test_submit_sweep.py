@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from fsbench_web.accounts.models import Role
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import Run, Submission
+from tests.accounts.people import person
 from tests.studies.test_sweep_pages import DOCUMENT
 
 
@@ -99,3 +101,10 @@ def test_a_scheduler_that_is_named_stays(file, worker):
         "configurations: [{filesystem: ext4, schedulers: none}]"
     )
     assert "names no I/O scheduler" not in said(file)
+
+
+def test_what_its_worker_would_refuse_is_not_ordered(file, worker):
+    person(Role.OPERATOR, "eve")
+    with pytest.raises(CommandError, match="disk1 is not granted to you"):
+        said(file, "--confirm", "disk1", "--user", "eve")
+    assert not Run.objects.exists()

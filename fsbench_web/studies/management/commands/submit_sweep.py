@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
+from fsbench_web.accounts import rights
 from fsbench_web.figures.numbers import duration
 from fsbench_web.studies import estimates, named, sweep_document
 from fsbench_web.studies.submission import (
@@ -50,7 +51,9 @@ class Command(BaseCommand):
                 raise CommandError(
                     f'There is no active user "{options["user"]}": say with --user who orders it.'
                 )
-            runs = submit(order, options["confirm"], user)
+            # What this person may not order the worker would refuse later.
+            with rights.seen_by(user):
+                runs = submit(order, options["confirm"], user)
         except SubmissionRefused as refused:
             lines = [
                 f"{place}: {sentence}"

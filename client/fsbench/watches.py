@@ -1,0 +1,87 @@
+"""``fsbench watches``: lines over time that the site tells you of when they get slower."""
+
+import argparse
+from typing import Any
+
+from fsbench import terminal
+from fsbench.client import Client
+from fsbench.exits import FINE
+from fsbench.terminal import RIGHT, Cell, Column
+
+
+def show_all(client: Client, options: argparse.Namespace) -> int:
+    """Those of yours, newest first."""
+    found = client.get("/watches")["watches"]
+    if options.json:
+        terminal.print_json(found)
+    elif found:
+        columns = [
+            Column("watch", RIGHT),
+            Column("what", may_shrink=True),
+            Column("test", may_shrink=True),
+            Column("category"),
+            Column("along"),
+            Column("margin", RIGHT),
+            Column("tells", may_shrink=True),
+            Column("looked (UTC)"),
+            Column("state", may_shrink=True),
+        ]
+        terminal.say(terminal.table(columns, [_row(one) for one in found]))
+    else:
+        terminal.complain(
+            "You watch nothing: fsbench list lines --study STUDY shows lines, and fsbench watches "
+            "add watches one."
+        )
+    return FINE
+
+
+def _row(one: dict[str, Any]) -> tuple[Any, ...]:
+    tells = " ".join(filter(None, (one["email"], one["webhook_url"])))
+    return (
+        one["id"],
+        one["title"],
+        one["test"],
+        one["category"],
+        one["along"],
+        f"{one['margin_percent']}%",
+        tells or "the site alone",
+        terminal.when(one["checked_at"]),
+        _state(one),
+    )
+
+
+def _state(one: dict[str, Any]) -> Cell:
+    if not one["is_there"]:
+        return Cell("its line is gone", "yellow")
+    if not one["is_active"]:
+        return Cell("paused", "yellow")
+    return Cell(one["problem"], "yellow") if one["problem"] else Cell("watching", "green")
+
+
+def add(client: Client, options: argparse.Namespace) -> int:
+    """Watch a line from now on. The secret of a webhook is told this once."""
+    body = {
+        "series": options.series,
+        "test": options.test,
+        "category": options.category,
+        "along": options.along,
+        "margin": options.margin,
+        "email": options.email,
+        "webhook_url": options.webhook,
+    }
+    made = client.post("/watches", body)
+    if options.json:
+        terminal.print_json(made)
+        return FINE
+    title = terminal.clean(made["title"])
+    terminal.say(f"Watch {made['id']}: {title}", f"{client.site.url}{made['links']['page']}")
+    if made["secret"]:
+        terminal.say(f"secret of the webhook, shown this once: {terminal.clean(made['secret'])}")
+    return FINE
+
+
+def remove(client: Client, options: argparse.Namespace) -> int:
+    """For good, with its messages."""
+    client.delete(f"/watches/{options.number}")
+    terminal.say(f"Watch {options.number} is removed.")
+    return FINE

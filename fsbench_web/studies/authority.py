@@ -1,0 +1,38 @@
+"""Whether what waits may still start: what its author may do now, not when it was ordered.
+
+An order may wait for days. Meanwhile its author's account may be closed, the role taken away, the
+grant of the LUN withdrawn. ``lifecycle.claim`` asks here, and the worker in its last look before it
+erases.
+"""
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from fsbench_web.accounts import rights
+from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.models import Run, Study
+
+RETRY = "Somebody who may erase it can order the run again."
+
+
+def refusals(runs: QuerySet[Run]) -> list[str]:
+    """Why runs of these must not start, in sentences; empty where all may. Few queries.
+
+    A run without an author was ordered by a command on the host, which may.
+    """
+    fields = ("created_by", "series__lun", "series__journal_lun", "series__study")
+    orders = list(runs.exclude(created_by=None).order_by(*fields).values_list(*fields).distinct())
+    # Read now, whoever asks: a user object keeps its role from when that was first asked.
+    authors = User.objects.select_related("person").in_bulk({row[0] for row in orders})
+    luns = Lun.objects.in_bulk({pk for row in orders for pk in row[1:3] if pk is not None})
+    studies = Study._base_manager.select_related("team").in_bulk({row[3] for row in orders})
+    found = []
+    for author, lun, journal, study in orders:
+        used = [luns[pk] for pk in (lun, journal) if pk in luns]
+        found.append(rights.why_not_any_more(authors[author], used, studies[study]))
+    return [sentence for sentence in dict.fromkeys(found) if sentence]
+
+
+def refusal(run_id: int) -> str:
+    """Why this run must not start; empty where it may."""
+    return " ".join(refusals(Run._base_manager.filter(pk=run_id)))

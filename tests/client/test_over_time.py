@@ -1,0 +1,139 @@
+"""``fsbench check --along``, ``list lines`` and ``watches``: lines over kernels and days."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from fsbench_web.compare.models import Watch
+from fsbench_web.studies.models import Series
+from tests.compare.test_history import measured as run_of
+
+from .conftest import Command
+
+Line = Callable[..., None]
+
+
+@pytest.fixture
+def line() -> Line:
+    """``line(100, 100, 80)`` measures three repeats a day, of one kernel each."""
+
+    def measure(*levels: float, repeats: int = 3) -> None:
+        for day, level in enumerate(levels):
+            for number in range(repeats):
+                run_of(f"6.{day + 1}.0", level + number / 10, day=day)
+
+    return measure
+
+
+def check(fsbench: Command, *more: str, along: str = "date") -> tuple[int, str, str]:
+    done = fsbench("check", "--study", "nightly", "--test", "write", "--along", along, *more)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("along", ["date", "kernel"])
+@pytest.mark.parametrize(
+    ("levels", "code", "says"),
+    [
+        ((100, 100, 80, 80), 1, "1 got slower."),
+        ((100, 100, 120, 120), 0, "Nothing got slower."),
+        ((100, 100, 80, 80, 100, 100), 0, "Nothing got slower."),  # it recovered
+        ((100, 101, 99, 100), 0, "Nothing got slower."),
+        ((100,), 4, "needs 2 points and 4 runs"),
+    ],
+    ids=["fell", "rose", "recovered", "the same", "one point"],
+)
+def test_the_last_change_of_a_line_decides(
+    fsbench: Command, line: Line, along: str, levels: tuple[float, ...], code: int, says: str
+) -> None:
+    line(*levels)
+    found, out, err = check(fsbench, along=along)
+    assert (found, says in out) == (code, True), out + err
+    if code == 1:
+        assert "slower" in out.replace("got slower", "")
+
+
+def test_json_says_where_and_by_how_much(fsbench: Command, line: Line) -> None:
+    line(100, 100, 80, 80)
+    code, out, _ = check(fsbench, "--json", along="kernel")
+    said = json.loads(out)
+    (row,) = said["rows"]
+    assert (code, said["exit_code"], row["result"]) == (1, 1, "fell")
+    assert (row["change"]["to"], row["latest"]) == ("6.3.0", "6.4.0")
+    assert row["change"]["change_percent"] == pytest.approx(-20, abs=0.1)
+    assert (row["points"], row["runs"], row["unit"]) == (4, 12, "KB/s")
+
+
+def test_what_was_accepted_counts_no_more(fsbench: Command, line: Line) -> None:
+    line(100, 100, 80, 80)  # from 1 March 2026 on, one a day
+    assert check(fsbench, "--since", "2026-03-03")[0] == 1
+    assert check(fsbench, "--since", "2026-03-04")[0] == 0
+    assert check(fsbench, "--since", "6.3.0", along="kernel")[0] == 1
+    assert check(fsbench, "--since", "6.4.0", along="kernel")[0] == 0
+    code, _, err = check(fsbench, "--since", "5.0", along="kernel")
+    assert (code, "no such kernel; there is 6.1.0, 6.2.0" in err) == (2, True)
+
+
+def test_the_margin_is_asked_of_the_site(fsbench: Command, line: Line) -> None:
+    line(100, 100, 95, 95)
+    assert check(fsbench)[0] == 0
+    assert check(fsbench, "--margin", "2")[0] == 1
+
+
+def test_no_such_line_is_no_verdict(fsbench: Command, line: Line) -> None:
+    line(100, 100, 100)
+    for more in (("--filesystem", "xfs"), ("--category", "nonsense")):
+        code, out, err = check(fsbench, *more)
+        assert (code, out, "No such line or test" in err) == (4, "", True)
+    assert check(fsbench, "--study", "no-such")[0] == 3
+
+
+def test_wrong_use_says_what_to_do(fsbench: Command, line: Line) -> None:
+    for arguments, said in (
+        (("check",), "--baseline NAME, or --along date"),
+        (("check", "--baseline", "x", "--since", "2026-01-01"), "--since goes with --along"),
+        (("check", "--along", "date"), "say which with --study"),
+        (("check", "--along", "date", "--study", "x", "--min-runs", "3"), "--min-runs: not with"),
+        (("list", "lines"), "say which with --study"),
+    ):
+        done = fsbench(*arguments)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_a_line_is_watched_listed_and_left(fsbench: Command, line: Line) -> None:
+    line(100, 100, 100)
+    nothing = fsbench("watches", "list")
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert "fsbench watches add" in nothing.stderr
+    (found,) = json.loads(fsbench("list", "lines", "--study", "nightly", "--json").stdout)
+    assert (found["configuration"], found["runs"]) == ("ext4", 9)
+    assert "ext4" in fsbench("list", "lines", "--study", "nightly").stdout
+    wanted = ("--series", str(found["series"]), "--test", "write", "--margin", "5")
+    done = fsbench("watches", "add", *wanted)
+    assert done.returncode == 0, done.stderr
+    watch = Watch.objects.get()
+    assert (watch.series_id, watch.margin_percent, watch.along) == (found["series"], 5, "date")
+    assert f"{fsbench.site}/watches/{watch.pk}/" in done.stdout
+    assert "write" in fsbench("watches", "list").stdout
+    assert json.loads(fsbench("watches", "list", "--json").stdout)[0]["id"] == watch.pk
+    again = fsbench("watches", "add", *wanted)
+    assert (again.returncode, "You watch this line already" in again.stderr) == (3, True)
+    gone = fsbench("watches", "remove", watch.pk)
+    assert (gone.returncode, Watch.objects.exists()) == (0, False)
+    assert fsbench("watches", "remove", watch.pk).returncode == 3
+
+
+def test_the_secret_of_a_webhook_is_shown_once(fsbench: Command, line: Line) -> None:
+    line(100)
+    series = Series.objects.get()
+    done = fsbench(
+        *("watches", "add", "--series", series.pk, "--test", "write"),
+        *("--webhook", "https://ci.example.org/hook"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "shown this once" in done.stdout
+    listed = fsbench("watches", "list").stdout
+    assert "https://ci.example.org/hook" in listed
+    secret = done.stdout.rsplit(": ", 1)[1].strip()
+    assert len(secret) > 20
+    assert secret not in listed

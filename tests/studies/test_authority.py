@@ -1,0 +1,186 @@
+"""Orders of people who may not erase the disk any more when their turn comes."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+
+from fsbench_web.accounts import people
+from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role, Team
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.scoring.confidence import RepeatTarget
+from fsbench_web.studies import authority, control, lifecycle
+from fsbench_web.studies.models import Lease, Run, RunState, Study
+from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from tests.accounts.people import person
+from tests.studies.conftest import start
+
+Order = Callable[..., RunRequest]
+ONE = (ConfigurationRequest("ext4", {}, "none"),)
+
+
+@pytest.fixture
+def eve(disk: Lun) -> User:
+    """An operator to whom disk1 is granted."""
+    user = person(Role.OPERATOR, "eve")
+    LunGrant.objects.create(user=user, lun=disk)
+    return user
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    return person(Role.ADMINISTRATOR, "root")
+
+
+@pytest.fixture
+def hers(order: Order, eve: User) -> list[Run]:
+    return submit(order(configurations=ONE), "disk1", eve)
+
+
+def refused(run: Run, worker: Worker) -> str:
+    """Claim the run, which must end it; gives the reason."""
+    assert lifecycle.claim(run.pk, worker) is None
+    run.refresh_from_db()
+    assert run.state == RunState.FAILED
+    assert run.started_at is None
+    assert not Lease.objects.exclude(run=None).exists()
+    return run.reason
+
+
+def close(user: User, by: User) -> None:
+    people.change(user.pk, role=Role.OPERATOR, is_active=False, teams=[], luns=[], by=by)
+
+
+def test_who_still_may_is_not_stopped(hers: list[Run], worker: Worker) -> None:
+    assert authority.refusal(hers[0].pk) == ""
+    assert lifecycle.claim(hers[0].pk, worker) is not None
+
+
+def test_a_withdrawn_grant_refuses_what_waits(hers: list[Run], worker: Worker) -> None:
+    LunGrant.objects.all().delete()
+    said = refused(hers[0], worker)
+    assert said == (
+        "Refused: disk1 is not granted any more to eve, who ordered it. Nothing was erased. "
+        "Somebody who may erase it can order the run again."
+    )
+    last = hers[0].changes.last()
+    assert last is not None
+    assert (last.state, last.reason) == (RunState.FAILED, said)
+    entry = AuditEntry.objects.get(what="run refused")
+    assert (entry.who, entry.thing) == ("worker:lab1", f"run {hers[0].pk}")
+
+
+def test_a_closed_account_starts_nothing(hers: list[Run], worker: Worker, root: User) -> None:
+    close(User.objects.get(username="eve"), root)
+    assert "The account of eve, who ordered it, is closed." in refused(hers[0], worker)
+
+
+@pytest.mark.parametrize("role", [Role.CONTRIBUTOR, Role.VIEWER])
+def test_a_role_that_was_taken_away_starts_nothing(
+    hers: list[Run], worker: Worker, role: Role
+) -> None:
+    Person.objects.filter(user__username="eve").update(role=role)
+    said = refused(hers[0], worker)
+    assert f"eve, who ordered it, is a {role} now, and a run needs an operator." in said
+
+
+def test_a_grant_of_a_team_ends_with_membership(
+    order: Order, eve: User, disk: Lun, worker: Worker
+) -> None:
+    team = Team.objects.create(name="Storage")
+    team.members.add(eve)
+    LunGrant.objects.all().delete()
+    LunGrant.objects.create(lun=disk, team=team)
+    first, second = submit(order(configurations=ONE), "disk1", eve)
+    lifecycle.finish(start(first), RunState.DONE, "")
+    team.members.remove(eve)
+    assert "disk1 is not granted any more" in refused(second, worker)
+
+
+def test_the_journal_lun_counts_too(hers: list[Run], worker: Worker) -> None:
+    journal = worker.luns.get(name="log1")
+    hers[0].series.journal_lun = journal
+    hers[0].series.save()
+    assert "log1 is not granted any more to eve" in refused(hers[0], worker)
+
+
+def test_a_study_that_went_to_another_team_takes_no_run_of_hers(
+    hers: list[Run], worker: Worker
+) -> None:
+    Study.objects.filter(pk=hers[0].series.study_id).update(
+        team=Team.objects.create(name="Databases")
+    )
+    assert "belongs to the team Databases, and eve" in refused(hers[0], worker)
+
+
+def test_an_administrator_needs_no_grant(order: Order, root: User, worker: Worker) -> None:
+    run = submit(order(configurations=ONE), "disk1", root)[0]
+    assert lifecycle.claim(run.pk, worker) is not None
+
+
+def test_a_grant_that_came_back_in_time_changes_nothing(
+    hers: list[Run], worker: Worker, eve: User, disk: Lun
+) -> None:
+    LunGrant.objects.all().delete()
+    LunGrant.objects.create(user=eve, lun=disk)
+    assert lifecycle.claim(hers[0].pk, worker) is not None
+
+
+def test_a_run_under_way_goes_on(hers: list[Run], worker: Worker) -> None:
+    """It has erased already: what is withdrawn is the next time."""
+    handle = start(hers[0])
+    LunGrant.objects.all().delete()
+    lifecycle.heartbeat(handle, phase="running")
+    lifecycle.finish(handle, RunState.DONE, "")
+    assert "not granted any more" in refused(hers[1], worker)
+
+
+def test_a_cancelled_run_stays_cancelled(hers: list[Run], worker: Worker) -> None:
+    lifecycle.cancel(hers[0].pk, "eve")
+    LunGrant.objects.all().delete()
+    assert lifecycle.claim(hers[0].pk, worker) is None
+    hers[0].refresh_from_db()
+    assert hers[0].state == RunState.CANCELLED
+
+
+def test_the_next_repeat_is_not_written_to_be_refused(
+    order: Order, eve: User, worker: Worker, root: User
+) -> None:
+    runs = submit(order(configurations=ONE, until=RepeatTarget(5, 2, 9)), "disk1", eve)
+    LunGrant.objects.all().delete()
+    for run in runs:
+        refused(run, worker)
+    assert not Run.objects.filter(state=RunState.QUEUED).exists()
+    again = control.retry_run(runs[0].pk, "disk1", root)
+    assert again is not None
+    lifecycle.finish(start(again), RunState.FAILED, "x")
+    assert Run.objects.filter(state=RunState.QUEUED, created_by=root).exists()
+
+
+def test_what_was_refused_is_ordered_again_by_who_may(
+    hers: list[Run], worker: Worker, root: User
+) -> None:
+    LunGrant.objects.all().delete()
+    for run in hers:
+        refused(run, worker)
+    order_id = hers[0].submission_id
+    assert order_id is not None
+    again = control.retry(order_id, "disk1", root)
+    assert [run.created_by for run in again] == [root, root]
+    assert lifecycle.claim(again[0].pk, worker) is not None
+
+
+def test_resuming_says_it_before_the_runs_do(hers: list[Run], worker: Worker) -> None:
+    order_id = hers[0].submission_id
+    assert order_id is not None
+    control.pause(order_id)
+    Person.objects.update(role=Role.VIEWER)
+    with pytest.raises(control.ControlRefused) as problem:
+        control.resume(order_id)
+    assert problem.value.problems == [
+        "eve, who ordered it, is a viewer now, and a run needs an operator. Its runs would be "
+        "refused: cancel the order, and order what was cancelled again yourself."
+    ]
+    assert lifecycle.claim(hers[0].pk, worker) is None
+    hers[0].refresh_from_db()
+    assert hers[0].state == RunState.QUEUED
