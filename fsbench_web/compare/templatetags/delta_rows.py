@@ -191,9 +191,7 @@ def _numbers(row: DeltaRow) -> str:
         ("cells", row.cells),
         ("runs", row.runs),
     )
-    return "".join(
-        [f' data-{name}="{value!r}"' for name, value in numbers_of if value is not None]
-    )
+    return "".join([f' data-{name}="{value!r}"' for name, value in numbers_of if value is not None])
 
 
 def _name(row: DeltaRow, spec: ComparisonSpec | str) -> str:
