@@ -9,9 +9,13 @@ from fsbench_web.catalog.machines import Machine
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.sections import Section
 from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.study_page import ShownSeries, ShownTable, TestGroup
+from fsbench_web.compare.study_page import ShownSeries, ShownTable, TestGroup, Winner
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
-from fsbench_web.compare.templatetags.delta_tables import delta_table, study_table
+from fsbench_web.compare.templatetags.delta_tables import (
+    delta_table,
+    study_table,
+    winner_cells,
+)
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.study_series import series_rows
 from fsbench_web.scoring.confidence import Interval
@@ -87,6 +91,14 @@ def test_no_name_around_the_rows_is_taken_for_markup() -> None:
     for html in (delta_table(context, table), study_table(group, shown, "filesystem", False)):
         assert "<b>" not in html
         assert html.count("&lt;b&gt;&quot;&#x27;&amp;") > 4
+
+
+def test_no_winner_is_taken_for_markup() -> None:
+    winner = Winner(HOSTILE, (HOSTILE, HOSTILE), 1.0, 3, HOSTILE)
+    html = winner_cells([winner, None, Winner(HOSTILE, (), None)])
+    assert "<b>" not in html
+    assert html.count("&lt;b&gt;&quot;&#x27;&amp;") == 5
+    assert html.count("<td>") == 3
 
 
 def test_no_word_about_a_series_is_taken_for_markup() -> None:

@@ -4,6 +4,7 @@ Written here and not in templates for the same reason as their rows: a page has 
 each asks for three dozen things.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from django import template
@@ -14,7 +15,7 @@ from django.utils.safestring import SafeString
 from fsbench_web.compare import wording
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.study_page import ShownTable, TestGroup
+from fsbench_web.compare.study_page import ShownTable, TestGroup, Winner
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
 from fsbench_web.compare.templatetags.exports import export_address
@@ -125,3 +126,31 @@ def study_table(group: TestGroup, shown: ShownTable, by: str, has_prints: bool) 
         "\n        </tbody>\n      </table>\n    </div>",
     ]
     return SafeString("".join(parts))  # what is not written here is escaped above
+
+
+@register.simple_tag
+def winner_cells(winners: Iterable[Winner | None]) -> SafeString:
+    """The cells of one test in the overview of a study: who is best in each category."""
+    # What is not written here is escaped.
+    return SafeString("".join([f"<td>{_winner(each)}</td>" for each in winners]))
+
+
+def _winner(winner: Winner | None) -> str:
+    if winner is None:
+        return '<span class="muted">–</span>'
+    if not winner.names:
+        return f'<a href="#{escaped(winner.anchor)}">not ranked</a>'
+    parts = [
+        f'<a href="#{escaped(winner.anchor)}">',
+        f'<span class="dot is-series-{winner.series}" aria-hidden="true"></span>'
+        if winner.series
+        else "",
+        f'<span class="winner">{", ".join(map(escaped, winner.names))}</span>',
+    ]
+    if winner.margin_percent is not None:
+        parts.append(f' <span class="unit">+{numbers.percent(winner.margin_percent)} %</span>')
+    elif len(winner.names) > 1:
+        parts.append(' <span class="unit">tie</span>')
+    if winner.standing:
+        parts.append(f' <span class="unit standing">{escaped(winner.standing)}</span>')
+    return "".join([*parts, "</a>"])
