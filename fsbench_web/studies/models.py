@@ -485,8 +485,8 @@ class Score(models.Model):
             )
         ]
         indexes = [
-            models.Index(fields=["test", "category"]),
             # Nearly every page asks for the scores of all cells: three of four are of selections.
+            models.Index(fields=["test", "category", "selection"]),
             models.Index(
                 fields=["series"], condition=models.Q(selection="all"), name="score_of_all_cells"
             ),
