@@ -273,8 +273,7 @@ def _is_one(row: DeltaRow) -> bool:
 
 
 def _score(row: DeltaRow, table: DeltaTable) -> str:
-    least = numbers.least_decimals(other.score for other in table.rows)
-    text = numbers.amount(row.score, table.unit, least)
+    text = numbers.amount(row.score, table.unit, table.least_decimals)
     return text if table.unit in {"", "score"} else f"{text} {numbers.unit_name(table.unit)}"
 
 

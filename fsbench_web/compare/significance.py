@@ -7,8 +7,8 @@ more it takes. What passes for one table alone may be a tie among many.
 """
 
 from collections.abc import Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.scoring import significance
@@ -21,11 +21,11 @@ from fsbench_web.scoring.significance import (
     TIE,
     UNKNOWN,
     Verdict,
+    changed,
 )
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     """``row`` and ``ahead`` are places of rows; ``is_change``: against the baseline."""
 
     table: int
@@ -76,22 +76,14 @@ def judged(
 
 def _with_verdicts(row: DeltaRow, verdict: Verdict | None, change: Verdict | None) -> DeltaRow:
     """A copy of the row with its verdicts: ``replace`` takes ten times as long for its fields."""
-    made = copy(row)
-    made.__dict__.update(verdict=verdict, change_verdict=change)
+    made = object.__new__(DeltaRow)
+    made.__dict__.update(row.__dict__, verdict=verdict, change_verdict=change)
     return made
 
 
 def nearest_first(table: DeltaTable) -> list[int]:
     """The places of the rows from the best to the worst, however they are sorted for the page."""
-    sign = 1 if table.lower_is_better else -1
-    return sorted(
-        range(len(table.rows)),
-        key=lambda place: (
-            not table.rows[place].best,
-            sign * table.rows[place].score,
-            table.rows[place].contender,
-        ),
-    )
+    return list(table.nearest_first)
 
 
 def is_ranked(table: DeltaTable) -> bool:
@@ -168,7 +160,7 @@ def _lead(
     for status in (TIE, UNKNOWN):
         found = [(name, verdict) for name, verdict in others if verdict.status == status]
         if len(found) == 1:
-            return replace(found[0][1], against=(found[0][0],))
+            return changed(found[0][1], against=(found[0][0],))
         if found:
             return Verdict(
                 status,
@@ -180,7 +172,7 @@ def _lead(
     reasons = tuple(dict.fromkeys(why for _, verdict in others for why in verdict.reasons))
     # Of the closest call: it was significant against each of the others as well.
     closest = max((verdict for _, verdict in others), key=lambda one: one.p_holm or 0.0)
-    return replace(closest, reasons=reasons, against=tuple(name for name, _ in others))
+    return changed(closest, reasons=reasons, against=tuple(name for name, _ in others))
 
 
 def _of_other(

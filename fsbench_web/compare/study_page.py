@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 from django.core.paginator import Page, Paginator
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import preparation
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.compare import beside, bounds, uncertainty
 from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
@@ -24,7 +25,8 @@ from fsbench_web.figures import bars, numbers, palette, stacked
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import repeats, reproductions
-from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
+from fsbench_web.studies.models import END_STATES, Run, RunState, Study
+from fsbench_web.studies.queries import on_worker
 from fsbench_web.studies.run_list import address_of
 
 IMPORTS_SHOWN = 50
@@ -330,47 +332,73 @@ _stated = lru_cache(maxsize=64)(bars.stated)
 _read_write = lru_cache(maxsize=64)(stacked.read_write)
 
 
-@dataclass(frozen=True)
-class ShownSeries:
-    """A series, how its LUN was prepared, how its rules of repetition stand, and its runs."""
+class ShownSeries(NamedTuple):
+    """A series in words, how its rules of repetition stand, and its runs.
 
-    series: Series
+    What nobody stated is empty.
+    """
+
+    configuration: str
+    is_known: bool
     preparation: str
+    machine: Machine
     repeats: list[str]
+    workload: str
+    lun: str
+    hardware: str
+    hardware_name: str
+    kernel: str
     done_count: int
     failed_count: int
     run_count: int
 
 
-def _series_page(found: Study, query: QueryDict) -> Page[Series]:
+_OF_SERIES = (
+    *("pk", "configuration__label", "configuration__is_known", "preparation", "machine"),
+    *("workload__title", "lun__name", "lun__worker__name"),
+    *("hardware__slug", "hardware__name", "kernel"),
+)
+SeriesColumns = tuple[Any, ...]
+"""The columns ``_OF_SERIES`` of one series."""
+
+
+def _series_page(found: Study, query: QueryDict) -> Page[SeriesColumns]:
     """A page of the study's series (``?configurations=``). One query, and one when it is read."""
-    series = found.series.select_related(
-        "configuration", "workload", "hardware", "lun__worker"
-    ).order_by("configuration__filesystem", "configuration__label", "id")
-    return Paginator(series, SERIES_SHOWN).get_page(query.get("configurations"))
+    series = found.series.order_by("configuration__filesystem", "configuration__label", "id")
+    return Paginator(series.values_list(*_OF_SERIES), SERIES_SHOWN).get_page(
+        query.get("configurations")
+    )
 
 
-def _series(rows: Iterable[Series]) -> list[ShownSeries]:
+def _series(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
     """The rows with what is said of them. Two queries."""
     shown = list(rows)
-    keys = [row.pk for row in shown]
+    keys = [key for key, *_ in shown]
     rules = repeats.rules_of(keys)
     counts: dict[int, dict[str, int]] = defaultdict(dict)
     states = Run.objects.filter(series__in=keys).order_by().values_list("series_id", "state")
     for series_id, state, count in states.annotate(Count("pk")):
         counts[series_id][state] = count
-    return [
-        ShownSeries(
-            row,
-            preparation.in_words(row.preparation),
-            [repeats.in_words(rule) for rule in rules.get(row.pk, ())],
-            done_count=counts[row.pk].get(RunState.DONE, 0),
-            failed_count=sum(
-                count
-                for state, count in counts[row.pk].items()
-                if state in END_STATES and state != RunState.DONE
-            ),
-            run_count=sum(counts[row.pk].values()),
+    found = []
+    for key, label, is_known, prepared, machine, workload, lun, worker, slug, name, kernel in shown:
+        of_series = counts[key]
+        ended = sum(count for state, count in of_series.items() if state in END_STATES)
+        done = of_series.get(RunState.DONE, 0)
+        found.append(
+            ShownSeries(
+                configuration=label,
+                is_known=is_known,
+                preparation=preparation.in_words(prepared) if prepared else "",
+                machine=Machine.of(machine),
+                repeats=[repeats.in_words(rule) for rule in rules.get(key, ())],
+                workload=workload or "",
+                lun=on_worker(lun, worker) or "",
+                hardware=slug or "",
+                hardware_name=name or "",
+                kernel=kernel,
+                done_count=done,
+                failed_count=ended - done,
+                run_count=sum(of_series.values()),
+            )
         )
-        for row in shown
-    ]
+    return found

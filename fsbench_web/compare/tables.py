@@ -1,7 +1,7 @@
 """Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from django.db.models import QuerySet
@@ -10,7 +10,7 @@ from fsbench_web.compare import emulation, prints
 from fsbench_web.compare.chosen import Chosen, TableKey, choose, direction, tables_of
 from fsbench_web.compare.contenders import Contender, shown_label
 from fsbench_web.compare.matched import matched
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.rows import DeltaRow, DeltaTable, made
 from fsbench_web.compare.significance import judged
 from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError
 from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first
@@ -188,8 +188,11 @@ def _table(
         unit=unit,
         lower_is_better=bool(lower),
         rows=tuple(
-            replace(
-                _row(shown[place], deltas[place], table_flags, checked),
+            _row(
+                shown[place],
+                deltas[place],
+                table_flags,
+                checked,
                 change_percent=changes[place],
                 is_baseline=bool(spec.baseline) and shown[place].name == spec.baseline,
                 run_ids=runs.get(shown[place].row.series_id, ()),
@@ -224,6 +227,10 @@ def _row(
     delta: Delta,
     table_flags: Sequence[str],
     checked: Mapping[prints.PrintKey, prints.Published],
+    *,
+    change_percent: float | None,
+    is_baseline: bool,
+    run_ids: tuple[int, ...],
 ) -> DeltaRow:
     row = contender.row
     # A score made anew is not the one that the paper printed something beside.
@@ -231,34 +238,38 @@ def _row(
     flags = [*row.flags, *table_flags]
     if published is not None and published.differs:
         flags.append(prints.PUBLISHED_DIFFERS)
-    return DeltaRow(
-        contender=contender.name,
-        label=contender.label,
-        configurations=contender.configurations,
-        configuration=shown_label(row),
-        score=row.value,
-        best=delta.best,
-        delta1_percent=delta.delta1_percent,
-        delta2_percent=delta.delta2_percent,
-        runs=row.repeats,
-        published=published,
-        flags=tuple(dict.fromkeys(flags)),
-        filesystem=row.filesystem,
-        study=row.study,
-        study_title=row.study_title,
-        hardware=row.hardware_name,
-        workload=row.workload_title,
-        kernel=row.kernel or None,
-        distribution=row.distribution or None,
-        half_width=row.half_width,
-        half_width_percent=row.half_width_percent,
-        interval=row.interval,
-        preparation=row.preparation or None,
-        origin=row.origin,
-        run_ids=row.run_ids,
-        series_id=row.series_id,
-        lun=row.lun,
-        cells=row.cells,
-        cells_expected=row.cells_expected,
-        left_out=row.left_out,
+    return made(
+        {
+            "contender": contender.name,
+            "label": contender.label,
+            "configurations": contender.configurations,
+            "configuration": shown_label(row),
+            "score": row.value,
+            "best": delta.best,
+            "delta1_percent": delta.delta1_percent,
+            "delta2_percent": delta.delta2_percent,
+            "runs": row.repeats,
+            "published": published,
+            "flags": tuple(dict.fromkeys(flags)),
+            "filesystem": row.filesystem,
+            "study": row.study,
+            "study_title": row.study_title,
+            "hardware": row.hardware_name,
+            "workload": row.workload_title,
+            "kernel": row.kernel or None,
+            "distribution": row.distribution or None,
+            "half_width": row.half_width,
+            "half_width_percent": row.half_width_percent,
+            "interval": row.interval,
+            "preparation": row.preparation or None,
+            "origin": row.origin,
+            "run_ids": run_ids,
+            "series_id": row.series_id,
+            "lun": row.lun,
+            "cells": row.cells,
+            "cells_expected": row.cells_expected,
+            "left_out": row.left_out,
+            "change_percent": change_percent,
+            "is_baseline": is_baseline,
+        }
     )

@@ -9,7 +9,6 @@ small, both are taken of the reciprocals, so that a delta always speaks of speed
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from fractions import Fraction
 
 ROUNDING_PERCENT = Decimal("0.01")
 """What two places of a printed delta may differ by before the print counts as wrong."""
@@ -34,8 +33,13 @@ def delta_rows(values: Sequence[float], lower_is_better: bool) -> list[Delta]:
     exact = [_exact(value) for value in values]
     if not exact:
         return []
-    best = min(exact) if lower_is_better else max(exact)
-    return [_delta(x, best, lower_is_better) for x in exact]
+    # The order of floats is that of the decimals that people see.
+    best = min(values) if lower_is_better else max(values)
+    of_best = exact[values.index(best)]
+    return [
+        _delta(x, of_best, lower_is_better, is_best=value == best)
+        for x, value in zip(exact, values, strict=True)
+    ]
 
 
 def change_percent(value: float, baseline: float, lower_is_better: bool) -> float | None:
@@ -46,7 +50,7 @@ def change_percent(value: float, baseline: float, lower_is_better: bool) -> floa
     """
     x, base = _exact(value), _exact(baseline)
     # Of times: (1/x - 1/b) / (1/b) = (b - x) / x.
-    return _percent(base - x, x) if lower_is_better else _percent(x - base, base)
+    return _percent(base, x, x) if lower_is_better else _percent(x, base, base)
 
 
 def worst_first(values: Sequence[float], names: Sequence[str], lower_is_better: bool) -> list[int]:
@@ -64,28 +68,35 @@ def published_differs(printed: Decimal, recomputed: float) -> bool:
     return abs(_two_places(printed) - _two_places(Decimal(repr(recomputed)))) > ROUNDING_PERCENT
 
 
-def _exact(value: float) -> Fraction:
+Exact = tuple[int, int]
+"""Numerator and denominator. A Fraction reduces each of its results, which takes most of its time,
+and dividing two whole numbers rounds once, as that does."""
+
+
+def _exact(value: float) -> Exact:
     number = Decimal(repr(float(value)))
     if not number.is_finite() or number < 0:
         raise ValueError(f"a score of {value} cannot be compared")
-    return Fraction(number)
+    return number.as_integer_ratio()
 
 
-def _delta(x: Fraction, best: Fraction, lower_is_better: bool) -> Delta:
+def _delta(x: Exact, best: Exact, lower_is_better: bool, is_best: bool) -> Delta:
     behind_best, behind_x = (x, best) if lower_is_better else (best, x)
-    gap = abs(best - x)
+    larger, smaller = (x, best) if lower_is_better else (best, x)
     return Delta(
-        best=x == best,
-        delta1_percent=_percent(gap, behind_best),
-        delta2_percent=_percent(-gap, behind_x),
+        best=is_best,
+        delta1_percent=_percent(larger, smaller, behind_best),
+        delta2_percent=_percent(smaller, larger, behind_x),
     )
 
 
-def _percent(part: Fraction, whole: Fraction) -> float | None:
-    if whole == 0:
+def _percent(one: Exact, other: Exact, whole: Exact) -> float | None:
+    """``one`` less ``other``, in percent of ``whole``; None for a whole of zero."""
+    if whole[0] == 0:
         return None
+    gap = one[0] * other[1] - other[0] * one[1]
     try:
-        return float(100 * part / whole)
+        return 100 * gap * whole[1] / (one[1] * other[1] * whole[0])
     except OverflowError:
         return None
 

@@ -484,4 +484,10 @@ class Score(models.Model):
                 fields=["series", "test", "category", "selection"], name="score_unique_in_series"
             )
         ]
-        indexes = [models.Index(fields=["test", "category"])]
+        indexes = [
+            # Nearly every page asks for the scores of all cells: three of four are of selections.
+            models.Index(fields=["test", "category", "selection"]),
+            models.Index(
+                fields=["series"], condition=models.Q(selection="all"), name="score_of_all_cells"
+            ),
+        ]

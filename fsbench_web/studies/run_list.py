@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Study
@@ -84,10 +84,18 @@ def address_of(run_ids: Sequence[int]) -> str:
 
     Empty where there is none. A list names so many runs at most that its address stays one.
     """
+    if not run_ids:
+        return ""
+    runs, run = _addresses(get_script_prefix())
     if len(run_ids) == 1:
-        return reverse("studies:run", args=run_ids)
-    named = ",".join(str(run_id) for run_id in run_ids[:MOST_NAMED])
-    return f"{reverse('studies:runs')}?runs={named}" if run_ids else ""
+        return f"{run}{run_ids[0]}/"
+    return f"{runs}?runs={','.join(map(str, run_ids[:MOST_NAMED]))}"
+
+
+@lru_cache(maxsize=8)
+def _addresses(prefix: str) -> tuple[str, str]:
+    """The list's address below ``prefix``, and how that of a run begins: asked for every row."""
+    return reverse("studies:runs"), reverse("studies:run", args=[0]).removesuffix("0/")
 
 
 def listed_runs() -> QuerySet[Run]:

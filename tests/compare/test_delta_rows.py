@@ -3,9 +3,21 @@
 from dataclasses import replace
 
 import pytest
+from django.template import Context
 
+from fsbench_web.catalog.machines import Machine
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.sections import Section
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.study_page import ShownSeries, ShownTable, TestGroup, Winner
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
+from fsbench_web.compare.templatetags.delta_tables import (
+    delta_table,
+    study_table,
+    winner_cells,
+)
+from fsbench_web.compare.templatetags.exports import export_address
+from fsbench_web.compare.templatetags.study_series import series_rows
 from fsbench_web.scoring.confidence import Interval
 from fsbench_web.scoring.significance import Verdict
 
@@ -62,3 +74,66 @@ def test_no_name_is_taken_for_markup(html) -> None:
 def test_what_is_missing_is_not_zero() -> None:
     assert '<td class="num folds">–</td>' in delta_rows(TABLE, "")
     assert 'title="Not stated">–' in study_rows(TABLE, "filesystem", False)
+
+
+def test_no_name_around_the_rows_is_taken_for_markup() -> None:
+    table = replace(
+        TABLE, category=HOSTILE, rows=tuple(replace(r, flags=(HOSTILE,)) for r in TABLE.rows)
+    )
+    context = Context(
+        {
+            "section": Section(HOSTILE, HOSTILE, [table]),
+            "spec": ComparisonSpec(baseline=HOSTILE),
+        }
+    )
+    group = TestGroup(HOSTILE, "slug", HOSTILE)
+    shown = ShownTable("anchor", HOSTILE, table, (HOSTILE,))
+    for html in (delta_table(context, table), study_table(group, shown, "filesystem", False)):
+        assert "<b>" not in html
+        assert html.count("&lt;b&gt;&quot;&#x27;&amp;") > 4
+
+
+def test_no_winner_is_taken_for_markup() -> None:
+    winner = Winner(HOSTILE, (HOSTILE, HOSTILE), 1.0, 3, HOSTILE)
+    html = winner_cells([winner, None, Winner(HOSTILE, (), None)])
+    assert "<b>" not in html
+    assert html.count("&lt;b&gt;&quot;&#x27;&amp;") == 5
+    assert html.count("<td>") == 3
+
+
+def test_no_word_about_a_series_is_taken_for_markup() -> None:
+    shown = ShownSeries(
+        configuration=HOSTILE,
+        is_known=True,
+        preparation=HOSTILE,
+        machine=Machine.of({}),
+        repeats=[HOSTILE],
+        workload=HOSTILE,
+        lun=HOSTILE,
+        hardware=HOSTILE,
+        hardware_name=HOSTILE,
+        kernel=HOSTILE,
+        done_count=1,
+        failed_count=0,
+        run_count=1,
+    )
+    html = series_rows([shown])
+    assert "<b>" not in html
+    assert html.count("&lt;b&gt;&quot;&#x27;&amp;") == 8
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ComparisonSpec(),
+        ComparisonSpec(studies=("test=a", "b&c")),
+        ComparisonSpec(studies=("one",), filesystems=("ext4",), baseline="ext4", margin=5.0),
+        ComparisonSpec(tests=("write", "read"), categories=("overall",), kernels=("6.1",)),
+    ],
+)
+def test_the_export_of_a_table_is_the_comparison_of_it_alone(spec: ComparisonSpec) -> None:
+    table = replace(TABLE, test="random read@threads=8", category="overall")
+    alone = replace(spec, tests=(table.test,), categories=(table.category,))
+    address = export_address(Context({"spec": spec}), table)
+    assert address == f"/compare/export/?{alone.to_query()}"
+    assert ComparisonSpec.from_query(address.partition("?")[2]) == alone

@@ -1,10 +1,11 @@
 """Delta tables over stored scores."""
 
 import json
+from dataclasses import fields
 
 import pytest
 
-from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
 from tests.compare.conftest import make_run, make_score, make_series, make_study, printed
@@ -25,6 +26,14 @@ def test_each_file_system_competes_with_its_best_configuration():
         ("xfs", None, 100.0, False),
         ("ext4", "ext4_wb", 120.0, True),
     ]
+
+
+def test_a_row_has_every_field_and_no_other():
+    make_score("ext4", 90)
+    make_score("xfs", 100)
+    [table] = delta_tables(ComparisonSpec())
+    for row in table.rows:
+        assert row.__dict__.keys() == {field.name for field in fields(DeltaRow)}
 
 
 def test_different_categories_may_be_won_by_different_configurations():

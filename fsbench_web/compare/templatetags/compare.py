@@ -4,18 +4,16 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from django import template
-from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare import wording
 from fsbench_web.compare.choices import Filter
 from fsbench_web.compare.differences import Difference
 from fsbench_web.compare.sections import Section
+from fsbench_web.compare.writing import escaped
 from fsbench_web.figures import numbers
 from fsbench_web.scoring import categories
 from fsbench_web.scoring.units import SUM
-
-CHECKED = SafeString(" checked")
 
 register = template.Library()
 register.filter("flag_label", wording.flag_label)
@@ -41,15 +39,13 @@ def flags_of(sections: Iterable[Section]) -> list[str]:
 @register.simple_tag
 def checkboxes(group: Filter) -> SafeString:
     """The boxes of one group of filters: there may be hundreds."""
-    return format_html_join(
-        "\n",
-        '<label class="check"><input type="checkbox" name="{}" value="{}"{}>'
-        "<span>{}</span></label>",
-        [
-            (group.parameter, choice.value, CHECKED if choice.is_chosen else "", choice.label)
-            for choice in group.choices
-        ],
-    )
+    name = escaped(group.parameter)
+    boxes = [
+        f'<label class="check"><input type="checkbox" name="{name}" value="{escaped(each.value)}"'
+        f"{' checked' if each.is_chosen else ''}><span>{escaped(each.label)}</span></label>"
+        for each in group.choices
+    ]
+    return SafeString("\n".join(boxes))  # each part of it is escaped
 
 
 @register.simple_tag

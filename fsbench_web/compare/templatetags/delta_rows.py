@@ -1,14 +1,16 @@
 """The rows of delta tables.
 
 They are written here and not in templates: a page has hundreds of rows, and asking a template for
-each of their cells took most of the time of the page. Every text is escaped by ``format_html``.
+each of their cells took most of the time of the page, and then ``format_html`` most of what was
+left. So texts are put together as they are, and every one that is not written here is escaped by
+``escaped``.
 """
 
 from functools import lru_cache
 
 from django import template
 from django.urls import reverse
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare import links, uncertainty, wording
@@ -16,12 +18,13 @@ from fsbench_web.compare.properties import slug_of
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.compare.wording import change_words
+from fsbench_web.compare.writing import escaped
 from fsbench_web.figures import numbers
 from fsbench_web.scoring.significance import Verdict
 from fsbench_web.studies.run_list import address_of
 
 BEST = ' <span class="badge is-best">best</span>'
-NOT_PRINTED = SafeString('<span class="sub">not printed</span>')
+NOT_PRINTED = '<span class="sub">not printed</span>'
 NOT_STATED = '<span class="muted" title="Not stated">–</span>'
 
 register = template.Library()
@@ -31,7 +34,7 @@ register = template.Library()
 def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
     """The rows of a comparison's table; ``spec`` is empty where it is not known."""
     common = table.common_flags
-    least = numbers.least_decimals(row.score for row in table.rows)
+    least = table.least_decimals
     has_prints, has_standing, base = (
         table.has_prints,
         uncertainty.has_standing(table),
@@ -48,7 +51,7 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
             _under(row, has_several_studies),
             _folded(row, has_coverage, has_runs),
             _flags(row, common),
-            f'<span class="sub">{escape(row.left_out_words)}</span>' if row.left_out_words else "",
+            f'<span class="sub">{escaped(row.left_out_words)}</span>' if row.left_out_words else "",
             f'</th><td class="num">{_score(row, table.unit, least)}</td>',
             f'<td class="num">{numbers.percent(row.delta1_percent)}',
             _printed(row, "delta1_percent") if has_prints else "",
@@ -68,7 +71,7 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
                 f'<td class="num">{_signed_change(row)}<span class="sub">{word}</span>{sure}</td>'
             )
         if has_coverage:
-            cells.append(f'<td class="num folds">{escape(row.coverage or numbers.MISSING)}</td>')
+            cells.append(f'<td class="num folds">{escaped(row.coverage or numbers.MISSING)}</td>')
         if has_runs:
             runs = numbers.MISSING if row.runs is None else row.runs
             cells.append(f'<td class="num folds">{runs}</td>')
@@ -80,16 +83,16 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
 def study_rows(table: DeltaTable, by: str, has_prints: bool) -> SafeString:
     """The rows of a table on the page of a study; ``has_prints``: of any of its tables."""
     common = table.common_flags
-    least = numbers.least_decimals(row.score for row in table.rows)
+    least = table.least_decimals
     has_standing = uncertainty.has_standing(table)
     lines = []
     for row in table.rows:
         standing = _standing(uncertainty.standing(row), row.verdict) if has_standing else ""
         is_more = row.configuration and row.configuration != row.contender and by == "filesystem"
         lines += [
-            f'<tr{_class(row)}><th scope="row">{escape(row.contender)}{BEST if row.best else ""}',
+            f'<tr{_class(row)}><th scope="row">{escaped(row.contender)}{BEST if row.best else ""}',
             f" {standing}" if standing else "",
-            f'<span class="sub">{escape(row.configuration)}</span>' if is_more else "",
+            f'<span class="sub">{escaped(row.configuration)}</span>' if is_more else "",
             _flags(row, (*common, "published_differs")),
             f'</th><td class="num">{_score(row, table.unit, least)}</td>',
             f'<td class="num">{numbers.percent(row.delta1_percent)}</td>',
@@ -125,8 +128,8 @@ def _standing(words: str, verdict: Verdict | None) -> str:
 
 def _details(summary: str, text: str) -> str:
     return (
-        f'<details class="why"><summary>{escape(summary)}</summary>'
-        f"<span>{escape(text)}</span></details>"
+        f'<details class="why"><summary>{escaped(summary)}</summary>'
+        f"<span>{escaped(text)}</span></details>"
     )
 
 
@@ -150,10 +153,10 @@ def _print_of(row: DeltaRow, name: str) -> str:
         return f'<td class="num muted">{numbers.MISSING}</td>'
     if name in row.published.differs:
         return (
-            f'<td class="num muted"><span class="differs">{escape(value)}</span> '
+            f'<td class="num muted"><span class="differs">{escaped(value)}</span> '
             '<span class="flag">differs</span></td>'
         )
-    return f'<td class="num muted">{escape(value)}</td>'
+    return f'<td class="num muted">{escaped(value)}</td>'
 
 
 @lru_cache(maxsize=1024)
@@ -163,91 +166,81 @@ def _configurations(contender: str, spec: ComparisonSpec) -> str:
     return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
 
 
-def _printed(row: DeltaRow, name: str) -> SafeString:
+def _printed(row: DeltaRow, name: str) -> str:
     """Under a delta what was printed for it, marked in words where it does not follow."""
     published = row.published
     value = None if published is None else getattr(published, name)
     if published is None or value is None:
         return NOT_PRINTED
+    said = '<span class="sub"><span class="said">printed </span>'
     if name not in published.differs:
-        return format_html(
-            '<span class="sub"><span class="said">printed </span>{}</span>', str(value)
-        )
+        return f"{said}{escaped(str(value))}</span>"
     expected = published.expected1 if name == "delta1_percent" else published.expected2
-    return format_html(
-        '<span class="sub"><span class="said">printed </span>'
-        '<span class="differs" title="{}">{}</span> <span>differs</span></span>',
-        f"The paper printed {value}; its own table gives {numbers.percent(expected)}.",
-        str(value),
+    why = f"The paper printed {value}; its own table gives {numbers.percent(expected)}."
+    return (
+        f'{said}<span class="differs" title="{escaped(why)}">{escaped(str(value))}</span> '
+        "<span>differs</span></span>"
     )
 
 
-def _numbers(row: DeltaRow) -> SafeString:
+def _numbers(row: DeltaRow) -> str:
     """Attributes by which the browser sorts rows; what is missing has none."""
-    numbers_of = {
-        "score": row.score,
-        "change": row.change_percent,
-        "cells": row.cells,
-        "runs": row.runs,
-    }
-    return format_html_join(
-        "",
-        ' data-{}="{}"',
-        [(name, repr(value)) for name, value in numbers_of.items() if value is not None],
+    numbers_of = (
+        ("score", row.score),
+        ("change", row.change_percent),
+        ("cells", row.cells),
+        ("runs", row.runs),
     )
+    return "".join([f' data-{name}="{value!r}"' for name, value in numbers_of if value is not None])
 
 
-def _name(row: DeltaRow, spec: ComparisonSpec | str) -> SafeString:
+def _name(row: DeltaRow, spec: ComparisonSpec | str) -> str:
     """The contender; where a comparison can show its configurations, a link to that."""
+    name = escaped(row.contender)
     if isinstance(spec, ComparisonSpec):
         address = _configurations(row.contender, spec)
         if address:
-            return format_html(
-                '<a class="is-quiet" href="{}" title="All its configurations">{}</a>',
-                address,
-                row.contender,
+            return (
+                f'<a class="is-quiet" href="{escaped(address)}" title="All its configurations">'
+                f"{name}</a>"
             )
         if spec.by == "configuration":
-            return format_html(
-                '<a class="is-quiet" href="{}" title="{}">{}</a>', *_origin(row), row.contender
-            )
-    return format_html("{}", row.contender)
+            return _link(*_origin(row), name)
+    return name
 
 
-def _under(row: DeltaRow, has_several_studies: bool) -> SafeString:
+def _under(row: DeltaRow, has_several_studies: bool) -> str:
     """Under the contender: what it is in full, its configuration with a link, and its study."""
     words = []
     if row.label and slug_of(row.label) != row.contender.split("@")[0]:
-        words.append(format_html("{}", row.label))
+        words.append(escaped(row.label))
     if row.subline:
-        address, title = _origin(row)
-        words.append(
-            format_html(
-                '<a class="is-quiet" href="{}" title="{}">{}</a>', address, title, row.subline
-            )
-        )
+        words.append(_link(*_origin(row), escaped(row.subline)))
     if (row.configurations or 0) > 1:
-        words.append(format_html("best of {}", row.configurations))
+        words.append(f"best of {row.configurations}")
     if has_several_studies:
-        words.append(format_html("in {}", row.study_title))
+        words.append(f"in {escaped(row.study_title)}")
     if not words:
-        return SafeString("")
-    inside = format_html_join(", ", "{}", [(word,) for word in words])
+        return ""
+    inside = ", ".join(words)
     if has_several_studies:
-        return format_html('<span class="sub clamp" title="{}">{}</span>', row.study_title, inside)
-    return format_html('<span class="sub">{}</span>', inside)
+        return f'<span class="sub clamp" title="{escaped(row.study_title)}">{inside}</span>'
+    return f'<span class="sub">{inside}</span>'
 
 
-def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> SafeString:
+def _folded(row: DeltaRow, has_coverage: bool, has_runs: bool) -> str:
     """Cells and runs once more, for screens with no room for columns of them."""
     words = []
     if has_coverage and row.coverage:
         words.append(f"{row.coverage} cells")
     if has_runs and row.runs is not None:
         words.append(f"{row.runs} run{'' if row.runs == 1 else 's'}")
-    if not words:
-        return SafeString("")
-    return format_html('<span class="sub folded">{}</span>', ", ".join(words))
+    return f'<span class="sub folded">{", ".join(words)}</span>' if words else ""
+
+
+def _link(address: str, title: str, inside: str) -> str:
+    """``inside`` is escaped already."""
+    return f'<a class="is-quiet" href="{escaped(address)}" title="{escaped(title)}">{inside}</a>'
 
 
 def _origin(row: DeltaRow) -> tuple[str, str]:

@@ -1,11 +1,12 @@
 """Where one table of a page can be had as a file."""
 
 from dataclasses import replace
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from django import template
 from django.template import Context
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.rows import DeltaTable
@@ -24,6 +25,18 @@ def export_address(context: Context, table: DeltaTable) -> str:
         chosen = urlencode({"test": table.test, "category": table.category})
         return f"{reverse('compare:permalink_export', args=[link.key])}?{chosen}"
     if isinstance(spec, ComparisonSpec):
-        one = replace(spec, tests=(table.test,), categories=(table.category,))
-        return f"{reverse('compare:export')}?{one.to_query()}"
+        page, before, behind = _around(spec, get_script_prefix())
+        one = urlencode({"test": table.test, "category": table.category})
+        return f"{page}?{before}{one}{behind}"
     return ""
+
+
+@lru_cache(maxsize=64)
+def _around(spec: ComparisonSpec, prefix: str) -> tuple[str, str, str]:
+    """The export page below ``prefix``, and its query before and behind test and category.
+
+    A page has fifty tables of one ``spec``.
+    """
+    one = replace(spec, tests=("a",), categories=("mean",))
+    before, _, behind = one.to_query().partition("test=a&category=mean")
+    return reverse("compare:export"), before, behind

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare import statements
@@ -13,6 +12,7 @@ from fsbench_web.compare.report.blocks import Prose
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.sections import Section
 from fsbench_web.compare.statements import Checked
+from fsbench_web.compare.writing import escaped
 
 register = template.Library()
 
@@ -20,13 +20,14 @@ register = template.Library()
 @register.filter
 def sentence(said: Finding | Checked | Prose) -> SafeString:
     """The parts of a sentence, with their links."""
-    return format_html_join("", "{}", [(_part(part),) for part in said.parts])
+    return SafeString("".join(map(_part, said.parts)))  # each part is escaped
 
 
 def _part(part: Part) -> str:
+    text = escaped(part.text)
     if part.href:
-        return format_html('<a href="{}">{}</a>', part.href, part.text)
-    return format_html("<strong>{}</strong>", part.text) if part.is_name else part.text
+        return f'<a href="{escaped(part.href)}">{text}</a>'
+    return f"<strong>{text}</strong>" if part.is_name else text
 
 
 @register.inclusion_tag("compare/findings.html")

@@ -1,0 +1,49 @@
+"""The rows of a study's configurations, written here for the same reason as those of its tables."""
+
+from collections.abc import Iterable
+
+from django import template
+from django.utils.safestring import SafeString
+
+from fsbench_web.compare.study_page import ShownSeries
+from fsbench_web.compare.writing import escaped
+
+MISSING = '<span class="muted">–</span>'
+NOT_STATED = '<span class="muted">not stated</span>'
+
+register = template.Library()
+
+
+@register.simple_tag
+def series_rows(series: Iterable[ShownSeries]) -> SafeString:
+    """A row for each series of a study."""
+    return SafeString("".join(map(_row, series)))  # what is not written here is escaped
+
+
+def _row(shown: ShownSeries) -> str:
+    machine = shown.machine
+    guest = f'<span class="sub">{escaped(machine.words)}</span>' if machine.is_guest else ""
+    if guest and machine.is_emulated:
+        guest += ' <span class="flag">emulated: for function, not for speed</span>'
+    return "".join(
+        [
+            f'\n        <tr><th scope="row">{escaped(shown.configuration)}',
+            "" if shown.is_known else '<span class="sub">options not known</span>',
+            f'<span class="sub">{escaped(shown.preparation)} before each run</span>'
+            if shown.preparation
+            else "",
+            guest,
+            *(f'<span class="sub">{escaped(line)}</span>' for line in shown.repeats),
+            f"</th>\n          <td>{escaped(shown.workload) or NOT_STATED}</td>\n          ",
+            f"<td>{escaped(shown.lun) or MISSING}</td>\n          <td>",
+            f'<a href="/hardware/{escaped(shown.hardware)}/">{escaped(shown.hardware_name)}</a>'
+            if shown.hardware
+            else NOT_STATED,
+            f"</td>\n          <td>{escaped(shown.kernel) or NOT_STATED}</td>\n          ",
+            f'<td class="num">{shown.done_count} of {shown.run_count}',
+            f'<span class="sub">{shown.failed_count} ended without a result</span>'
+            if shown.failed_count
+            else "",
+            "</td></tr>",
+        ]
+    )
