@@ -2,7 +2,7 @@
 
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,8 @@ from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.scoring.units import SUM, is_known, lower_is_better
 from fsbench_web.studies import forms, run_quality, workload_form
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Artefact, Run, RunState, Score
+from fsbench_web.studies.run_numbers import RunNumber
 from fsbench_web.studies.submission import ConfigurationRequest, GuestRequest, RunRequest
 from fsbench_web.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 
@@ -67,8 +68,8 @@ class TestMatrix:
     unit: str
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
-    measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
-    others: list[Measurement] = field(default_factory=list)
+    measured: dict[tuple[int, int], RunNumber] = field(default_factory=dict)
+    others: list[RunNumber] = field(default_factory=list)
     figure: Plain | None = None
 
     @property
@@ -77,11 +78,11 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
-    def measurements(self) -> list[Measurement]:
+    def measurements(self) -> list[RunNumber]:
         return [*self.measured.values(), *self.others]
 
     @property
-    def rows(self) -> list[tuple[int, list[Measurement | None]]]:
+    def rows(self) -> list[tuple[int, list[RunNumber | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
         return [
@@ -90,10 +91,10 @@ class TestMatrix:
         ]
 
 
-def test_matrices(run: Run) -> list[TestMatrix]:
-    """The run's measurements by test, in the order of all other pages. One query."""
+def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:
+    """The run's measurements by test, in the order of all other pages."""
     found: dict[tuple[str, str], TestMatrix] = {}
-    for measurement in run.measurements.order_by("id"):
+    for measurement in numbers:
         key = (testnames.at_load(measurement.test, measurement.load), measurement.unit)
         if key not in found:
             found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
@@ -119,9 +120,14 @@ def test_matrices(run: Run) -> list[TestMatrix]:
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
 
-def artefacts(run: Run) -> QuerySet[Artefact]:
-    """The raw output that the run's numbers stand in, also where it was kept with another run."""
-    holds = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+def artefacts(run: Run, numbers: Sequence[RunNumber] | None = None) -> QuerySet[Artefact]:
+    """The raw output that the run's numbers stand in, also where it was kept with another run.
+
+    ``numbers`` are the run's, where somebody has read all of them already.
+    """
+    holds: Any = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    if numbers is not None:
+        holds = {one.artefact_id for one in numbers} - {None}
     found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
     return found.defer("content_gzip").order_by("id")
 
