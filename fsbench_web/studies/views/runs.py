@@ -24,6 +24,7 @@ from fsbench_web.studies import (
     run_list,
     run_numbers,
     run_quality,
+    run_scores,
 )
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.steadiness import steadiness
@@ -83,9 +84,10 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "commands": run_details.commands(shown),
         "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
         "matrices": matrices,
+        "others": [matrix for matrix in matrices if matrix.others],
         "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
         "too_many": too_many,
-        "scores": run_details.score_table(shown) if is_done else None,
+        "scores": run_scores.score_table(shown) if is_done else None,
         "quality": run_quality.run_quality(shown, too_many or len(numbers or ()), numbers)
         if is_done
         else None,
