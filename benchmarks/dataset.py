@@ -234,6 +234,9 @@ def _copy(series: list[tuple[int, int, float]], copies: list[Copy]) -> None:
                 if row[0] != row[1]:
                     copy.write_row(row)
         cursor.execute("ANALYZE of_run; ANALYZE of_series")
+        # Run by run and series by series, as the site writes them: a hash join would strew the
+        # numbers of each run over the whole table, a page of the disk for each.
+        cursor.execute("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off")
         cursor.execute(_insert(Artefact, {"run_id": "r.run_id"}, "of_run r", "t.run_id"))
         artefact = "(SELECT id FROM studies_artefact WHERE run_id = r.run_id)"
         cursor.execute(

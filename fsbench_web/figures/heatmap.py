@@ -156,9 +156,9 @@ def _map(
     file_names = {size: plain_text(size_name(size)) for size in files.sizes}
 
     def text(cell: Cell) -> str:
-        sizes = f"record {record_names[cell[0]]}, file {file_names[cell[1]]}"
         value = plain_text(words(known[cell]))
-        return f"{sizes}<br>{value}" + (f"<br>{plain_text(notes[cell])}" if notes.get(cell) else "")
+        sizes = f"record {record_names[cell[0]]}, file {file_names[cell[1]]}<br>{value}"
+        return f"{sizes}<br>{plain_text(notes[cell])}" if notes.get(cell) else sizes
 
     trace: dict[str, Any] = {
         "type": "heatmap",
@@ -202,15 +202,9 @@ def _grid(
     records: SizeAxis, files: SizeAxis, known: Mapping[Cell, Any], of: Callable[[Cell], Any]
 ) -> list[list[Any]]:
     """A row a record size, a column a file size; None where ``known`` has no such cell."""
-    return [
-        [
-            of((record, file))
-            if record is not None and file is not None and (record, file) in known
-            else None
-            for file in files.columns
-        ]
-        for record in records.columns
-    ]
+    made: dict[tuple[int | None, int | None], Any]
+    made = {cell: of(cell) for cell in known}  # no cell has None for a size, as a gap has
+    return [[made.get((record, file)) for file in files.columns] for record in records.columns]
 
 
 def _labels(

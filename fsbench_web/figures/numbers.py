@@ -13,6 +13,7 @@ KB = 1024
 # Tools count latencies in nanoseconds; people read micro- and milliseconds. What is stored, and
 # what machines are given, stays as the tool printed it: unit -> (unit shown, how many make one).
 _SHOWN = {"ns": ("µs", 1000)}
+_WITH_TWO_DECIMALS = frozenset(("KB/s", "score"))
 _NS_IN_MS = 1_000_000
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TEST_UNITS = tuple(unit.replace("i", "") for unit in _BINARY_UNITS)
@@ -22,19 +23,21 @@ def number(value: float | None, decimals: int = 2) -> str:
     """``1147056.63`` as ``1,147,056.63``; not a number and infinity count as missing."""
     if value is None or not math.isfinite(value):
         return MISSING
+    if decimals == 2:  # a page writes thousands of these
+        text = f"{value:,.2f}"
+        return text if text != "-0.00" else "0.00"
     # Adding zero turns a negative zero, which rounding can leave, into a plain one.
     return f"{round(value, decimals) + 0:,.{decimals}f}"
 
 
 def unit_name(unit: str) -> str:
     """The unit in which ``amount`` writes values in ``unit``: for headings and axes."""
-    return _SHOWN.get(unit, (unit, 1))[0]
+    return _SHOWN[unit][0] if unit in _SHOWN else unit
 
 
 def scaled(value: float, unit: str) -> float:
     """A value in ``unit`` as one in ``unit_name(unit)``."""
-    factor = _SHOWN.get(unit, (unit, 1))[1]
-    return value if factor == 1 else value / factor
+    return value / _SHOWN[unit][1] if unit in _SHOWN else value
 
 
 def amount(value: float | None, unit: str, least: int = 0) -> str:
@@ -45,9 +48,9 @@ def amount(value: float | None, unit: str, least: int = 0) -> str:
     """
     if value is None or not math.isfinite(value):
         return MISSING
-    value = scaled(value, unit)
-    if unit in {"KB/s", "score"}:
+    if unit in _WITH_TWO_DECIMALS:
         return number(value)
+    value = scaled(value, unit)
     text = f"{round(value, 3) + 0:,.3f}"
     whole, decimals = text.split(".")
     decimals = decimals.rstrip("0").ljust(least, "0")

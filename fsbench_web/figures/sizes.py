@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from fsbench_web.figures import numbers
@@ -42,7 +43,12 @@ class SizeAxis:
 
 def size_axis(sizes: Iterable[int]) -> SizeAxis:
     """The axis of these sizes in KB, which are positive."""
-    ordered = sorted(set(sizes)) or [1]
+    return _axis_of(tuple(sorted(set(sizes))) or (1,))
+
+
+# The matrices of a page have the same sizes, a dozen times over.
+@lru_cache(maxsize=64)
+def _axis_of(ordered: tuple[int, ...]) -> SizeAxis:
     columns: list[int | None] = []
     edges: list[float] = []
     for place, size in enumerate(ordered):
@@ -59,6 +65,7 @@ def size_axis(sizes: Iterable[int]) -> SizeAxis:
     return SizeAxis(tuple(columns), tuple(edges))
 
 
+@lru_cache(maxsize=1024)
 def size_name(size_kb: float) -> str:
     """A size in KB in a readable unit."""
     return numbers.benchmark_size(size_kb)

@@ -1,8 +1,7 @@
 """What the page of one run shows, made of its rows. No HTTP here."""
 
 import shlex
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +17,10 @@ from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.figures import heatmap
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import testnames
-from fsbench_web.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.scoring.units import SUM, is_known, lower_is_better
+from fsbench_web.scoring.units import is_known, lower_is_better
 from fsbench_web.studies import forms, run_quality, workload_form
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Artefact, Run, RunState
+from fsbench_web.studies.run_numbers import RunNumber
 from fsbench_web.studies.submission import ConfigurationRequest, GuestRequest, RunRequest
 from fsbench_web.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 
@@ -67,8 +66,8 @@ class TestMatrix:
     unit: str
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
-    measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
-    others: list[Measurement] = field(default_factory=list)
+    measured: dict[tuple[int, int], RunNumber] = field(default_factory=dict)
+    others: list[RunNumber] = field(default_factory=list)
     figure: Plain | None = None
 
     @property
@@ -77,11 +76,11 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
-    def measurements(self) -> list[Measurement]:
+    def measurements(self) -> list[RunNumber]:
         return [*self.measured.values(), *self.others]
 
     @property
-    def rows(self) -> list[tuple[int, list[Measurement | None]]]:
+    def rows(self) -> list[tuple[int, list[RunNumber | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
         return [
@@ -90,10 +89,10 @@ class TestMatrix:
         ]
 
 
-def test_matrices(run: Run) -> list[TestMatrix]:
-    """The run's measurements by test, in the order of all other pages. One query."""
+def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:
+    """The run's measurements by test, in the order of all other pages."""
     found: dict[tuple[str, str], TestMatrix] = {}
-    for measurement in run.measurements.order_by("id"):
+    for measurement in numbers:
         key = (testnames.at_load(measurement.test, measurement.load), measurement.unit)
         if key not in found:
             found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
@@ -119,68 +118,16 @@ def test_matrices(run: Run) -> list[TestMatrix]:
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
 
-def artefacts(run: Run) -> QuerySet[Artefact]:
-    """The raw output that the run's numbers stand in, also where it was kept with another run."""
-    holds = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+def artefacts(run: Run, numbers: Sequence[RunNumber] | None = None) -> QuerySet[Artefact]:
+    """The raw output that the run's numbers stand in, also where it was kept with another run.
+
+    ``numbers`` are the run's, where somebody has read all of them already.
+    """
+    holds: Any = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    if numbers is not None:
+        holds = {one.artefact_id for one in numbers} - {None}
     found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
     return found.defer("content_gzip").order_by("id")
-
-
-@dataclass(frozen=True)
-class ScoreLine:
-    """The scores of one test, one a category of ``categories`` (None: not made).
-
-    ``unit`` is that of all but the overall score, which is a sum (``scoring.units``).
-    """
-
-    test: str
-    unit: str
-    scores: list[Score | None]
-
-
-@dataclass(frozen=True)
-class ScoreTable:
-    """The scores of the series that a run belongs to.
-
-    ``lines`` are tests with a matrix; ``single`` those that give one value a repeat, as the times
-    of mkfs and mount, and those of one cell and one repeat, whose scores are all that number.
-    """
-
-    categories: list[Any]
-    lines: list[ScoreLine]
-    single: list[Score]
-
-
-def score_table(run: Run) -> ScoreTable:
-    """Scores of the run's series; only categories that any test has. One query."""
-    by_test: dict[str, dict[str, Score]] = defaultdict(dict)
-    for score in Score.objects.filter(series=run.series_id).order_by("id"):
-        by_test[score.test][score.category] = score
-    present = {category for scores in by_test.values() for category in scores}
-    categories = [category for slug, category in CATEGORIES.items() if slug in present]
-    ordered = sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
-    single = [
-        scores[MEAN] if MEAN in scores else scores["total_average"]
-        for _, scores in ordered
-        if MEAN in scores or _is_one_number(scores)
-    ]
-    lines = [
-        ScoreLine(
-            test,
-            next((s.unit for s in scores.values() if s.unit != SUM), SUM),
-            [scores.get(category.slug) for category in categories],
-        )
-        for test, scores in ordered
-        if any(category.slug in scores for category in categories) and not _is_one_number(scores)
-    ]
-    return ScoreTable(categories, lines, single)
-
-
-def _is_one_number(scores: Mapping[str, Score]) -> bool:
-    """Whether every score of a test is the one number of its only cell and repeat."""
-    return "total_average" in scores and all(
-        score.cells == 1 and score.repeats == 1 for score in scores.values()
-    )
 
 
 def commands(run: Run) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What the page of one run says of the quality of its numbers. No HTTP here."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,9 @@ from fsbench_web.figures.sizes import size_name
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.quality import CONTENDED, DRIFTED, FLAGS, RULES, Flag, ordered
 from fsbench_web.studies.drift import LEAST_DRIFT_PERCENT
-from fsbench_web.studies.models import Measurement, Run
+from fsbench_web.studies.models import Run
 from fsbench_web.studies.quality import STATED, boundary_of
-
-Cell = tuple[int, int]
+from fsbench_web.studies.run_numbers import Cell, RunNumber
 
 
 @dataclass(frozen=True)
@@ -54,20 +53,24 @@ class RunQuality:
     limits: list[str]
 
 
-def run_quality(run: Run, measured: int) -> RunQuality:
-    """The flags of one run with ``measured`` numbers. One query."""
+def run_quality(run: Run, measured: int, numbers: Sequence[RunNumber] | None = None) -> RunQuality:
+    """The flags of one run with ``measured`` numbers.
+
+    ``numbers`` are these, where somebody has read all of them already; otherwise it takes one
+    query.
+    """
     quality = run.series.quality
     return RunQuality(
         measured,
         quality is not None,
         quality is not None and quality.get("rules", 0) < RULES,
-        [*_of_run(run), *_of_cells(run)],
+        [*_of_run(run), *_of_cells(_asked(run) if numbers is None else _counted(numbers))],
         _boundaries(quality),
         _limits(run, quality) if quality is not None else [],
     )
 
 
-def flagged_cells(measured: Mapping[Cell, Measurement]) -> dict[str, list[Cell]]:
+def flagged_cells(measured: Mapping[Cell, RunNumber]) -> dict[str, list[Cell]]:
     """The cells of each flag, for a heat map: {what the legend says: cells}."""
     found: dict[str, list[Cell]] = defaultdict(list)
     for cell, measurement in measured.items():
@@ -78,7 +81,7 @@ def flagged_cells(measured: Mapping[Cell, Measurement]) -> dict[str, list[Cell]]
     }
 
 
-def notes(measured: Mapping[Cell, Measurement]) -> dict[Cell, str]:
+def notes(measured: Mapping[Cell, RunNumber]) -> dict[Cell, str]:
     """What the hover text of each flagged cell adds."""
     return {
         cell: "; ".join(flag.of_cells for flag in measurement.flag_words)
@@ -103,19 +106,56 @@ def _of_run(run: Run) -> list[FlagLine]:
     ]
 
 
-def _of_cells(run: Run) -> list[FlagLine]:
-    lines: dict[str, FlagLine] = {}
-    for test, load, flags, count, artefact_id, line in (
+@dataclass(frozen=True)
+class _Flagged:
+    """How many numbers of a test and load carry these flags, and where the first stands."""
+
+    test: str
+    load: str
+    flags: Any
+    count: int
+    artefact_id: int | None
+    line: int | None
+
+
+def _asked(run: Run) -> list[_Flagged]:
+    rows = (
         run.measurements.filter(flags__isnull=False)
         .order_by()
         .values_list("test", "load", "flags")
         .annotate(count=Count("id"), artefact=Min("artefact_id"), first=Min("line"))
-    ):
-        for slug in flags or ():
+    )
+    return [_Flagged(*row) for row in rows]
+
+
+def _counted(numbers: Iterable[RunNumber]) -> list[_Flagged]:
+    """What the database would count."""
+    alike: dict[tuple[str, str, tuple[str, ...]], list[RunNumber]] = defaultdict(list)
+    for one in numbers:
+        if one.flags:
+            alike[one.test, one.load, tuple(one.flags)].append(one)
+    return [
+        _Flagged(
+            *key,
+            len(found),
+            min((one.artefact_id for one in found if one.artefact_id is not None), default=None),
+            min((one.line for one in found if one.line is not None), default=None),
+        )
+        for key, found in alike.items()
+    ]
+
+
+def _of_cells(flagged: Iterable[_Flagged]) -> list[FlagLine]:
+    lines: dict[str, FlagLine] = {}
+    for one in flagged:
+        test = FlaggedTest(
+            testnames.at_load(one.test, one.load), one.count, one.artefact_id, one.line
+        )
+        for slug in one.flags or ():
             known = FLAGS.get(slug, Flag(slug, slug, ""))
             found = lines.setdefault(slug, FlagLine(known, 0))
-            found.count = (found.count or 0) + count
-            found.tests.append(FlaggedTest(testnames.at_load(test, load), count, artefact_id, line))
+            found.count = (found.count or 0) + one.count
+            found.tests.append(test)
     for found in lines.values():
         found.tests = _merged(found.tests)
     return [lines[slug] for slug in ordered(set(lines))]

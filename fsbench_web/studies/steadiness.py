@@ -11,7 +11,7 @@ from fsbench_web.scoring.steady_state import (
     WINDOW,
     steady_state,
 )
-from fsbench_web.studies.models import Measurement
+from fsbench_web.studies.run_numbers import RunNumber
 
 MOST_SHOWN = 200
 
@@ -24,14 +24,14 @@ class Steadiness:
     quasi-independent; None where there are too few of them.
     """
 
-    measurement: Measurement
+    measurement: RunNumber
     count: int
     start: int | None
     words: str
     interval: Interval | None = None
 
 
-def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
+def steadiness(measurements: Iterable[RunNumber]) -> list[Steadiness]:
     """What the rule says of each measurement that has samples, ``MOST_SHOWN`` at most."""
     found: list[Steadiness] = []
     for measurement in measurements:
@@ -40,7 +40,7 @@ def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
     return found
 
 
-def _of(measurement: Measurement, samples: list[float]) -> Steadiness:
+def _of(measurement: RunNumber, samples: list[float]) -> Steadiness:
     if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
         return Steadiness(measurement, len(samples), None, "an interval has no number")
     found, interval = steady_state(samples), sample_interval(samples)

@@ -2,8 +2,10 @@ import json
 import re
 
 from django.template import Context, Template
+from django.utils.html import json_script
 
 from fsbench_web.figures import bars
+from fsbench_web.studies.templatetags import figures
 
 HOSTILE = '</script><script>alert(1)</script>"'
 
@@ -64,3 +66,8 @@ def test_filters_write_numbers_and_dashes() -> None:
         h="abc",
     )
     assert html == "1,234.50|–|4 GB|2 min 5 s|Random write|29.4 s|1 KiB|–"
+
+
+def test_the_data_is_what_json_script_writes() -> None:
+    panels = [{"label": "</script><!-- & é \u2028", "data": [1.5, None], "layout": {}}]
+    assert figures._data(panels, 'a"b') == json_script(panels, 'a"b')

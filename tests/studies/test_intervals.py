@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import connection, transaction
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from fsbench_web.catalog.configurations import configuration_for
@@ -123,3 +124,42 @@ def test_older_scores_get_what_their_half_width_tells(series: Series) -> None:
         "mean": pytest.approx(23.0),
     }
     assert score(series, "maximum", "write").interval is None, "no mean follows from a zero"
+
+
+def test_the_page_of_a_single_run_shows_the_half_width_of_its_samples(
+    series: Series, client: Client
+) -> None:
+    at = [f"iodepth={depth},jobs=2" for depth in (1, 16)]
+    finished(
+        series,
+        sampled(21.0, [20.0, 22.0, 21.0], at[0]),
+        sampled(42.0, [40.0, 44.0, 42.0], at[1]),
+        ParsedValue("mount", None, None, 0.02, "s", 2),
+        sampled(21.0, [20.0, 22.0, 21.0]),
+    )
+    response = client.get(f"/runs/{series.runs.get().pk}/")
+    scores = response.context["scores"]
+    (table,) = scores.by_load
+    assert (table.loads, [line.test for line in table.lines]) == (["", *at], ["bandwidth"])
+    # 2.48414 of 21.
+    assert [one.half_width_percent for one in table.lines[0].scores] == [
+        pytest.approx(11.829, abs=1e-3)
+    ] * 3
+    assert [(one.score.test, one.half_width_percent) for one in scores.single] == [("mount", None)]
+    html = response.content.decode()
+    assert html.count("± 12%") >= 3
+    assert "mean of its interval samples" in html
+    assert "16 outstanding I/Os, 2 jobs</th>" in html
+
+
+def test_of_several_repeats_the_page_shows_the_half_width_of_these(
+    series: Series, client: Client
+) -> None:
+    finished(series, sampled(20.0, [10.0, 30.0]))
+    finished(series, sampled(22.0, [10.0, 30.0]))
+    response = client.get(f"/runs/{series.runs.first().pk}/")
+    (one,) = response.context["scores"].single
+    # By hand: s = sqrt(2), t(0.975, 1) = 12.7062: 12.7062 / 21.
+    assert one.half_width_percent == pytest.approx(60.506, abs=1e-3)
+    assert not one.is_of_samples
+    assert "mean of its interval samples" not in response.content.decode()

@@ -193,7 +193,7 @@ def test_a_measured_study_shows_tables_configurations_and_heat_maps(
 def test_heat_maps_show_the_mean_of_the_repeats_on_one_scale(
     client: Client, measured: Study, django_assert_num_queries: Callable
 ) -> None:
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         response = client.get("/studies/mine/matrix/?test=write")
     first, second = (figure for _, figure in response.context["maps"])
     assert first["data"][0]["z"][0][0] == 1500.0

@@ -6,18 +6,22 @@
 ``{% figure_script %}``                            once, in the scripts block
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import plotly.graph_objects as go
 from django import template
+from django.core.serializers.json import DjangoJSONEncoder
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join, json_script
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from fsbench_web.figures.frame import Plain
 
 register = template.Library()
+# As django.utils.html.json_script has them: nothing within can end the script element.
+_ESCAPED = ((">", "\\u003E"), ("<", "\\u003C"), ("&", "\\u0026"))
 PLOTLY = "vendor/plotly-cartesian-4.1.1.min.js"
 PLOTLY_3D = "vendor/plotly-gl3d-4.1.1.min.js"
 
@@ -90,7 +94,21 @@ def _html(
         max(panel["layout"].get("height") or 0 for panel in panels),
         choice,
         summaries,
-        json_script(panels, f"{element_id}-data"),
+        _data(panels, f"{element_id}-data"),
+    )
+
+
+def _data(panels: list[dict[str, Any]], element_id: str) -> SafeString:
+    """What ``json_script`` makes, in a third of its time.
+
+    It looks each character up that it escapes or not, of a hundred thousand in the figures of a
+    page.
+    """
+    text = json.dumps(panels, cls=DjangoJSONEncoder)
+    for character, escaped in _ESCAPED:
+        text = text.replace(character, escaped)
+    return format_html(
+        '<script id="{}" type="application/json">{}</script>', element_id, SafeString(text)
     )
 
 

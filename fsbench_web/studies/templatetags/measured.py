@@ -1,7 +1,10 @@
-"""``{% measured measurement %}``: one number of a run, with its line in the raw output and flags.
+"""Numbers of a run, each with its line in the raw output and its flags.
 
-A tag and not an included template: a run has a thousand of them, and an include of each took most
-of the time of its page.
+``{% measured measurement %}``  one of them
+``{% measured_rows matrix %}``  the rows of a table of one test: a file size, a column a record size
+
+Tags and not templates: a run has a thousand numbers, and a template's loop over them took most of
+the time of its page.
 """
 
 from functools import lru_cache
@@ -12,17 +15,37 @@ from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString
 
 from fsbench_web.figures import numbers
-from fsbench_web.studies.models import Measurement
+from fsbench_web.figures.sizes import size_name
+from fsbench_web.scoring.quality import FLAGS
+from fsbench_web.studies.run_details import TestMatrix
+from fsbench_web.studies.run_numbers import RunNumber
 
 register = template.Library()
 
 
 @register.simple_tag
-def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
+def measured(measurement: RunNumber, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
     write = numbers.with_unit if with_unit else numbers.amount
-    value = write(measurement.value, measurement.unit)
-    shown: str = escape(value)
+    return SafeString(_led(measurement, escape(write(measurement.value, measurement.unit))))
+
+
+@register.simple_tag
+def measured_rows(shown: TestMatrix) -> SafeString:
+    """A ``tr`` for each file size; an en dash where nothing was measured."""
+    parts = []
+    for file_kb, found in shown.rows:
+        parts.append(f'<tr><th scope="row" class="nowrap">{escape(size_name(file_kb))}</th>')
+        for one in found:
+            # An amount is digits, commas, a point and a sign, or the dash: nothing to escape.
+            number = _led(one, numbers.amount(one.value, one.unit)) if one else numbers.MISSING
+            parts.append(f'<td class="num">{number}</td>')
+        parts.append("</tr>")
+    return SafeString("".join(parts))  # each part is escaped, or a number
+
+
+def _led(measurement: RunNumber, shown: str) -> str:
+    """``shown``, which is HTML, led to its line and with its flags; HTML too."""
     if measurement.line and measurement.artefact_id:
         line = int(measurement.line)
         address = _lines(measurement.run_id, measurement.artefact_id)
@@ -30,14 +53,16 @@ def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
             f'<a class="is-quiet" title="Line {line} of the raw output"'
             f' href="{address}?line={line}#L{line}">{shown}</a>'
         )
-    if not measurement.flags:
-        return SafeString(shown)  # each part of it is escaped above
-    flags = format_html_join(
+    return shown + _flags(tuple(measurement.flags)) if measurement.flags else shown
+
+
+@lru_cache(maxsize=256)
+def _flags(slugs: tuple[str, ...]) -> str:
+    return format_html_join(
         "",
         ' <span class="flag" title="{}">{}</span>',
-        ((flag.sentence, flag.label) for flag in measurement.flag_words),
+        ((FLAGS[slug].sentence, FLAGS[slug].label) for slug in slugs if slug in FLAGS),
     )
-    return SafeString(shown + flags)  # both are escaped already
 
 
 # Of a page all cells lead to one or two artefacts, and an address is looked up slowly.

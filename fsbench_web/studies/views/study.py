@@ -1,11 +1,11 @@
 """The list of studies, and the matrices of one test of a study."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -13,10 +13,9 @@ from django.views.decorators.http import require_safe
 from fsbench_web.figures import heatmap
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.categories import MEAN
-from fsbench_web.scoring.quality import FLAGS
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better
 from fsbench_web.studies import run_quality
-from fsbench_web.studies.cells import Cell
+from fsbench_web.studies.mean_maps import MeanMap, mean_maps
 from fsbench_web.studies.models import Measurement, RunState, Score, Series, Study
 from fsbench_web.studies.study_list import own_studies, published_studies
 
@@ -51,53 +50,33 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404(
             f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
         )
-    measured = Measurement.objects.filter(
-        run__series__study=study,
-        run__state=RunState.DONE,
-        record_size_kb__isnull=False,
-        file_size_kb__isnull=False,
-    )
     tests = _tests_with_a_matrix(study)
     test = request.GET.get("test") or (tests[0] if tests else "")
-    name, load = testnames.parts(test)
-    of_test = measured.filter(test=name, load=load)
-    page = Paginator(_series_of(study, of_test), MAPS_SHOWN).get_page(request.GET.get("page"))
-    series = {row.pk: row for row in page}
-    if test not in tests or not series:
+    page = Paginator(_series_with(study, test), MAPS_SHOWN).get_page(request.GET.get("page"))
+    if test not in tests or not page:
         raise Http404(
             f'The study "{study.title}" has no finished run with a matrix of "{test}". '
             f"Its page, /studies/{study.slug}/, shows what it has."
         )
-    of_page = of_test.filter(run__series__in=list(series))
-    means = list(
-        of_page.values("run__series_id", "unit", "record_size_kb", "file_size_kb")
-        .annotate(mean=Avg("value"))
-        .order_by("run__series_id", "unit")[: MAX_CELLS + 1]
-    )
-    too_many = len(means) > MAX_CELLS
-    maps: dict[tuple[int, str], dict[tuple[int, int], float | None]] = defaultdict(dict)
-    values: dict[str, list[float]] = defaultdict(list)
-    for row in means if not too_many else []:
-        # measured leaves out what has no sizes, which the type does not know.
-        cell = (row["record_size_kb"] or 0, row["file_size_kb"] or 0)
-        maps[row["run__series_id"], row["unit"]][cell] = row["mean"]
-        values[row["unit"]].append(row["mean"])
-    limits = _limits(study, test, values, is_whole=page.paginator.num_pages == 1)
-    flagged = _flagged(of_page) if maps else {}
+    series = _described(page.object_list)
+    means = mean_maps(series, test, MAX_CELLS)
+    too_many = means is None
+    maps = means or []
+    limits = _limits(study, test, maps, is_whole=page.paginator.num_pages == 1)
     figures = [
         (
-            series[series_id],
+            series[one.series_id],
             heatmap.matrix_plain(
-                cells,
-                unit,
-                f"{testnames.label(test)}: {series[series_id].configuration}",
-                _is_lower_better(unit),
-                limits[unit],
-                flagged=flagged.get((series_id, unit)),
-                edges=run_quality.edges(series[series_id].quality, test),
+                one.cells,
+                one.unit,
+                f"{testnames.label(test)}: {series[one.series_id].configuration}",
+                _is_lower_better(one.unit),
+                limits[one.unit],
+                flagged=one.flagged,
+                edges=run_quality.edges(series[one.series_id].quality, test),
             ),
         )
-        for (series_id, unit), cells in maps.items()
+        for one in maps
     ]
     context = {
         "study": study,
@@ -128,25 +107,44 @@ def _tests_with_a_matrix(study: Study) -> list[str]:
     return sorted(tests, key=testnames.place)
 
 
-def _series_of(study: Study, measured: QuerySet[Measurement]) -> QuerySet[Series]:
-    """The series of the study that have any of the measurements."""
-    return (
-        Series.objects.filter(Exists(measured.filter(run__series=OuterRef("pk"))), study=study)
-        .select_related("configuration", "workload", "hardware", "lun")
+def _series_with(study: Study, test: str) -> list[int]:
+    """The series of the study in which a finished run has cells of the test, oldest first."""
+    name, load = testnames.parts(test)
+    cells = Measurement.objects.filter(
+        run__series=OuterRef("pk"),
+        run__state=RunState.DONE,
+        test=name,
+        load=load,
+        record_size_kb__isnull=False,
+        file_size_kb__isnull=False,
+    )
+    found = Series.objects.filter(Exists(cells), study=study).order_by("pk")
+    return list(found.values_list("pk", flat=True))
+
+
+def _described(series_ids: Iterable[int]) -> dict[int, Series]:
+    """The series by key, with how many finished runs each has."""
+    found = Series.objects.filter(pk__in=list(series_ids))
+    return {
+        row.pk: row
+        for row in found.select_related("configuration", "workload", "hardware", "lun")
         .annotate(done_count=Count("runs", filter=Q(runs__state=RunState.DONE)))
         .order_by("pk")
-    )
+    }
 
 
 def _limits(
-    study: Study, test: str, shown: Mapping[str, list[float]], is_whole: bool
+    study: Study, test: str, shown: Iterable[MeanMap], is_whole: bool
 ) -> dict[str, tuple[float, float]]:
-    """The ends of the colour scale by unit; ``shown`` are the means of one page of the maps.
+    """The ends of the colour scale by unit; ``shown`` are the maps of one page.
 
     Where that is not all (not ``is_whole``), the smallest and the largest value of any repeat of
     the study, which are the ``minimum`` and ``maximum`` of its scores.
     """
-    found = {unit: (min(means), max(means)) for unit, means in shown.items()}
+    means: dict[str, list[float]] = defaultdict(list)
+    for one in shown:
+        means[one.unit] += one.cells.values()
+    found = {unit: (min(of_unit), max(of_unit)) for unit, of_unit in means.items()}
     if is_whole:
         return found
     ends = (
@@ -158,22 +156,6 @@ def _limits(
     for unit, low, high in ends:
         if unit in found:
             found[unit] = (min(low, found[unit][0]), max(high, found[unit][1]))
-    return found
-
-
-def _flagged(measured: QuerySet[Measurement]) -> dict[tuple[int, str], dict[str, set[Cell]]]:
-    """The cells of each flag in any repeat, by series and unit, for a heat map."""
-    found: dict[tuple[int, str], dict[str, set[Cell]]] = {}
-    for series_id, unit, record_kb, file_kb, flags in (
-        measured.filter(flags__isnull=False)
-        .order_by()
-        .values_list("run__series_id", "unit", "record_size_kb", "file_size_kb", "flags")
-        .distinct()
-    ):
-        of_series = found.setdefault((series_id, unit), {})
-        for slug in flags or ():
-            words = FLAGS[slug].of_cells if slug in FLAGS else slug
-            of_series.setdefault(words, set()).add((record_kb or 0, file_kb or 0))
     return found
 
 
