@@ -9,11 +9,21 @@ their turn.
 There are three lanes, so that what takes long makes only its like wait: files that are sent, signs
 of life, and everything else. Event streams wait in no lane: their views are coroutines, which begin
 in a thread and go on without one.
+
+Threads of one process compute one at a time. Four pages that are begun together are all ready when
+the last is; one after the other, the first is ready after a quarter of that. So only ``TURNS``
+pages are made at once, which is enough for one to compute while another waits for the database. A
+page that takes longer than ``LONG_S`` gives its turn to the next, and goes on beside it.
+
+Small files go before pages, which are several times their work: twenty that come at one moment are
+stored in less than half a second, and the pages of that half second wait as long. Nobody waits for
+files longer than ``FILES_FIRST_S``, however many keep coming.
 """
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import suppress
 
 import django
 from asgiref.sync import sync_to_async
@@ -24,6 +34,17 @@ from django.http.response import HttpResponseBase
 
 PAGES, FILES, SIGNS_OF_LIFE = 4, 2, 1
 """Threads of each lane, and so its connections to the database, in every web process."""
+TURNS = 2
+LONG_S = 1.0
+SMALL_FILE_BYTES = 64 * 1024
+FILES_FIRST_S = 0.3
+
+_under_way = 0
+
+
+def under_way() -> int:
+    """How many requests this process has taken and not answered; event streams not counted."""
+    return _under_way
 
 
 class Lanes(ASGIHandler):
@@ -32,18 +53,38 @@ class Lanes(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
-        self.pages, self.files, self.signs_of_life = (
-            _lane(name, threads, self._answer)
-            for name, threads in (("page", PAGES), ("file", FILES), ("health", SIGNS_OF_LIFE))
-        )
+        self.pages = Lane("page", PAGES, self._answer, turns=TURNS)
+        self.files = Lane("file", FILES, self._answer)
+        self.signs_of_life = Lane("health", SIGNS_OF_LIFE, self._answer)
+        self._small_files = 0
+        self._files_are_done = asyncio.Event()
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """As Django's own, in a thread of the request's lane."""
-        response: HttpResponseBase = await self._lane_of(request)(request)
+        global _under_way
+        lane = self._lane_of(request)
+        is_small_file = lane is self.files and _length(request) <= SMALL_FILE_BYTES
+        _under_way += 1
+        self._small_files += is_small_file
+        try:
+            if lane is self.pages and self._small_files:
+                await self._let_files_go_first()
+            response: HttpResponseBase = await lane(request)
+        finally:
+            _under_way -= 1
+            self._small_files -= is_small_file
+            if not self._small_files:
+                self._files_are_done.set()
         response._handler_class = self.__class__  # type: ignore[attr-defined]
         return response
 
-    def _lane_of(self, request: HttpRequest) -> Any:
+    async def _let_files_go_first(self) -> None:
+        self._files_are_done.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FILES_FIRST_S):
+                await self._files_are_done.wait()
+
+    def _lane_of(self, request: HttpRequest) -> "Lane":
         if request.path_info.startswith("/api/v1/health"):
             return self.signs_of_life
         if request.method == "POST" and request.content_type == "multipart/form-data":
@@ -60,9 +101,43 @@ class Lanes(ASGIHandler):
             close_old_connections()
 
 
-def _lane(name: str, threads: int, answer: Callable[..., Any]) -> Any:
-    executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
-    return sync_to_async(answer, thread_sensitive=False, executor=executor)
+def _length(request: HttpRequest) -> float:
+    """Bytes of the body; of one that does not say, more than any."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    return int(length) if length.isdecimal() else float("inf")
+
+
+class Lane:
+    """Some threads, and who may use them."""
+
+    def __init__(
+        self,
+        name: str,
+        threads: int,
+        answer: Callable[[HttpRequest], HttpResponseBase],
+        turns: int | None = None,
+    ) -> None:
+        """``turns``: how many requests of less than ``LONG_S`` are worked on; None: all threads."""
+        executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._in_thread = sync_to_async(answer, thread_sensitive=False, executor=executor)
+        self._turns = asyncio.Semaphore(min(turns or threads, threads))
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        await self._turns.acquire()
+        has_turn = True
+
+        def give_turn() -> None:
+            nonlocal has_turn
+            if has_turn:
+                has_turn = False
+                self._turns.release()
+
+        long = asyncio.get_running_loop().call_later(LONG_S, give_turn)
+        try:
+            return await self._in_thread(request)
+        finally:
+            long.cancel()
+            give_turn()
 
 
 def application() -> Lanes:

@@ -15,6 +15,7 @@ from django.db import connection, connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.test import Client
 from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
 
 from fsbench_web import lanes, urls
 from fsbench_web.accounts import rights
@@ -27,6 +28,7 @@ most: dict[str, int] = {}
 threads: set[str] = set()
 
 
+@csrf_exempt
 def slow(request: HttpRequest) -> HttpResponse:
     with LOCK:
         under_way.append("slow")
@@ -128,10 +130,91 @@ def slow_ones(application: Any, count: int, *more: Any) -> list[tuple[int, bytes
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_works_on_as_many_pages_as_it_has_threads_and_answers_all() -> None:
+def test_it_works_on_as_many_pages_as_have_turns_and_answers_all() -> None:
+    answers = slow_ones(lanes.application(), 3 * lanes.PAGES)
+    assert answers == [(200, b"done")] * (3 * lanes.PAGES)
+    assert most["slow"] == lanes.TURNS
+    assert lanes.under_way() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_that_take_long_give_their_turns_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LONG_S", 0.01)
     answers = slow_ones(lanes.application(), 3 * lanes.PAGES)
     assert answers == [(200, b"done")] * (3 * lanes.PAGES)
     assert most["slow"] == len(threads) == lanes.PAGES
+
+
+def file_ends_before_page(size: int) -> bool:
+    """Whether a file of some bytes that came first is stored before a page is begun."""
+    application, ended = lanes.application(), []
+    head = [
+        (b"content-type", b"multipart/form-data; boundary=x"),
+        (b"content-length", str(size).encode()),
+    ]
+
+    async def timed(name: str, call: Awaitable[tuple[int, bytes]]) -> None:
+        assert (await call)[0] == 200
+        ended.append(name)
+
+    async def both() -> None:
+        first = asyncio.create_task(timed("file", ask(application, "POST", "/slow/", b"", head)))
+        while lanes.under_way() == 0:
+            await asyncio.sleep(0.001)
+        await asyncio.gather(first, timed("page", ask(application, "GET", "/sees/")))
+
+    asyncio.run(both())
+    assert lanes.under_way() == 0
+    return ended == ["file", "page"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_wait_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "FILES_FIRST_S", 20)
+    assert file_ends_before_page(100)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_do_not_wait_for_large_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "FILES_FIRST_S", 20)
+    monkeypatch.setattr(lanes.Lanes, "_let_files_go_first", never)
+    assert lanes.SMALL_FILE_BYTES < 10**6
+    file_ends_before_page(10**6)
+
+
+async def never(self: lanes.Lanes) -> None:
+    raise AssertionError("this was to begin at once")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "FILES_FIRST_S", 0.01)
+    monkeypatch.setattr(lanes.Lanes, "_answer", held)
+    release.clear()
+    application = lanes.application()
+    head = [(b"content-type", b"multipart/form-data; boundary=x"), (b"content-length", b"1")]
+
+    async def both() -> None:
+        file = asyncio.create_task(ask(application, "POST", "/slow/", b"", head))
+        while lanes.under_way() == 0:
+            await asyncio.sleep(0.001)
+        assert (await ask(application, "GET", "/page/"))[1] == b"page"
+        assert not file.done()
+        release.set()
+        assert (await file)[1] == b"file"
+
+    asyncio.run(both())
+
+
+release = threading.Event()
+
+
+def held(self: lanes.Lanes, request: HttpRequest) -> HttpResponse:
+    """Files wait until the test lets them go."""
+    if request.method == "POST":
+        assert release.wait(20)
+        return HttpResponse("file")
+    return HttpResponse("page")
 
 
 @pytest.mark.django_db(transaction=True)

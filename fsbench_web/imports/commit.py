@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.models import Visibility
 from fsbench_web.catalog.configurations import from_label
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.catalog.names import is_called, slug_of
@@ -22,7 +23,7 @@ from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Artefact, Run, Series, Study
 from fsbench_web.studies.order_checks import new_study_columns
-from fsbench_web.studies.series import lock, next_repeat, series_for
+from fsbench_web.studies.series import lock_all, series_for
 
 ONCE = (
     "import each measurement once. If it was measured again and came out the same, say which "
@@ -109,13 +110,13 @@ def commit(row: Import, plan: Plan, target: Target, user: User | None) -> Import
     Raises ImportRefused; the caller's transaction must not commit then.
     """
     plan.check()
+    was_kept, row.state = row.pk is not None, ImportState.DONE
     stored = _store(plan.files, target, user, row)
     if stored.problems:
         raise ImportRefused(stored.problems)
-    row.state, row.study = ImportState.DONE, stored.study
-    row.save()
-    row.files.all().delete()
-    row.runs.set([entry.run for entry in stored.runs])
+    if was_kept:
+        row.files.all().delete()
+    row.runs.add(*(entry.run.pk for entry in stored.runs))
     audit.note(user, "imported", f"import {row.pk}", study=stored.study.slug, runs=len(stored.runs))
     return ImportResult(row.pk, str(row.state), [entry.run.pk for entry in stored.runs])
 
@@ -145,30 +146,29 @@ def _store(
     stored: list[StoredRun] = []
     places = [[_series(study, entry) for entry in file.runs] for file in files]
     touched = {series.pk: series for serieses in places for series in serieses}
-    # One order of locks for everybody: two imports of the same series must not wait in a circle.
-    for _, series in sorted(touched.items()):
-        lock(series)
-    known_of: dict[int, dict[str, Run | str]] = {
-        series.pk: {**contents.known(series)} for series in touched.values()
-    }
+    lock_all(touched.values())
+    there = contents.of_series(touched.values())
+    known_of: dict[int, dict[str, Run | str]] = {pk: {**there[pk].runs} for pk in touched}
+    row.study = study
     row.save()
     for file, serieses in zip(files, places, strict=True):
         kept: list[StoredRun] = []
         artefact: Artefact | None = None
         for entry, series in zip(file.runs, serieses, strict=True):
-            repeat = next_repeat(series)
             known = known_of[series.pk]
             refusal = _refusal(entry, series, known, {e.run.pk for e in [*stored, *kept]})
             if refusal is not None:
                 problems.append(refusal)
                 continue
+            following = there[series.pk].following
             run = lifecycle.record_finished(
                 series,
-                _said_repeat(entry) or repeat,
+                _said_repeat(entry) or following,
                 by=user,
                 reason=_reason(entry),
                 environment=environment_of(entry.parsed),
             )
+            there[series.pk].following = max(following, run.repeat + 1)
             if artefact is None:
                 artefact = store_source(run, file.source)
             ingest.store_values(run, artefact, entry.values)
@@ -180,7 +180,7 @@ def _store(
         stored += kept
     for series in touched.values():
         try:
-            ingest.rescore(series)
+            ingest.rescore_locked(series)
         except ingest.MixedMeasurements as error:
             problems.append(
                 ImportProblem(
@@ -219,7 +219,7 @@ def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
         slug=target.study_slug(),
         defaults={"title": target.study, "created_by": user, **new_study_columns()},
     )
-    if study.pk in rights.hidden_from(user):
+    if study.visibility != Visibility.PUBLIC and study.pk in rights.hidden_from(user):
         message = f'The address "{study.slug}" is taken: choose another name for the study.'
         raise ImportRefused([ImportProblem(message)])
     if is_new:

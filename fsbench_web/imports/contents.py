@@ -1,22 +1,49 @@
 """The same numbers twice: digests of what runs hold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import F
 
 from fsbench_web.imports.models import RunContent
 from fsbench_web.studies.content import digest_of_rows
 from fsbench_web.studies.models import Measurement, Run, RunState, Series
 
 
-def known(series: Series) -> dict[str, Run]:
-    """The finished runs of a series by the digest of their numbers.
+@dataclass
+class Known:
+    """What a series holds: its finished runs by the digest of their numbers, of which only key and
 
-    A run without one (measured here, or read again since) is counted now.
+    repeat are read; and the number of the next repeat, which is used by no run, whatever became of
+    it.
     """
-    runs = {run.pk: run for run in series.runs.filter(state=RunState.DONE)}
-    digests = dict(RunContent.objects.filter(run__series=series).values_list("run_id", "digest"))
-    for pk in runs.keys() - digests.keys():
-        digests[pk] = digest_of(pk)
-    return {digests[pk]: run for pk, run in runs.items()}
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    following: int = 1
+
+
+def of_series(serieses: Iterable[Series]) -> dict[int, Known]:
+    """What each series holds, by its key. Whoever goes by it holds their locks (series.lock_all).
+
+    A finished run without a digest (measured here, or read again since) is counted now.
+    """
+    found = {series.pk: Known() for series in serieses}
+    for run in (
+        Run.objects.filter(series__in=found)
+        .annotate(digest=F("content__digest"))
+        .only("series_id", "repeat", "state")
+        .order_by("id")
+    ):
+        there = found[run.series_id]
+        there.following = max(there.following, run.repeat + 1)
+        if run.state == RunState.DONE:
+            there.runs[run.digest or digest_of(run.pk)] = run
+    return found
+
+
+def known(series: Series) -> dict[str, Run]:
+    """The finished runs of a series by the digest of their numbers."""
+    return of_series([series])[series.pk].runs
 
 
 def digest_of(run_id: int) -> str:

@@ -25,7 +25,7 @@ from fsbench_web.scoring import testnames
 from fsbench_web.studies import content, ingest, lifecycle
 from fsbench_web.studies.bulk import MeasurementWriter, Rows
 from fsbench_web.studies.models import Run, Series
-from fsbench_web.studies.series import lock, next_repeat, series_for
+from fsbench_web.studies.series import lock_all, next_repeat, series_for
 
 LARGE_BYTES = 4 * 1024 * 1024
 _HEAD_BYTES = 64 * 1024
@@ -190,8 +190,7 @@ def store(
         key = (entry.filesystem, entry.configuration, entry.hardware)
         by_series[serieses[key].pk].append(entry)
     touched = {series.pk: series for series in serieses.values()}
-    for pk in sorted(touched):
-        lock(touched[pk])
+    lock_all(touched.values())
     places: list[tuple[Series, int]] = []
     entries: list[Placed] = []
     digests: list[str] = []

@@ -21,7 +21,7 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies import ingest
 from fsbench_web.studies.models import Artefact, Measurement, Run, Series, StateChange
-from fsbench_web.studies.series import lock, next_repeat, series_for
+from fsbench_web.studies.series import lock_all, next_repeat, series_for
 from fsbench_web.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.workloads import workload_of as measured_workload
 
@@ -215,8 +215,7 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
     touched = {run.series_id: run.series for run in runs.values()}
     for study in {series.study_id: series.study for series in touched.values()}.values():
         rights.require(user, rights.Action.IMPORT, study)
-    for _, series in sorted(touched.items()):
-        lock(series)
+    lock_all(touched.values())
     found = difference(artefact)
     if found.digest != digest:
         message = "What is stored has changed since this was shown: look at it again."

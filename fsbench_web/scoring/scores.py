@@ -65,10 +65,10 @@ def score_mean(values: Sequence[float]) -> ScoreValue | None:
 
 
 def _score(category: Category, repeats: Sequence[Mapping[Cell, float]]) -> ScoreValue | None:
-    kept = [
-        {cell: value for cell, value in repeat.items() if category.holds(cell)}
-        for repeat in repeats
-    ]
+    kept = repeats
+    if category.region is not None:
+        inside = set(filter(category.holds, set().union(*repeats)))
+        kept = [{cell: repeat[cell] for cell in repeat if cell in inside} for repeat in repeats]
     cells = set().union(*kept)
     if not cells:
         return None

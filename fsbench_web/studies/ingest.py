@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from fsbench_web.catalog.machines import Machine
 from fsbench_web.formats.result import ParsedResult, ParsedValue
@@ -41,12 +43,14 @@ from fsbench_web.studies.quality import Basis, Gathered
 from fsbench_web.studies.run_columns import MixedMeasurements as MixedMeasurements
 from fsbench_web.studies.run_columns import RunColumns
 from fsbench_web.studies.selections import SelectedScores, TestQuality, quality_of
-from fsbench_web.studies.series import lock, next_repeat, series_for
+from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
 from fsbench_web.workloads import ParameterError, workload_of
 
 COMPUTED = "computed"
 _BATCH = 2000
 LARGE_SERIES = 200_000
+_SMALL_SERIES = 5_000
+"""Up to so many numbers are read without asking first how many there are."""
 _READ = ("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
 
 
@@ -142,30 +146,50 @@ def rescore(series: Series) -> list[Score]:
     that failed or was cancelled enters no score, whatever it measured. Scores that a paper printed
     stay untouched. Raises MixedMeasurements.
     """
-    lock(series)
+    lock_all([series])
+    return rescore_locked(series)
+
+
+def rescore_locked(series: Series) -> list[Score]:
+    """``rescore`` for a caller who holds the lock (series.lock_all).
+
+    Raises MixedMeasurements before anything is written.
+    """
     basis = quality.basis_of(series)
     changed: dict[int, list[int]] = defaultdict(list)
-    if _is_large(series):
+    rows = _measurements(series).order_by("run_id", "id").values_list("id", *_READ, "flags")
+    some = list(rows[: _SMALL_SERIES + 1])
+    if len(some) <= _SMALL_SERIES:
+        units, found = _at_once(series, some, basis, changed)
+    elif _is_large(series):
         units, found = _streamed(series, basis, changed)
     else:
-        units, found = _at_once(series, basis, changed)
+        units, found = _at_once(series, rows, basis, changed)
     quality.write_flags(changed)
     return replace_scores(series, units, basis, found)
+
+
+def _measurements(series: Series) -> QuerySet[Measurement]:
+    return Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
 
 
 Judged = tuple[dict[str, str], dict[str, TestQuality]]
 """Units, and scores of all selections, by test."""
 
 
-def _at_once(series: Series, basis: Basis, changed: dict[int, list[int]]) -> Judged:
-    """What a series of usual size amounts to; ``changed`` takes {flags' bits: measurements}."""
+def _at_once(
+    series: Series,
+    rows: Iterable[tuple[Any, ...]],
+    basis: Basis,
+    changed: dict[int, list[int]],
+) -> Judged:
+    """What a series of usual size amounts to; ``changed`` takes {flags' bits: measurements}.
+
+    ``rows`` are its measurements: id, ``_READ`` and flags.
+    """
     repeats: dict[str, dict[int, dict[tuple[int | None, int | None], float]]] = {}
     gathered: dict[str, Gathered] = {}
-    for pk, name, load, run_id, record_kb, file_kb, value, unit, flags in (
-        Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
-        .order_by("run_id", "id")
-        .values_list("id", *_READ, "flags")
-    ):
+    for pk, name, load, run_id, record_kb, file_kb, value, unit, flags in rows:
         test = at_load(name, load)
         columns = gathered.setdefault(test, Gathered(unit))
         if columns.unit != unit:
@@ -246,7 +270,10 @@ def replace_scores(
         batch_size=_BATCH,
     )
     boundaries = {test: one.boundary for test, one in found.items() if one.boundary is not None}
-    Series.objects.filter(pk=series.pk).update(quality=basis.as_dict(boundaries))
+    judged_by = basis.as_dict(boundaries)
+    if series.quality != judged_by:
+        Series.objects.filter(pk=series.pk).update(quality=judged_by)
+        series.quality = judged_by
     return [score for score in written if score.selection == Selection.ALL]
 
 
@@ -268,9 +295,8 @@ def _with_samples(
     if not single:
         return intervals
     added = {}
-    for name, load, samples in Measurement.objects.filter(
-        run__series=series, run__state=RunState.DONE, samples__isnull=False
-    ).values_list("test", "load", "samples"):
+    with_samples = _measurements(series).filter(samples__isnull=False)
+    for name, load, samples in with_samples.values_list("test", "load", "samples"):
         test = at_load(name, load)
         found = sample_interval(samples or ()) if test in single else None
         if found is not None:
@@ -292,7 +318,7 @@ def _streamed(series: Series, basis: Basis, changed: dict[int, list[int]]) -> Ju
     memory for the distinct cells of one test.
     """
     rows = (
-        Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
+        _measurements(series)
         .order_by("test", "load", "run_id")
         .values_list(*_READ, "flags", "id")
         .iterator(chunk_size=5000)

@@ -130,7 +130,7 @@ def create_all_queued(
     return runs
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def record_finished(
     series: Series,
     repeat: int,
