@@ -42,9 +42,8 @@ def violations(page: Page, rules: list[str] | None = None) -> list[str]:
     """What axe says of the page as it is shown: rule, impact, place and why."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)  # Not a script tag: the content security policy allows none from here.
-    # What passes is only counted: to describe each cell of a large table takes most of the time.
     found = page.evaluate(
-        """only => axe.run(document, {runOnly: only, resultTypes: ["violations"]})
+        """only => axe.run(document, {runOnly: only})
             .then(result => result.violations
                 .filter(one => one.impact === "serious" || one.impact === "critical")
                 .flatMap(one => one.nodes.slice(0, 3).map(node =>
