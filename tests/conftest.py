@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.services.browser import chromium_browser, chromium_path, collect_complaints
@@ -211,6 +211,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, shared; take ``page`` unless the test needs several contexts."""
+    expect.set_options(timeout=30_000)
     with chromium_browser() as browser:
         yield browser
 
@@ -238,7 +239,7 @@ def page(browser: Browser, site: str, complaints: list[str]) -> Iterator[Page]:
     """A page on ``site`` (``page.goto("/runs/")``); a complaint in its console fails the test."""
     context = browser.new_context(base_url=site, viewport={"width": 1440, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
     collect_complaints(page, complaints)
     yield page
     context.close()
