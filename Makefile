@@ -36,17 +36,16 @@ $(INSTALLED_DEV):
 	@sh deploy/environment.sh "$(PYTHON)" requirements.txt requirements-dev.txt
 	@touch $(INSTALLED) $@
 
-# Everything that touches the database on PostgreSQL, then the whole suite on SQLite: what needs no
-# service file by file on two cores, then disks, browsers and machines beside each other (conftest.py).
+# Everything that touches the database on PostgreSQL; then the whole suite on SQLite, disks, daemons,
+# machines and browsers beside each other and files that need none of them between (conftest.py).
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
+IN_LANES := -n 5 --dist loadgroup --after-database
 test: test-packages $(INSTALLED_DEV) lint
 	@echo "== on PostgreSQL"
 	@$(PY) -m tests.services $(PY) -m pytest -q $(ON_TWO_CORES) --database
-	@echo "== on SQLite: what needs no service"
-	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"
-	@echo "== on SQLite: real disks, daemons and browsers"
-	@$(PY) -m pytest -q -n 3 --dist loadgroup --durations=10 -m "$(SERVICES)"
+	@echo "== on SQLite, with real disks, daemons and browsers"
+	@$(PY) -m pytest -q $(IN_LANES) --durations=10
 
 test-quick: $(INSTALLED_DEV) lint
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"

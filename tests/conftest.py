@@ -6,13 +6,16 @@ page that fails its test when the page complains.
 """
 
 import signal
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.services.browser import chromium_browser, chromium_path, collect_complaints
@@ -29,6 +32,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run only the tests that use the database, without Docker, Chromium and root",
     )
+    parser.addoption(
+        "--after-database",
+        action="store_true",
+        help="run every test; of a parametrized one that --database runs, every fourth variant",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Mark by fixture, browser tests last, and `--database` picks what touches the database."""
+    """Mark by fixture, choose by what touches the database, and order by lane."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for fixture, marker in _MARKED_BY_FIXTURE.items():
@@ -49,33 +57,74 @@ def pytest_collection_modifyitems(
                 item.add_marker(marker)
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # Playwright leaves an event loop in the thread, which async_to_sync of other tests refuses.
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    items.sort(key=_is_browser_test)
+    left_out: set[pytest.Item] = set()
     if config.getoption("--database"):
-        chosen = [item for item in items if _is_database_test(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-        items[:] = chosen
+        left_out = {item for item in items if not _is_database_test(item)}
+    elif config.getoption("--after-database"):
+        left_out = set(_other_variants(items))
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
+    if getattr(config.option, "loadgroup", False):  # what --dist=loadgroup is in xdist's processes
+        for item in items:
+            path = _path(item.nodeid)
+            if _is_browser_test(item) and lane_of(path) != BROWSERS:
+                raise pytest.UsageError(f"{path} has browser tests and imports no Playwright")
+        items.sort(key=lambda item: _rank(lane_of(_path(item.nodeid))))
+
+
+BROWSERS = "browsers"
+# Each starts when a process is free, in this order: those that take longest first. A name is a
+# folder or a file of tests/. Browsers have a process of their own, because of their event loop.
+LANES = {
+    BROWSERS: (),
+    "stack": ("deploy/",),
+    "disks": ("runner/", "catalog/", "serve/"),
+    "workloads": ("workloads/", "crash/"),
+    "guests": ("guest/", "runner/test_guest.py", "hosts/"),
+    "installation": ("test_make_run.py",),
+}
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
-    """What runs beside each other with ``pytest -n 3 --dist loadgroup``, by file.
+    """What runs beside each other with ``pytest -n 5 --dist loadgroup``: lanes, then files.
 
-    Disks and daemons; browsers; and whole machines and installations, which wait for boots more
-    than they compute. Each lane is one process from its first to its last test, so that services
-    are started once and what a host has once (addresses, ports) is used by one test at a time.
+    A lane is one process from its first to its last test, so that services are started once. Lanes
+    wait for disks, boots and browsers more than they compute; files that need no service fill that
+    time and the rest.
     """
 
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False  # the order is that of the collection
+
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        if path.startswith(("tests/deploy/", "tests/guest/")) or path in _OF_MACHINES:
-            return "machines"
-        return "disks" if path.startswith(_OF_DISKS) else "browsers"
+        return lane_of(_path(nodeid))
+
+    def _reschedule(self, node: Any) -> None:
+        if BROWSERS in self.assigned_work.get(node, ()) and not node.shutting_down:
+            node.shutdown()  # once the lane is through; other tests refuse the event loop it leaves
+        else:
+            super()._reschedule(node)
 
 
-_OF_MACHINES = {"tests/runner/test_guest.py", "tests/test_make_run.py"}
-_OF_DISKS = tuple(
-    f"tests/{folder}/"
-    for folder in ("catalog", "crash", "hosts", "runner", "serve", "services", "workloads")
-)
+@cache
+def lane_of(path: str) -> str:
+    """The lane of a file of tests; the file itself when it is of none."""
+    if "playwright" in Path(__file__).parent.parent.joinpath(path).read_text():
+        return BROWSERS
+    here = path.removeprefix("tests/")
+    found = [(len(name), lane) for lane in LANES for name in LANES[lane] if here.startswith(name)]
+    return max(found)[1] if found else path
+
+
+def _rank(lane: str) -> int:
+    return list(LANES).index(lane) if lane in LANES else len(LANES)
+
+
+def _path(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -91,12 +140,33 @@ _MARKED_BY_FIXTURE = {
 }
 
 
+def _is_browser_test(item: pytest.Item) -> bool:
+    return item.get_closest_marker("browser") is not None
+
+
 def _is_database_test(item: pytest.Item) -> bool:
     markers = {marker.name for marker in item.iter_markers()}
     if markers & {"docker", "browser", "root", "postgres"}:
         return False
     fixtures = set(getattr(item, "fixturenames", ()))
     return "django_db" in markers or bool(fixtures & {"db", "transactional_db", "site"})
+
+
+def _other_variants(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Variants of database tests but the first, the fifth, the ninth ... of each.
+
+    Never of tests with transactions of their own: there SQLite's locks are what is asked about.
+    """
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("django_db")
+        has_transactions = mark is not None and mark.kwargs.get("transaction")
+        if not _is_database_test(item) or has_transactions:
+            continue
+        name = item.nodeid.partition("[")[0]
+        if seen[name] % 4:
+            yield item
+        seen[name] += 1
 
 
 @pytest.fixture(scope="session")
@@ -141,6 +211,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, shared; take ``page`` unless the test needs several contexts."""
+    expect.set_options(timeout=30_000)
     with chromium_browser() as browser:
         yield browser
 
@@ -168,7 +239,7 @@ def page(browser: Browser, site: str, complaints: list[str]) -> Iterator[Page]:
     """A page on ``site`` (``page.goto("/runs/")``); a complaint in its console fails the test."""
     context = browser.new_context(base_url=site, viewport={"width": 1440, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
     collect_complaints(page, complaints)
     yield page
     context.close()

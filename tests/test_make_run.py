@@ -44,6 +44,19 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture
+def data(clone: Path, tmp_path: Path) -> Iterator[Path]:
+    """A data folder. What a failed test left ends here: its site, its loop device."""
+    folder = tmp_path / "data"
+    yield folder
+    for pid in _processes_of(clone):
+        os.kill(pid, signal.SIGKILL)
+    for line in _loop_devices().splitlines():
+        device, _, file = line.partition(" ")
+        if Path(file.strip()).is_relative_to(folder):
+            subprocess.run(["losetup", "--detach", device], check=False)
+
+
 def _processes_of(clone: Path) -> list[int]:
     """Processes that run the clone's own Python."""
     found = []
@@ -95,11 +108,11 @@ class Site:
         return found[1]
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
             body: bytes = answer.read()
             return body
 
-    def wait_until_ended(self, timeout_s: float = 30) -> None:
+    def wait_until_ended(self, timeout_s: float = 120) -> None:
         """All of it ended and nothing stayed behind."""
         try:
             self.make.wait(timeout_s)
@@ -117,9 +130,10 @@ def environment(**variables: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not ours.match(name)} | variables
 
 
-def _loop_files() -> str:
+def _loop_devices() -> str:
+    """A line for each: device and file."""
     listed = subprocess.run(
-        ["losetup", "--list", "--noheadings", "--output", "BACK-FILE"],
+        ["losetup", "--list", "--noheadings", "--output", "NAME,BACK-FILE"],
         capture_output=True,
         text=True,
     )
@@ -142,12 +156,12 @@ def _sign_in(site: Site, password: str) -> str:
         return where
 
 
-def test_from_nothing_to_a_site_and_back(clone: Path, tmp_path: Path) -> None:
-    data, port = tmp_path / "data", free_port()
+def test_from_nothing_to_a_site_and_back(clone: Path, data: Path) -> None:
+    port = free_port()
 
     # The first start, ended by Ctrl-C in a terminal: the whole process group is interrupted.
     site = Site(clone, data, port)
-    site.wait_until_ready(timeout_s=300)
+    site.wait_until_ready(timeout_s=900)
     assert site.matched(r"ready:\s+(\S+)") == f"http://127.0.0.1:{port}"
     password = site.matched(r"user admin, password (\S+)")
     health = json.loads(site.get("/api/v1/health"))
@@ -166,11 +180,11 @@ def test_from_nothing_to_a_site_and_back(clone: Path, tmp_path: Path) -> None:
     site.wait_until_ended()
     # What people read is about what they did: nothing of the libraries' own affairs.
     assert not re.search(r"Warning|Error|Exception|Warm shutdown|kombu", site.printed), site.printed
-    assert str(data) not in _loop_files()
+    assert str(data) not in _loop_devices()
 
     # The second start takes seconds and keeps all; interrupting `make` alone ends it too.
     site = Site(clone, data, port)
-    site.wait_until_ready(timeout_s=90)
+    site.wait_until_ready(timeout_s=300)
     assert "Installing" not in site.printed
     assert site.matched(r"user admin, password (\S+)") == password
     assert not _sign_in(site, password).endswith("/sign-in/")
@@ -179,12 +193,12 @@ def test_from_nothing_to_a_site_and_back(clone: Path, tmp_path: Path) -> None:
 
     # A worker that crashes comes back; SIGTERM, as from a service manager, ends cleanly.
     site = Site(clone, data, port)
-    site.wait_until_ready(timeout_s=90)
+    site.wait_until_ready(timeout_s=300)
     for pid in _processes_of(clone):
         command = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         if "worker" in command:
             os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while "The worker was ended by SIGKILL; it is started again" not in site.printed:
         assert time.monotonic() < deadline, site.printed
         time.sleep(0.2)
@@ -212,7 +226,7 @@ def _a_second_one_is_refused(clone: Path, data: Path, port: int) -> None:
             env=environment(**variables),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
         )
         assert done.returncode == 1, done.stdout + done.stderr
         assert "Traceback" not in done.stderr

@@ -160,7 +160,7 @@ def test_watching_ends_with_ctrl_c_and_the_run_goes_on(fsbench: Command, documen
     assert "0 of 2 runs" in process.stdout.readline()
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=90)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert Run.objects.filter(state=RunState.QUEUED).count() == 2

@@ -103,7 +103,7 @@ class Lab:
         assert self.worker.process.poll() is None, self.worker.tail()
         return self.worker.process.pid
 
-    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 40) -> None:
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> None:
         """Wait while the worker is up (when it is down: in any case)."""
         deadline = time.monotonic() + timeout_s
         was_up = self.worker is not None and self.worker.process.poll() is None
@@ -127,7 +127,7 @@ class Lab:
                     "runner.execute", args=[run.pk], queue=f"host.{self.name}", connection=broker
                 )
 
-    def wait_for(self, run: Run, state: RunState, phase: str = "", timeout_s: float = 40) -> None:
+    def wait_for(self, run: Run, state: RunState, phase: str = "", timeout_s: float = 120) -> None:
         """Until the run is in this state, and its worker in this phase."""
 
         def is_there() -> bool:

@@ -70,7 +70,7 @@ class Hosts:
 
     def wait_for_workers(self) -> None:
         self.wait_until(
-            lambda: Worker.objects.filter(name__in=self.names).count() == len(self.names), 60
+            lambda: Worker.objects.filter(name__in=self.names).count() == len(self.names), 120
         )
 
     def worker(self, index: int) -> Worker:
@@ -79,7 +79,7 @@ class Hosts:
     def order(self, index: int, **changes: Any) -> Run:
         return write_order(self.worker(index), lun="disk", **changes)
 
-    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 40) -> float:
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> float:
         """Seconds that it took. Fails with what the workers printed."""
         began = time.monotonic()
         while not condition():
@@ -89,7 +89,7 @@ class Hosts:
             time.sleep(0.05)
         return time.monotonic() - began
 
-    def wait_for(self, run: Run, state: RunState, timeout_s: float = 40) -> float:
+    def wait_for(self, run: Run, state: RunState, timeout_s: float = 120) -> float:
         def is_there() -> bool:
             run.refresh_from_db()
             assert not run.has_ended or run.state == state, f"{run.reason}\n{self.said()}"

@@ -55,7 +55,7 @@ def test_every_host_shows_its_lun_and_answers_its_own_queue(hosts: Hosts) -> Non
             except urllib.error.HTTPError:
                 return []
 
-        hosts.wait_until(lambda: len(answers()) == len(hosts.names), 60)
+        hosts.wait_until(lambda: len(answers()) == len(hosts.names))
         assert answers() == sorted(f"fsbench@{name}" for name in hosts.names)
         with urllib.request.urlopen(f"{address}/luns/") as page:
             text = page.read().decode()
@@ -76,7 +76,7 @@ def test_wrong_clocks_write_right_times(hosts: Hosts) -> None:
     before = timezone.now() - CLOSE
     runs = [hosts.order(index) for index in range(len(hosts.names))]
     for run in runs:
-        hosts.wait_for(run, RunState.DONE, 60)
+        hosts.wait_for(run, RunState.DONE)
     after = timezone.now() + CLOSE
     for index, run in enumerate(runs):
         assert run.series.lun.worker.name == hosts.names[index]
@@ -136,16 +136,16 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
     assert "gave no sign of life" in cut.reason
     assert not Lease.objects.exclude(lun=None).filter(run=cut).exists()
     for run in others:
-        hosts.wait_for(run, RunState.DONE, 60)
+        hosts.wait_for(run, RunState.DONE)
     cut.refresh_from_db()
     left = (cut.state, cut.reason, cut.ended_at, cut.log_lines.count(), cut.artefacts.count())
     assert not availability.is_alive(hosts.worker(CUT))
 
     following = hosts.order(CUT)
     hosts.network.heal(CUT)
-    hosts.wait_for(following, RunState.DONE, 90)
+    hosts.wait_for(following, RunState.DONE)
     # Its next sign of life may come after a run of a second.
-    hosts.wait_until(lambda: availability.is_alive(hosts.worker(CUT)), SILENT_AFTER_S)
+    hosts.wait_until(lambda: availability.is_alive(hosts.worker(CUT)))
     cut = Run.objects.get(pk=cut.pk)
     assert left == (
         cut.state,

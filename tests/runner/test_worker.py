@@ -29,6 +29,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
 MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
 
 
+# A run that is waited for would take minutes; a machine with much else to do needs its time.
+SOON_S = 45
 _PING = "app.control.ping(timeout=2, destination=['fsbench@{name}'])"
 
 
@@ -84,12 +86,12 @@ class WorkerProcess:
             cwd=MANAGE.parent,
             capture_output=True,
             text=True,
-            timeout=40,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 40) -> None:
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> None:
         deadline = time.monotonic() + timeout_s
         while not condition():
             assert self.process is not None
@@ -102,7 +104,7 @@ class WorkerProcess:
         assert self.process is not None
         began = time.monotonic()
         self.process.send_signal(number)
-        self.process.wait(30)
+        self.process.wait(90)
         return time.monotonic() - began
 
 
@@ -151,7 +153,7 @@ def test_it_measures_what_it_is_told_to(worker: WorkerProcess) -> None:
     run.refresh_from_db()
     assert run.state == RunState.DONE, run.reason
     assert run.measurements.exclude(unit="s").count() == 24
-    assert worker.send(signal.SIGTERM) < 15
+    assert worker.send(signal.SIGTERM) < SOON_S
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
 
 
@@ -160,7 +162,7 @@ def test_stopping_it_ends_the_run_with_the_reason(worker: WorkerProcess, number:
     worker.start()
     run = order_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
-    assert worker.send(number) < 15
+    assert worker.send(number) < SOON_S
     run.refresh_from_db()
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The worker was stopped during benchmark")
@@ -325,7 +327,7 @@ def test_a_second_worker_of_the_same_name_is_refused(worker: WorkerProcess, tmp_
         env=worker.environment,
         capture_output=True,
         text=True,
-        timeout=40,
+        timeout=120,
     )
     assert done.returncode == 1
     assert "Another process on this host holds" in done.stderr
@@ -349,7 +351,7 @@ def test_bad_configuration_fails_at_start(
         env=worker.environment | changes,
         capture_output=True,
         text=True,
-        timeout=40,
+        timeout=120,
     )
     assert done.returncode == 1
     assert said in done.stderr
@@ -365,7 +367,7 @@ def test_luns_check_says_what_is_wrong(
             env=worker.environment,
             capture_output=True,
             text=True,
-            timeout=40,
+            timeout=120,
         )
 
     good = luns_check()

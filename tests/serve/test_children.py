@@ -13,7 +13,7 @@ from fsbench_web.serve.children import Child
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 
-def _until(condition: Callable[[], object], timeout_s: float = 10) -> None:
+def _until(condition: Callable[[], object], timeout_s: float = 60) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, "nothing happened"

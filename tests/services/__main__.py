@@ -16,11 +16,15 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with postgres() as url:
-            child = subprocess.Popen(argv, env=os.environ | {"DATABASE_URL": url})
+            # A session of its own: the terminal would interrupt it beside us, and a second
+            # interrupt ends the fixtures' ends.
+            child = subprocess.Popen(
+                argv, env=os.environ | {"DATABASE_URL": url}, start_new_session=True
+            )
             try:
                 return child.wait()
             except KeyboardInterrupt:
-                child.send_signal(signal.SIGINT)
+                os.killpg(child.pid, signal.SIGINT)
                 return child.wait()
     except ServiceFailed as error:
         print(error, file=sys.stderr)

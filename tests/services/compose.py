@@ -49,7 +49,7 @@ class Person:
         return next(cookie.value or "" for cookie in self.cookies if cookie.name == name)
 
     def get(self, path: str) -> bytes:
-        with self._opener.open(self.address + path, timeout=30) as answer:
+        with self._opener.open(self.address + path, timeout=90) as answer:
             body: bytes = answer.read()
             return body
 
@@ -62,7 +62,7 @@ class Person:
         assert token, form
         fields = {"csrfmiddlewaretoken": token[1], "username": name, "password": password}
         data = urllib.parse.urlencode(fields).encode()
-        with self._opener.open(f"{self.address}/account/sign-in/", data, timeout=30) as answer:
+        with self._opener.open(f"{self.address}/account/sign-in/", data, timeout=90) as answer:
             assert not answer.url.endswith("/sign-in/"), answer.read().decode()
 
     def send(self, path: str, body: object) -> Any:
@@ -72,7 +72,7 @@ class Person:
             {"Content-Type": "application/json", "X-CSRFToken": self._cookie("csrftoken")},
         )
         try:
-            with self._opener.open(request, timeout=30) as answer:
+            with self._opener.open(request, timeout=90) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{path}: {error.code} {error.read().decode()}") from None
@@ -111,7 +111,7 @@ class Stack:
     def run(self, *argv: str, given: str = "") -> str:
         """What it printed. Raises ServiceFailed."""
         done = subprocess.run(
-            argv, env=self.environment, capture_output=True, text=True, input=given, timeout=300
+            argv, env=self.environment, capture_output=True, text=True, input=given, timeout=600
         )
         if done.returncode:
             raise ServiceFailed(f"{' '.join(argv)}: {done.stdout}\n{done.stderr}")
@@ -145,7 +145,7 @@ class Stack:
         except (OSError, ValueError):
             return False
 
-    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> None:
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float = 300) -> None:
         deadline = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > deadline:

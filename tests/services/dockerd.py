@@ -35,7 +35,7 @@ class Dockerd(Service):
         self.wait_until_ready()
 
     def wait_until_ready(self) -> None:
-        self.wait_until(self._is_ready, timeout_s=60)
+        self.wait_until(self._is_ready, timeout_s=180)
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Its containerd goes with it, a moment later: a dockerd that is started in that moment
@@ -47,7 +47,7 @@ class Dockerd(Service):
         while (Path("/proc") / pid).exists():
             time.sleep(0.05)
 
-    def stop(self, timeout_s: float = 30) -> None:
+    def stop(self, timeout_s: float = 60) -> None:
         if self.process.poll() is None:
             _remove_containers(program("docker", "docker.io or docker-cli"), self.host)
         super().stop(timeout_s)

@@ -66,14 +66,14 @@ class Service:
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """End it without a word (or with this signal), as a crash would; ``start`` it again."""
         self.process.send_signal(number)
-        self.process.wait(20)
+        self.process.wait(60)
 
     def start(self) -> None:
         """Start it again, with the same command."""
         assert self.process.poll() is not None
         self.process = self._started()
 
-    def wait_until(self, ready: Callable[[], bool], timeout_s: float = 30) -> None:
+    def wait_until(self, ready: Callable[[], bool], timeout_s: float = 90) -> None:
         """Return once ``ready()`` is true. Raises ServiceFailed with the end of the log."""
         deadline = time.monotonic() + timeout_s
         while not ready():
@@ -91,7 +91,7 @@ class Service:
         """The last lines it printed."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
-    def stop(self, timeout_s: float = 20) -> None:
+    def stop(self, timeout_s: float = 40) -> None:
         """Ask it to end, and kill it when it does not."""
         if self.process.poll() is not None:
             return
