@@ -53,7 +53,7 @@ def test_a_choice_starts_where_it_is_told() -> None:
 def test_filters_write_numbers_and_dashes() -> None:
     html = rendered(
         '{{ a|score:"KB/s" }}|{{ b|percent }}|{{ c|kilobytes }}|{{ d|duration }}|{{ e|words }}|'
-        '{{ f|quantity:"s" }}|{{ g|bytes }}|{{ h|score }}',
+        '{{ f|quantity:"s" }}|{{ g|bytes }}|{{ h|score }}|{{ g|mebibytes }}|{{ b|mebibytes }}',
         a=1234.5,
         b=None,
         c=4194304,
@@ -63,4 +63,4 @@ def test_filters_write_numbers_and_dashes() -> None:
         g=1024,
         h="abc",
     )
-    assert html == "1,234.50|–|4 GB|2 min 5 s|Random write|29.4 s|1 KiB|–"
+    assert html == "1,234.50|–|4 GB|2 min 5 s|Random write|29.4 s|1 KiB|–|1 GiB|–"
