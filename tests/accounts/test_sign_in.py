@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -7,6 +8,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import throttle
 from fsbench_web.accounts.models import SignInAttempt
+from fsbench_web.sign_on import SignOn
 
 from .conftest import PASSWORD
 
@@ -122,3 +124,28 @@ def test_it_refuses_forms_from_other_sites(alice: User) -> None:
     response = sign_in(strict)
     assert response.status_code == 403
     assert "reload the page" in response.content.decode().lower()
+
+
+def test_it_says_whom_to_ask_for_an_account(client: Client, db: None) -> None:
+    page = client.get(SIGN_IN).content.decode()
+    assert "Its administrators make accounts under <strong>Admin</strong>" in page
+    assert "an administrator sets a new one" in page
+    assert page.index("administrators make accounts") < page.index("createsuperuser")
+    assert "Sign in with" not in page
+
+
+@pytest.mark.parametrize("makes_accounts", [True, False])
+@pytest.mark.parametrize("with_passwords", [True, False])
+def test_it_says_what_the_sign_in_service_does_for_those_without_an_account(
+    client: Client, db: None, settings: Any, makes_accounts: bool, with_passwords: bool
+) -> None:
+    settings.SIGN_ON = SignOn(
+        "https://login.example", "id", "secret", name="Example Login", makes_accounts=makes_accounts
+    )
+    settings.PASSWORD_SIGN_IN = with_passwords
+    page = client.get(SIGN_IN).content.decode()
+    assert "Sign in with Example Login</a>" in page
+    assert ("that makes your account" in page) == makes_accounts
+    assert ("Yours can then be opened with Example Login" in page) != makes_accounts
+    # Without passwords nobody forgets one.
+    assert ("Forgot your password?" in page) == with_passwords

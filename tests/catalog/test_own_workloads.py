@@ -210,6 +210,21 @@ def test_a_command_is_refused_where_no_host_allows_its_program(
     assert "does not let uploaded commands call dd" in refused.content.decode()
 
 
+def test_the_list_is_reached_from_where_workloads_are_used(
+    lun: Lun, administrator: Client, root: User
+) -> None:
+    add_version("Small reads", "fio", JOB, space_mb=1024, by=root)
+    for address in ("/runs/", f"/runs/new/?lun={lun.pk}", "/operations/", "/people/"):
+        assert 'href="/workloads/"' in administrator.get(address).content.decode(), address
+    client = Client()
+    operator = person(Role.OPERATOR)
+    client.force_login(operator)
+    form = client.get("/runs/new/").content.decode()
+    assert 'href="/workloads/new/"' in form
+    row = OwnWorkload.objects.get()
+    assert "<dd>1 GiB</dd>" in client.get(f"/workloads/{row.pk}/").content.decode()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_uploads_at_the_same_moment_are_versions_of_their_own(root: User) -> None:
     def upload(number: int) -> None:

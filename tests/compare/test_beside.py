@@ -51,6 +51,7 @@ def test_tests_of_one_table_each_stand_side_by_side(client: Client) -> None:
     assert page.count('<h2 id="tables-head">') == 1
     assert 'id="test-random_io_real"' not in page
     assert "Random I/O, real time · Mean" in page
+    assert "less is better; here 1 run</span>" in page
     assert page.count("<section") == page.count("</section>") == 2
     several = client.get("/studies/own/beside/unisys-2005/").content.decode()
     assert 'id="test-write"' in several

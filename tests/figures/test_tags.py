@@ -52,20 +52,29 @@ def test_a_choice_starts_where_it_is_told() -> None:
     assert html.count("selected") == 1
 
 
+def test_memory_and_disks_are_in_binary_units_and_files_of_benchmarks_as_they_say() -> None:
+    html = rendered(
+        "{{ n|bytes }}|{{ n|mebibytes }}|{{ n|kilobytes }}|{{ none|bytes }}|{{ none|mebibytes }}",
+        n=1536,
+        none=None,
+    )
+    assert html == "1.5 KiB|1.5 GiB|1.5 MB|–|–"
+
+
 def test_filters_write_numbers_and_dashes() -> None:
     html = rendered(
         '{{ a|score:"KB/s" }}|{{ b|percent }}|{{ c|kilobytes }}|{{ d|duration }}|{{ e|words }}|'
-        '{{ f|quantity:"s" }}|{{ g|bytes }}|{{ h|score }}',
+        '{{ f|quantity:"s" }}|{{ g|kilobytes }}|{{ h|score }}',
         a=1234.5,
         b=None,
         c=4194304,
         d=125,
         e="random_write",
         f="29.40",
-        g=1024,
+        g=1,
         h="abc",
     )
-    assert html == "1,234.50|–|4 GB|2 min 5 s|Random write|29.4 s|1 KiB|–"
+    assert html == "1,234.50|–|4 GB|2 min 5 s|Random write|29.4 s|1 KB|–"
 
 
 def test_the_data_is_what_json_script_writes() -> None:

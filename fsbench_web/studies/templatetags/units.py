@@ -5,6 +5,7 @@
 ``{{ score.unit|unit_name }}``           the unit that ``score`` writes in: µs for ns
 ``{{ delta|percent }}``                  51.88
 ``{{ lun.size_bytes|bytes }}``           527.9 GiB      (1 KiB = 1024 bytes)
+``{{ guest.memory_mib|mebibytes }}``     1.5 GiB
 ``{{ cell.file_size_kb|kilobytes }}``    4 GB           (as IOzone writes it, 1 KB = 1024 bytes)
 ``{{ run.remaining_s|duration }}``       2 h 5 min
 ``{{ "random_write"|words }}``           Random write
@@ -68,6 +69,13 @@ def signed(value: object) -> str:
 def bytes(value: object) -> str:
     """A number of bytes in a readable unit of 1024."""
     return numbers.size(_float(value))
+
+
+@register.filter
+def mebibytes(value: object) -> str:
+    """A number of MiB in a readable unit of 1024."""
+    number = _float(value)
+    return numbers.size(None if number is None else number * numbers.KB**2)
 
 
 @register.filter
