@@ -19,6 +19,7 @@ FILTERS = (
 FORMATS = ("csv", "json", "md", "tex", "xlsx")
 # Rows that measured something else, as the site flags them. Another kernel is what is often meant.
 OTHER_THINGS = ("mixed_workloads", "mixed_hardware", "mixed_luns", "mixed_preparations")
+_OF_COMPARISONS = ("baseline", "contender", "min_runs", "cells", "matched", "allow_mixed")
 _VERDICTS = {
     "significant": Cell("significant", "green"),
     "tie": Cell("tie", "yellow"),
@@ -118,7 +119,8 @@ def check(client: Client, options: argparse.Namespace) -> int:
     What is significant is the site's verdict, over all pairs of this comparison.
     """
     if options.along:
-        return over_time.check(client, options)
+        others = [name for name in FILTERS if name not in over_time.TAKEN]
+        return over_time.check(client, options, [*others, *_OF_COMPARISONS])
     if not options.baseline:
         raise ValueError(
             "Say what it may not fall against: --baseline NAME, or --along date (or kernel) for "

@@ -1,7 +1,7 @@
 """``fsbench check --along``: whether lines over kernels or days got slower; ``list lines``."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fsbench import terminal
@@ -12,10 +12,7 @@ from fsbench.terminal import RIGHT, Cell, Column
 # Two points, and enough runs to know the noise: with fewer the site looks for no change.
 LEAST_POINTS, LEAST_RUNS = 2, 4
 FILTERS = ("configuration", "filesystem", "workload", "hardware", "lun")
-_NOT_HERE = (
-    *("kernel", "distribution", "scheduler", "journal", "preparation", "contender"),
-    *("baseline", "min_runs", "cells", "matched", "allow_mixed"),
-)
+TAKEN = ("study", "test", "category", *FILTERS)
 _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 
 
@@ -40,12 +37,13 @@ def _is_wanted(line: dict[str, Any], options: argparse.Namespace) -> bool:
     return True
 
 
-def check(client: Client, options: argparse.Namespace) -> int:
+def check(client: Client, options: argparse.Namespace, others: Iterable[str]) -> int:
     """Whether a line's last change of level was a fall; see docs/client.md.
 
-    Where a level changes is the site's verdict, of each line and test by itself.
+    Where a level changes is the site's verdict, of each line and test by itself. ``others`` are
+    the options that mean nothing here.
     """
-    said = [name for name in _NOT_HERE if getattr(options, name, None)]
+    said = [name for name in others if getattr(options, name, None)]
     if said:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in said)
         raise ValueError(f"{names}: not with --along, which sets a line against its own past.")

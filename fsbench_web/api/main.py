@@ -19,11 +19,13 @@ from fsbench_web.api.description import finished
 from fsbench_web.api.docs import DocsPage
 from fsbench_web.api.hardware import router as hardware
 from fsbench_web.api.health import router as health
+from fsbench_web.api.history import router as history
 from fsbench_web.api.import_steps import router as import_steps
 from fsbench_web.api.me import router as me
 from fsbench_web.api.own_workloads import router as own_workloads
 from fsbench_web.api.people import router as people
 from fsbench_web.api.permalinks import router as permalinks
+from fsbench_web.api.rereads import router as rereads
 from fsbench_web.api.run_outputs import router as run_outputs
 from fsbench_web.api.runs import router as runs
 from fsbench_web.api.search import router as search
@@ -83,9 +85,11 @@ api.add_router("", study_writes, tags=["studies"])
 api.add_router("", series, tags=["studies"])
 api.add_router("", deltas, tags=["deltas"])
 api.add_router("", comparison, tags=["comparisons"])
+api.add_router("", history, tags=["comparisons"])
 api.add_router("", permalinks, tags=["permalinks"])
 api.add_router("", watches, tags=["watches"])
 api.add_router("", import_steps, tags=["imports"])
+api.add_router("", rereads, tags=["imports"])
 api.add_router("", runs, tags=["runs"])
 api.add_router("", run_outputs, tags=["runs"])
 api.add_router("", sweeps, tags=["sweeps"])

@@ -196,6 +196,36 @@ def test_an_order_keeps_its_version(administrator: Client, root: User, lun: Lun)
     assert "own-small-reads-v1" in administrator.get(f"/runs/{run.pk}/").content.decode()
 
 
+def test_a_command_that_no_worker_may_call_is_kept_with_a_warning(
+    administrator: Client, root: User, lun: Lun
+) -> None:
+    said = "No worker lets uploaded commands call fs_mark now"
+    wanted = form(title="Marks", kind="command", text="fs_mark -d {folder}", parser="table")
+    page = administrator.post("/workloads/new/", wanted, follow=True)
+    assert said in page.content.decode()
+    fine = add_version("Zone", "command", "iozone -a", parser="iozone", space_mb=16, by=root)
+    job = add_version("Reads", "fio", JOB, space_mb=16, by=root)
+    rows = administrator.get("/api/v1/own-workloads").json()["workloads"]
+    warnings = {row["title"]: row["warning"] for row in rows}
+    assert warnings["Marks"].startswith(said)
+    assert (warnings["Zone"], warnings["Reads"]) == ("", "")
+    for row in (fine, job):
+        assert "No worker lets" not in administrator.get(f"/workloads/{row.pk}/").content.decode()
+    made = administrator.post(
+        "/api/v1/own-workloads",
+        {"title": "More", "kind": "command", "text": "fs_mark -n 1", "parser": "table"},
+        content_type="application/json",
+    )
+    assert made.json()["warning"].startswith(said)
+    # The host names it: the next sign of life takes the warning away.
+    announcement = worker_announcement()
+    usable = {"usable": True, "version": "3.3", "package": "", "reason": ""}
+    announcement.capabilities["tools"] |= {"own:fs_mark": usable}
+    announce(announcement)
+    rows = administrator.get("/api/v1/own-workloads").json()["workloads"]
+    assert {row["title"]: row["warning"] for row in rows}["Marks"] == ""
+
+
 def test_a_command_is_refused_where_no_host_allows_its_program(
     administrator: Client, root: User, lun: Lun
 ) -> None:
@@ -240,33 +270,3 @@ def test_uploads_at_the_same_moment_are_versions_of_their_own(root: User) -> Non
     for thread in threads:
         thread.join()
     assert sorted(OwnWorkload.objects.values_list("version", flat=True)) == [1, 2, 3, 4]
-
-
-def test_a_command_that_no_worker_may_call_is_kept_with_a_warning(
-    administrator: Client, root: User, lun: Lun
-) -> None:
-    said = "No worker lets uploaded commands call fs_mark now"
-    wanted = form(title="Marks", kind="command", text="fs_mark -d {folder}", parser="table")
-    page = administrator.post("/workloads/new/", wanted, follow=True)
-    assert said in page.content.decode()
-    fine = add_version("Zone", "command", "iozone -a", parser="iozone", space_mb=16, by=root)
-    job = add_version("Reads", "fio", JOB, space_mb=16, by=root)
-    rows = administrator.get("/api/v1/own-workloads").json()["workloads"]
-    warnings = {row["title"]: row["warning"] for row in rows}
-    assert warnings["Marks"].startswith(said)
-    assert (warnings["Zone"], warnings["Reads"]) == ("", "")
-    for row in (fine, job):
-        assert "No worker lets" not in administrator.get(f"/workloads/{row.pk}/").content.decode()
-    made = administrator.post(
-        "/api/v1/own-workloads",
-        {"title": "More", "kind": "command", "text": "fs_mark -n 1", "parser": "table"},
-        content_type="application/json",
-    )
-    assert made.json()["warning"].startswith(said)
-    # The host names it: the next sign of life takes the warning away.
-    announcement = worker_announcement()
-    usable = {"usable": True, "version": "3.3", "package": "", "reason": ""}
-    announcement.capabilities["tools"] |= {"own:fs_mark": usable}
-    announce(announcement)
-    rows = administrator.get("/api/v1/own-workloads").json()["workloads"]
-    assert {row["title"]: row["warning"] for row in rows}["Marks"] == ""
