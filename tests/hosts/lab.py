@@ -68,10 +68,20 @@ class Hosts:
             )
         )
 
-    def wait_for_workers(self) -> None:
-        self.wait_until(
-            lambda: Worker.objects.filter(name__in=self.names).count() == len(self.names), 120
-        )
+    def wait_for_workers(self, timeout_s: float = 120) -> None:
+        """Until all are there. A worker whose first connection took longer than the few seconds
+
+        that it allows (SILENT_AFTER_S / 3) is started again, as a service manager would.
+        """
+        deadline = time.monotonic() + timeout_s
+        while Worker.objects.filter(name__in=self.names).count() < len(self.names):
+            assert time.monotonic() < deadline, self.said()
+            for worker in self.workers:
+                if worker.process.poll() is not None and "connection timeout" in worker.tail():
+                    worker.log.write_text("")
+                    worker.start()
+                assert worker.process.poll() is None, worker.tail()
+            time.sleep(0.1)
 
     def worker(self, index: int) -> Worker:
         return Worker.objects.get(name=self.names[index])

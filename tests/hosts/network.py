@@ -23,7 +23,10 @@ class Network:
     def __init__(self, hosts: int) -> None:
         number = os.getpid() % 10_000
         self._tag, self.bridge = f"{number}", f"fsb{number}"
-        self.address, self.range = "10.213.77.1", "10.213.77.0/24"
+        # Of their own too: a second run on this machine, or what one left that was killed, would
+        # take the answers away from the same addresses.
+        self._net = f"10.{214 + number // 250}.{number % 250}"
+        self.address, self.range = f"{self._net}.1", f"{self._net}.0/24"
         self.hosts = [f"fsbench-{self._tag}-{index}" for index in range(hosts)]
 
     def up(self) -> None:
@@ -37,7 +40,7 @@ class Network:
             ip("link", "set", inner, "netns", host)
             ip("link", "set", outer, "master", self.bridge, "up")
             ip("-n", host, "link", "set", "lo", "up")
-            ip("-n", host, "address", "add", f"10.213.77.{10 + index}/24", "dev", inner)
+            ip("-n", host, "address", "add", f"{self._net}.{10 + index}/24", "dev", inner)
             ip("-n", host, "link", "set", inner, "up")
         time.sleep(0.5)  # the bridge's ports begin to forward
 
