@@ -128,13 +128,13 @@ def _latest(spec: ComparisonSpec) -> Bounded:
         wanted = wanted.filter(test__in=spec.tests)
     if spec.categories:
         wanted = wanted.filter(category__in=spec.categories)
-    if not wanted.values_list("pk")[MOST_SCORES : MOST_SCORES + 1]:
+    # No further than it takes to know that it is too much; a count is had from the index alone.
+    if wanted[: MOST_SCORES + 1].count() <= MOST_SCORES:
         return Bounded(spec)
     latest = list(Study.objects.order_by("-created_at", "-pk").values_list("pk", "slug")[:LATEST])
     taken: list[str] = []
     together = 0
     for pk, slug in latest:
-        # No further than it takes to know that it is too much.
         count = wanted.filter(series__study=pk)[: MOST_SCORES + 1].count()
         together += count
         if taken and together > MOST_SCORES:

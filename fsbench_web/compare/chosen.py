@@ -41,20 +41,26 @@ class Chosen:
     checked: Mapping[prints.PrintKey, prints.Published]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
+    run_count: int | None = None
 
 
-def choose(spec: ComparisonSpec) -> Chosen:
+def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     """The scores that ``spec`` shows. Four queries; five with printed scores, two of everything.
+
+    ``counts_runs`` has the runs behind ``considered`` counted with them, which by configuration
+    it does not: ``run_count`` stays None there.
 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
     """
-    return _every_configuration(spec) if spec.by == "configuration" else _best(spec)
+    return _every_configuration(spec) if spec.by == "configuration" else _best(spec, counts_runs)
 
 
 def tables_of(spec: ComparisonSpec) -> int:
     """How many tables ``spec`` has. Two queries."""
-    return len({(each.test, each.category, each.unit) for each in _Field(spec).leaders()})
+    return len(
+        {(each.test, each.category, each.unit) for each in _Field(spec).leaders().candidates}
+    )
 
 
 def direction(unit: str) -> bool | None:
@@ -110,10 +116,10 @@ class _Field:
             self.scores = self.scores.filter(series_id__in=kept)
             self.considered = self.considered.filter(series_id__in=kept)
 
-    def leaders(self) -> list[Candidate]:
+    def leaders(self, counts_runs: bool = False) -> leaders.Leaders:
         """The scores that may be shown. One query."""
         names = {key: value.slug for key, value in self.values.items()}
-        return leaders.leaders(self.scores, names, self.by)
+        return leaders.leaders(self.scores, names, self.by, counts_runs)
 
 
 def considered(spec: ComparisonSpec) -> QuerySet[Score]:
@@ -176,9 +182,9 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
     )
 
 
-def _best(spec: ComparisonSpec) -> Chosen:
+def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
     field = _Field(spec)
-    found = field.leaders()
+    found, run_count = field.leaders(counts_runs)
     printed = _tables_of_prints(spec) if any(score.is_printed for score in found) else []
     series = field.series
     if series is None:
@@ -223,6 +229,7 @@ def _best(spec: ComparisonSpec) -> Chosen:
         prints.check(rows[score_id] for score_id in sorted(checked)),
         field.considered,
         emulation.told(field.left_out, spec),
+        run_count,
     )
 
 

@@ -17,7 +17,7 @@ from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_
 from fsbench_web.studies.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.queries import ScoreRow
-from fsbench_web.studies.runs_behind import MOST_LISTED, behind, finished_runs
+from fsbench_web.studies.runs_behind import MOST_LISTED, behind, count_behind, finished_runs
 from fsbench_web.studies.score_choices import ScoreChoices, score_choices
 
 NOT_COMPARABLE = "not_comparable"
@@ -50,6 +50,7 @@ class Comparison:
     shown: Sequence[Sequence[Contender]]
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
+    counted: int | None = None
 
     @cached_property
     def emulated(self) -> emulation.Notice | None:
@@ -68,8 +69,8 @@ class Comparison:
 
     @cached_property
     def run_count(self) -> int:
-        """How many runs were considered. One query, the first time."""
-        return behind(self.considered).count()
+        """How many runs were considered. One query, the first time, if nobody had them counted."""
+        return self.counted if self.counted is not None else count_behind(self.considered)
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
@@ -96,10 +97,10 @@ def _exist(studies: Collection[str]) -> bool:
     return not studies or Study.objects.filter(slug__in=studies).count() == len(studies)
 
 
-def comparison(spec: ComparisonSpec) -> Comparison:
+def comparison(spec: ComparisonSpec, counts_runs: bool = False) -> Comparison:
     """The same with what the page needs around the tables. Seven queries, or six.
 
-    Raises SpecError.
+    ``counts_runs`` is for who asks for ``run_count``. Raises SpecError.
     """
     choices = score_choices()
     problems = spec.unknown_values(choices)
@@ -107,9 +108,11 @@ def comparison(spec: ComparisonSpec) -> Comparison:
         problems.append("cells and matched cannot be combined: leave one of them out.")
     if problems:
         raise SpecError(problems)
-    chosen = choose(spec)
+    chosen = choose(spec, counts_runs)
     tables, shown = _tables(spec, chosen)
-    return Comparison(spec, tables, choices, shown, chosen.considered, chosen.left_out)
+    return Comparison(
+        *(spec, tables, choices, shown, chosen.considered, chosen.left_out, chosen.run_count)
+    )
 
 
 def _tables(

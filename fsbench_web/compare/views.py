@@ -36,7 +36,7 @@ def page(request: HttpRequest) -> HttpResponse:
     try:
         limited = bounded(ComparisonSpec.from_query(request.GET))
         spec = limited.spec
-        shown = comparison(spec)
+        shown = comparison(spec, counts_runs=True)
     except SpecError as error:
         return refused(request, error)
     context = {

@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from fsbench_web.catalog.machines import EMULATED
 from fsbench_web.catalog.models import FilesystemConfiguration
-from fsbench_web.studies.models import Score, Selection, Series
+from fsbench_web.studies.models import Run, RunState, Score, Selection, Series
 from fsbench_web.studies.queries import (
     ROW,
     ConfigurationFacts,
@@ -112,6 +112,8 @@ def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
 
 # The scores are reduced twice, to each configuration and then to each contender, so that counting
 # configurations takes no sorting. Which direction is better is not known here: both ends are kept.
+# Scores are then looked for in the few configurations that have an end, not in all: materialized,
+# as a planner that has no statistics of them would compare each score with every best one.
 _LEADERS = """
 WITH scored(score_id, series_id, test, category, unit, value, is_printed, configuration, member)
     AS ({scores}),
@@ -125,27 +127,55 @@ best AS (
         COUNT({configurations}) AS configurations
     FROM fine JOIN contender ON contender.member = fine.member
     GROUP BY test, category, unit, number
+),
+first AS MATERIALIZED (
+    SELECT fine.test, fine.category, fine.unit, fine.configuration, fine.member, best.high,
+        best.low, best.configurations
+    FROM fine
+    JOIN contender ON contender.member = fine.member
+    JOIN best ON best.test = fine.test AND best.category = fine.category
+        AND best.unit = fine.unit AND best.number = contender.number
+    WHERE fine.high = best.high OR fine.low = best.low
 )
 SELECT scored.score_id, scored.series_id, scored.test, scored.category, scored.unit, scored.value,
-    scored.is_printed, best.configurations
-FROM scored
-JOIN contender ON contender.member = scored.member
-JOIN best ON best.test = scored.test AND best.category = scored.category
-    AND best.unit = scored.unit AND best.number = contender.number
-WHERE scored.value = best.high OR scored.value = best.low
+    scored.is_printed, first.configurations{run_count}
+FROM first
+JOIN scored ON scored.member = first.member AND scored.configuration = first.configuration
+    AND scored.test = first.test AND scored.category = first.category AND scored.unit = first.unit
+WHERE scored.value = first.high OR scored.value = first.low
 ORDER BY scored.score_id
 """
 
+# The scores are at hand here: asked for on its own, the count reads all of them once more.
+_RUN_COUNT = """, (
+    SELECT COUNT(*) FROM {runs} AS run
+    JOIN (
+        SELECT DISTINCT scored.series_id
+        FROM scored JOIN contender ON contender.member = scored.member
+    ) AS taking_part ON taking_part.series_id = run.series_id
+    WHERE run.state = %s
+)"""
 
-def leaders(scores: QuerySet[Score], contenders: Mapping[int, str], by: str) -> list[Candidate]:
+
+class Leaders(NamedTuple):
+    """``run_count`` is how many finished runs competed; None where nobody asked for it."""
+
+    candidates: list[Candidate]
+    run_count: int | None
+
+
+def leaders(
+    scores: QuerySet[Score], contenders: Mapping[int, str], by: str, counts_runs: bool = False
+) -> Leaders:
     """The highest and the lowest scores of each contender in each table, all that are equal.
 
     A table is a test, category and unit. ``contenders`` are the names of the contenders by
     configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
     not compete. One query; none where nobody competes.
     """
+    none = Leaders([], 0 if counts_runs else None)
     if not contenders:
-        return []
+        return none
     numbers: dict[str, int] = {}
     members = ", ".join(
         f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
@@ -166,19 +196,29 @@ def leaders(scores: QuerySet[Score], contenders: Mapping[int, str], by: str) -> 
     try:
         inner, parameters = chosen.query.sql_with_params()
     except EmptyResultSet:  # a filter that nothing can pass is never asked
-        return []
+        return none
     statement = _LEADERS.format(
         scores=inner,
         members=members,
         configurations="*" if by == CONFIGURATION else "DISTINCT configuration",
+        run_count=_RUN_COUNT.format(runs=connection.ops.quote_name(Run._meta.db_table))
+        if counts_runs
+        else "",
     )
+    if counts_runs:
+        parameters = (*parameters, RunState.DONE.value)
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        # SQLite has no booleans.
-        return [
-            Candidate._make((*rest, bool(is_printed), configurations))
-            for *rest, is_printed, configurations in cursor.fetchall()
-        ]
+        rows = cursor.fetchall()
+    width = len(Candidate._fields)
+    # SQLite has no booleans.
+    found = [
+        Candidate._make((*rest, bool(is_printed), configurations))
+        for *rest, is_printed, configurations in (row[:width] for row in rows)
+    ]
+    if not counts_runs:
+        return Leaders(found, None)
+    return Leaders(found, rows[0][width] if rows else 0)
 
 
 @dataclass(frozen=True)

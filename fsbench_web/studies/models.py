@@ -490,4 +490,10 @@ class Score(models.Model):
             models.Index(
                 fields=["series"], condition=models.Q(selection="all"), name="score_of_all_cells"
             ),
+            # Few, and asked for beside many that are not.
+            models.Index(
+                fields=["test", "category"],
+                condition=models.Q(published__isnull=False),
+                name="score_printed",
+            ),
         ]

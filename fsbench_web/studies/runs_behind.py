@@ -73,3 +73,13 @@ def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
 def behind(scores: QuerySet[Score]) -> QuerySet[Run]:
     """The finished runs of all series that have any of the scores."""
     return Run.objects.filter(state=RunState.DONE, series__in=scores.order_by().values("series"))
+
+
+def count_behind(scores: QuerySet[Score]) -> int:
+    """How many finished runs these are. One query.
+
+    Each series is named once: a database then joins two lists, and asks of no run whether its
+    series has any of the scores.
+    """
+    series = scores.order_by().values("series").distinct()
+    return Run.objects.filter(state=RunState.DONE, series__in=series).count()

@@ -8,6 +8,7 @@ import pytest
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
+from fsbench_web.studies.models import RunState
 from tests.compare.conftest import make_run, make_score, make_series, make_study, printed
 
 pytestmark = pytest.mark.django_db
@@ -342,3 +343,19 @@ def test_an_empty_comparison_knows_which_filter_hides_everything():
         ("filesystems", "test=write", 1),
         ("tests", "filesystem=xfs", 1),
     ]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"tests": ("write",)}, {"filesystems": ("xfs",)}, {"kernels": ("6.1.0",)}]
+)
+@pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])
+def test_runs_counted_with_the_scores_are_those_that_were_considered(by, asked):
+    for label, kernel in (("ext4", "6.1.0"), ("ext4_noatime", "6.6.0"), ("xfs", "6.1.0")):
+        series = make_score(label, 100.0, kernel=kernel).series
+        make_score(label, 90.0, test="read", kernel=kernel)
+        for _ in range(2):
+            make_run(series)
+        make_run(series, RunState.FAILED)
+    spec = ComparisonSpec(by=by, **asked)
+    counted = comparison(spec, counts_runs=True).run_count
+    assert counted == comparison(spec).run_count == len(comparison(spec).run_ids) > 0
