@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from django.conf import settings
 from kombu import Connection, Consumer, Queue
 from kombu.exceptions import ContentDisallowed
@@ -126,6 +127,15 @@ def test_example_secrets_of_the_compose_file_are_empty() -> None:
     for name in ("FSBENCH_SECRET_KEY", "FSBENCH_DB_PASSWORD", "FSBENCH_REDIS_PASSWORD"):
         assert f"\n{name}=\n" in text
         assert f"${{{name}:?" in (ROOT / "docker-compose.yml").read_text()
+
+
+def test_web_and_worker_of_the_compose_file_know_the_same_default_role() -> None:
+    """The worker refuses the runs of who may not order any: it must ask as the web does."""
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for name in ("web", "worker", "migrate"):
+        role = services[name]["environment"]["FSBENCH_DEFAULT_ROLE"]
+        assert role == "${FSBENCH_DEFAULT_ROLE:-viewer}", name
+    assert "\n#FSBENCH_DEFAULT_ROLE=viewer\n" in (ROOT / ".env.example").read_text()
 
 
 def test_a_made_secret_is_good() -> None:

@@ -189,6 +189,7 @@ POSTS = {
     "watches/<int:watch_id>/pause/": "watches/{watch}/pause/",
     "watches/<int:watch_id>/resume/": "watches/{watch}/resume/",
     "people/teams/": "people/teams/",
+    "people/<int:user_id>/password/": "people/{user}/password/",
     "people/<int:user_id>/identities/": "people/{user}/identities/",
     "people/<int:user_id>/identities/<int:identity_id>/unlink/": (
         "people/{user}/identities/{identity}/unlink/"
@@ -273,6 +274,10 @@ API_CALLS: dict[tuple[str, str], tuple[str, Role]] = {
     ("post", "api/v1/people"): ("api/v1/people", Role.ADMINISTRATOR),
     ("get", "api/v1/people/<int:user_id>"): ("api/v1/people/{user}", Role.ADMINISTRATOR),
     ("patch", "api/v1/people/<int:user_id>"): ("api/v1/people/{user}", Role.ADMINISTRATOR),
+    ("post", "api/v1/people/<int:user_id>/password"): (
+        "api/v1/people/{user}/password",
+        Role.ADMINISTRATOR,
+    ),
     ("get", "api/v1/teams"): ("api/v1/teams", Role.ADMINISTRATOR),
     ("post", "api/v1/teams"): ("api/v1/teams", Role.ADMINISTRATOR),
     ("get", "api/v1/teams/<int:team_id>"): ("api/v1/teams/{team}", Role.ADMINISTRATOR),
@@ -301,6 +306,7 @@ NEEDS: dict[str, Role] = {
     "people/": Role.ADMINISTRATOR,
     "people/<int:user_id>/": Role.ADMINISTRATOR,
     "people/teams/": Role.ADMINISTRATOR,
+    "people/<int:user_id>/password/": Role.ADMINISTRATOR,
     "people/<int:user_id>/identities/": Role.ADMINISTRATOR,
     "people/<int:user_id>/identities/<int:identity_id>/unlink/": Role.ADMINISTRATOR,
     "people/teams/<int:team_id>/": Role.ADMINISTRATOR,

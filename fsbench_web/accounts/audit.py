@@ -6,7 +6,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import AuditEntry
 
 WORDS = (
-    *("signed in", "password changed", "token made", "token revoked"),
+    *("signed in", "password changed", "password set", "token made", "token revoked"),
     *("identity linked", "identity unlinked", "e-mail address changed"),
     *("account made", "account changed", "team made", "team changed", "team deleted"),
     *("LUN granted", "LUN grant withdrawn"),

@@ -1,21 +1,28 @@
 """What an administrator changes: accounts, roles, teams, grants; all of it in the audit log."""
 
+import secrets
 from collections.abc import Iterable
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
-from fsbench_web.accounts import audit
-from fsbench_web.accounts.models import LunGrant, Person, Role, Team
+from fsbench_web.accounts import audit, tokens
+from fsbench_web.accounts.models import ApiToken, LunGrant, Person, Role, Team
 from fsbench_web.accounts.rights import role_of
 
+# 96 random bits: nobody guesses them, and they can be read out over the telephone.
+_PASSWORD_BYTES = 12
 # Names that the audit log uses for what no person did.
 RESERVED = frozenset({"fsbench"})
 
 
 class LastAdministrator(ValueError):
     """Nobody would be left who can give rights."""
+
+
+class NoPassword(ValueError):
+    """This account gets no password from whoever asks; the text says what to do instead."""
 
 
 @transaction.atomic
@@ -58,6 +65,28 @@ def change(
         audit.note(by, "account changed", f"account {user}", before=before, after=after)
     grant(luns, by, user=user)
     return user
+
+
+@transaction.atomic
+def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
+    """A new random password, which nothing stores readably: shown once, to be handed over.
+
+    The account's sessions end with the old one; its tokens only where asked for, because scripts
+    go on when somebody only forgot a password. Raises NoPassword.
+    """
+    user = User.objects.select_for_update().get(pk=user_id)
+    if user.pk == by.pk:
+        raise NoPassword("This is your own account: the account page changes its password.")
+    if not user.is_active:
+        raise NoPassword(f"The account of {user} is closed, and no password opens it: open it.")
+    password = secrets.token_urlsafe(_PASSWORD_BYTES)
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    audit.note(by, "password set", f"account {user}", by="an administrator")
+    if revokes_tokens:
+        for row in ApiToken.objects.filter(user=user):
+            tokens.revoke(row, by)
+    return password
 
 
 @transaction.atomic

@@ -68,6 +68,17 @@ class AccountForm(forms.ModelForm):
         return password
 
 
+class NewPasswordForm(forms.Form):
+    """What else ends with the old password."""
+
+    revokes_tokens = forms.BooleanField(
+        required=False,
+        label="Revoke the account's API tokens too",
+        help_text="Where somebody else may have had the password. Who only forgot it keeps "
+        "the scripts running.",
+    )
+
+
 class IdentityForm(forms.Form):
     """A person of the sign-in service that is to open an account."""
 

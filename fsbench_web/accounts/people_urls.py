@@ -8,6 +8,7 @@ app_name = "people"
 urlpatterns = [
     path("people/", people_views.people_list, name="people"),
     path("people/<int:user_id>/", people_views.person, name="person"),
+    path("people/<int:user_id>/password/", people_views.set_password, name="set_password"),
     path("people/<int:user_id>/identities/", people_views.link_identity, name="link_identity"),
     path(
         "people/<int:user_id>/identities/<int:identity_id>/unlink/",

@@ -5,11 +5,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts import audit, identities, people, rights
@@ -17,6 +18,7 @@ from fsbench_web.accounts.models import AuditEntry, Role, Team
 from fsbench_web.accounts.people_forms import (
     AccountForm,
     IdentityForm,
+    NewPasswordForm,
     PersonForm,
     TeamForm,
     TeamNameForm,
@@ -126,9 +128,14 @@ def _person_page(
     status: int = 200,
     *,
     identity_form: IdentityForm | None = None,
+    new_password: str = "",
+    refused: str = "",
 ) -> HttpResponse:
     context = {
         "person": found,
+        "new_password": new_password,
+        "refused": refused,
+        "password_form": NewPasswordForm() if _takes_password(request, found) else None,
         "form": form,
         "sign_on": settings.SIGN_ON,
         "identities": identities.of_account(found),
@@ -136,6 +143,32 @@ def _person_page(
         "has_password": found.has_usable_password(),
     }
     return render(request, "accounts/person.html", context, status=status)
+
+
+def _takes_password(request: HttpRequest, found: User) -> bool:
+    """Whether a password could open the account, and is not changed on the account page."""
+    return settings.PASSWORD_SIGN_IN and found.is_active and found.pk != _user(request).pk
+
+
+@sensitive_variables("password")
+@never_cache
+@require_POST
+def set_password(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Give this account a new random password."""
+    found = _account(user_id)
+    if not settings.PASSWORD_SIGN_IN:
+        raise PermissionDenied("Sign-in with a password is switched off here.")
+    form = NewPasswordForm(request.POST)
+    form.full_clean()
+    try:
+        password = people.set_password(
+            found.pk, _user(request), revokes_tokens=form.cleaned_data["revokes_tokens"]
+        )
+    except people.NoPassword as refused:
+        return _person_page(request, found, PersonForm(user=found), 422, refused=str(refused))
+    # The answer itself shows it: a redirect would have to store it in plain text between.
+    found.refresh_from_db()
+    return _person_page(request, found, PersonForm(user=found), 201, new_password=password)
 
 
 @never_cache

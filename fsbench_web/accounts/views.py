@@ -21,7 +21,7 @@ from fsbench_web.accounts.models import ApiToken
 _TOO_MANY = (
     f"{throttle.LIMIT} sign-ins with this name failed from here. "
     f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
-    "`manage.py changepassword` sets a forgotten password."
+    "an administrator sets a new password for who forgot theirs, under People."
 )
 
 

@@ -3,7 +3,9 @@
 from datetime import datetime
 from typing import Any, Literal
 
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
@@ -54,6 +56,16 @@ class PersonIn(Strict):
     is_active: StrictBool | None = None
     teams: list[str] | None = Field(None, max_length=500)
     luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
+
+
+class PasswordIn(Strict):
+    revokes_tokens: StrictBool = Field(False, description="end the account's API tokens too")
+
+
+class PasswordOut(Schema):
+    """Nothing stores it readably: this answer is the only one that has it."""
+
+    password: str
 
 
 class TeamOut(Schema):
@@ -172,6 +184,30 @@ def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[
         except people.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
         return _person(_person_or_404(user_id))
+
+
+@router.post(
+    "/people/{int:user_id}/password",
+    response={201: PasswordOut, 409: Error, **_READS},
+    auth=WRITER,
+    summary="Set a new password",
+    url_name="set_password",
+)
+def set_password(
+    request: HttpRequest, response: HttpResponse, user_id: int, wanted: PasswordIn
+) -> Status[dict[str, Any]]:
+    """A random one, shown once. Ends the account's sessions. 409 for one's own or a closed one."""
+    _person_or_404(user_id)
+    if not settings.PASSWORD_SIGN_IN:
+        raise PermissionDenied("Sign-in with a password is switched off here.")
+    try:
+        password = people.set_password(
+            user_id, user_of(request), revokes_tokens=wanted.revokes_tokens
+        )
+    except people.NoPassword as refused:
+        raise Refused(409, [("user_id", str(refused))]) from None
+    response["Cache-Control"] = "no-store"
+    return Status(201, {"password": password})
 
 
 @router.get(

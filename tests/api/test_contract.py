@@ -98,6 +98,7 @@ CALLS = {
     ("post", "/api/v1/people"),
     ("get", "/api/v1/people/{user_id}"),
     ("patch", "/api/v1/people/{user_id}"),
+    ("post", "/api/v1/people/{user_id}/password"),
     ("get", "/api/v1/teams"),
     ("post", "/api/v1/teams"),
     ("get", "/api/v1/teams/{team_id}"),

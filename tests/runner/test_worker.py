@@ -1,5 +1,6 @@
 """The worker as a process: killed, stopped and asked whether it lives."""
 
+import json
 import os
 import signal
 import subprocess
@@ -356,6 +357,35 @@ def test_bad_configuration_fails_at_start(
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# Nothing listens on the first one; the second would be a table of a database without any.
+@pytest.mark.parametrize("database", ["postgresql://fsbench:s3cret-x@127.0.0.1:9/fsbench", ""])
+def test_a_worker_without_its_database_says_so(
+    worker: WorkerProcess, tmp_path: Path, database: str
+) -> None:
+    def start(log_format: str) -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            [sys.executable, str(MANAGE), "worker"],
+            env=worker.environment
+            | {"DATABASE_URL": database or f"sqlite:///{tmp_path / 'empty.sqlite3'}"}
+            | {"FSBENCH_LOG_FORMAT": log_format},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert "s3cret-x" not in done.stderr
+        return done
+
+    said = start("text").stderr
+    assert "The database cannot be used" in said
+    assert "DATABASE_URL" in said
+    lines = [json.loads(line) for line in start("json").stderr.splitlines()]
+    assert lines[-1]["level"] == "CRITICAL"
+    assert "The database cannot be used" in lines[-1]["message"]
+    assert lines[-1]["worker"] == worker.name
 
 
 def test_luns_check_says_what_is_wrong(

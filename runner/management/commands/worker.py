@@ -1,9 +1,10 @@
 import logging
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, InterfaceError
 
 from fsbench_web import log_lines
 from runner.config import choose_executor, guests_of, read_config
@@ -28,9 +29,23 @@ class Command(BaseCommand):
                 self._say(f"Worker {config.name}, executor {executor.name}: {reason}")
                 status = serve(Host(config, executor, reason, guests_of(config)))
         except (ImproperlyConfigured, LunFileError, LockedElsewhere, RuntimeError) as error:
-            raise CommandError(str(error)) from None
+            self._refuse(str(error))
+        except (DatabaseError, InterfaceError) as error:
+            # Once it serves, it outlasts a database that is away: this is its start.
+            self._refuse(
+                f"The database cannot be used: {str(error).strip()}\n"
+                "Check DATABASE_URL and that the database runs; `manage.py prepare` makes the "
+                "tables of this version."
+            )
         if status:
             raise SystemExit(status)
+
+    def _refuse(self, sentence: str) -> NoReturn:
+        sentence = log_lines.hidden(sentence, [])
+        if settings.LOG_FORMAT == "json":
+            logger.critical(sentence)
+            raise SystemExit(1)
+        raise CommandError(sentence) from None
 
     def _say(self, sentence: str) -> None:
         """For a person who started it; whoever collects JSON gets no line of another form."""
