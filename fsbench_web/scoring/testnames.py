@@ -1,6 +1,7 @@
 """Names of tests: IOzone's thirteen in their usual order, and how any test is written. Pure."""
 
 import re
+from functools import lru_cache
 
 from fsbench_web.scoring import loads
 
@@ -94,6 +95,7 @@ def parts(test: str) -> tuple[str, str]:
     return name, load
 
 
+@lru_cache(maxsize=4096)  # pages with hundreds of tests ask several times of each
 def latency_of(test: str) -> str:
     """The latency that a test tells something of: "randread_clat" of its mean, its percentiles.
 
@@ -105,6 +107,7 @@ def latency_of(test: str) -> str:
     return f"{of_fio['name']}_{of_fio['latency']}"
 
 
+@lru_cache(maxsize=4096)
 def further_percentile_of(test: str) -> str:
     """The latency of which the test is a percentile that is none of MAIN_PERCENTILES; else ""."""
     of_fio = _OF_FIO.fullmatch(parts(test)[0])
