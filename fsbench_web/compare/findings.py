@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.compare import emulation
+from fsbench_web.compare.folds import further
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import is_ranked, nearest_first
 from fsbench_web.compare.uncertainty import missing, named, percents, why
@@ -99,13 +100,17 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
 
 @dataclass(frozen=True)
 class TestFindings:
-    """What is said of one test: the headline, and the others, which a page may fold away."""
+    """What is said of one test: the headline, and the others, which a page may fold away.
+
+    ``is_further``: of one of the many percentiles that come behind the main ones (compare.folds).
+    """
 
     __test__ = False  # not a test of pytest's
 
     label: str
     headline: Finding
     others: tuple[Finding, ...]
+    is_further: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,10 +136,14 @@ class Findings:
 
 
 def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> Findings:
-    """Summary and findings of ``tables``, by test in the order in which these come."""
+    """Summary and findings of ``tables``, by test in the order in which these come.
+
+    Further percentiles come behind all others.
+    """
     by_test: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings(tables, places):
         by_test[finding.test].append(finding)
+    folded = further(by_test)
     verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
     return Findings(
         [*_of_emulated(tables), *summary(tables, places)],
@@ -143,8 +152,9 @@ def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> F
                 testnames.label(test),
                 next(one for one in said if one.is_headline),
                 tuple(one for one in said if not one.is_headline),
+                test in folded,
             )
-            for test, said in by_test.items()
+            for test, said in sorted(by_test.items(), key=lambda pair: pair[0] in folded)
         ],
         pairs_tested(tables),
         verdicts[0].margin_percent if verdicts else None,

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -22,7 +22,7 @@ from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.views import charts_answer, refused
+from fsbench_web.compare.views import charts_answer, in_folds, refused
 from fsbench_web.compare.wording import describe
 from fsbench_web.studies.score_choices import score_choices
 
@@ -125,7 +125,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "permalink": link,
         "pinned": pinned,
         "heading": permalinks.title_of(link),
-        "sections": sections(pinned.tables, pinned.sort),
+        **in_folds(sections(pinned.tables, pinned.sort), QueryDict(link.query).getlist("test")),
         "differences": pinned.differences,
         "compared": PROPERTIES.get(pinned.by),
         "tables": len(pinned.tables),

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import preparation
 from fsbench_web.catalog.machines import Machine
-from fsbench_web.compare import beside, bounds, uncertainty
+from fsbench_web.compare import beside, bounds, folds, uncertainty
 from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
@@ -118,6 +118,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         spec, part = limited.spec, limited.part
     tables, emulated = told_tables(spec)
     groups = test_groups(tables, shown.get("tests", {}))
+    placed = folds.placed(groups, lambda group: group.test)
     series_page = None if found.is_published else _series_page(found, request.GET)
     sections = [_with_figure(section, tables) for section in found.sections]
     return render(
@@ -135,6 +136,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "beside": [] if found.is_published else beside.papers_of(tables),
             "emulated": emulated,
             "groups": groups,
+            "placed": placed,
             "overviews": _overviews(groups),
             "has_prints": any(row.published for table in tables for row in table.rows),
             "printed_count": _printed_count(tables),
@@ -258,22 +260,26 @@ def _shown_name(row: DeltaRow) -> str:
 
 @dataclass(frozen=True)
 class Overview:
-    """Who is best: a line a test, a column a category (slug, label)."""
+    """Who is best: a line a test, a column a category (slug, label); ``more`` are folded away."""
 
     columns: list[tuple[str, str]]
     lines: list[tuple[TestGroup, list[Winner | None]]]
+    more: list[tuple[TestGroup, list[Winner | None]]] = field(default_factory=list)
 
 
 def _overviews(groups: Sequence[TestGroup]) -> list[Overview]:
     """One of the tests with a matrix, one of those with a single value; none that is empty."""
     found = []
+    folded = folds.further(group.test for group in groups)
     for is_single in (False, True):
         kept = [group for group in groups if group.is_single == is_single]
         slugs = sorted({slug for group in kept for slug in group.winners}, key=categories.place)
         if kept:
             columns = [(slug, categories.label(slug)) for slug in slugs]
             lines = [(group, [group.winners.get(slug) for slug in slugs]) for group in kept]
-            found.append(Overview(columns, lines))
+            shown = [line for line in lines if line[0].test not in folded]
+            more = [line for line in lines if line[0].test in folded] if shown else []
+            found.append(Overview(columns, shown or lines, more))
     return found
 
 

@@ -1,7 +1,8 @@
 """The compare page, its CSV and charts. Permalinks have views of their own."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,7 +10,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
-from fsbench_web.compare import csv
+from fsbench_web.compare import csv, folds
 from fsbench_web.compare.bounds import bounded
 from fsbench_web.compare.choices import form
 from fsbench_web.compare.differences import differences
@@ -17,8 +18,8 @@ from fsbench_web.compare.matched import coverage
 from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.sections import Section, sections
 from fsbench_web.compare.sections import charts as charts_of
-from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
@@ -47,7 +48,10 @@ def page(request: HttpRequest) -> HttpResponse:
         "query": spec.to_query(),
         "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
-        "sections": sections(shown.tables, spec.sort),
+        **in_folds(
+            sections(shown.tables, spec.sort),
+            limited.part.whole.tests if limited.part else spec.tests,
+        ),
         "tables": len(shown.tables),
         "runs": shown.run_count,
         "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
@@ -62,6 +66,16 @@ def page(request: HttpRequest) -> HttpResponse:
     # The form sends every field it has; the address says only what is asked for.
     response["HX-Push-Url"] = request.path + (f"?{context['query']}" if context["query"] else "")
     return response
+
+
+def in_folds(found: list[Section], chosen: Collection[str] = ()) -> dict[str, Any]:
+    """The sections, in which order and folds they are shown, and which are in sight and which not.
+
+    Tests ``chosen`` by name are in no fold.
+    """
+    placed = folds.placed(found, lambda section: section.test, chosen)
+    in_sight, folded = folds.apart(placed)
+    return {"sections": found, "placed": placed, "in_sight": in_sight, "folded": folded}
 
 
 def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:

@@ -1,6 +1,7 @@
 """Names of tests: IOzone's thirteen in their usual order, and how any test is written. Pure."""
 
 import re
+from functools import lru_cache
 
 from fsbench_web.scoring import loads
 
@@ -42,6 +43,8 @@ _OF_FIO = re.compile(
     r"(?P<name>.+?)_(?:(?P<rate>bw|iops)"
     r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
 )
+MAIN_PERCENTILES = ("50", "95", "99")
+"""Those of a latency that are shown at once; all others come behind them."""
 _ENDINGS = {" cpu": ", CPU time", " cpu load": ", CPU load", " real": ", real time"}
 _PROPER = re.compile("[A-Z][a-z]+ [A-Z]|[A-Z]+/")
 _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
@@ -90,6 +93,33 @@ def parts(test: str) -> tuple[str, str]:
     """Name and load of a test, the inverse of ``at_load``; the load is "" where there is none."""
     name, _, load = test.rpartition("@") if _LOAD.search(test) else (test, "", "")
     return name, load
+
+
+@lru_cache(maxsize=4096)  # pages with hundreds of tests ask several times of each
+def latency_of(test: str) -> str:
+    """The latency that a test tells something of: "randread_clat" of its mean, its percentiles.
+
+    Loads do not matter. Empty for all that is no latency of fio's.
+    """
+    of_fio = _OF_FIO.fullmatch(parts(test)[0])
+    if of_fio is None or of_fio["rate"]:
+        return ""
+    return f"{of_fio['name']}_{of_fio['latency']}"
+
+
+@lru_cache(maxsize=4096)
+def further_percentile_of(test: str) -> str:
+    """The latency of which the test is a percentile that is none of MAIN_PERCENTILES; else ""."""
+    of_fio = _OF_FIO.fullmatch(parts(test)[0])
+    if of_fio is None or not of_fio["percent"] or of_fio["percent"] in MAIN_PERCENTILES:
+        return ""
+    return f"{of_fio['name']}_{of_fio['latency']}"
+
+
+def label_of_latency(latency: str) -> str:
+    """What people read of ``latency_of``: "Randread, completion latency"."""
+    name, _, kind = latency.rpartition("_")
+    return f"{_named(name)}, {_LATENCIES[kind]}"
 
 
 def _named(name: str) -> str:

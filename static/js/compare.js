@@ -143,6 +143,15 @@
       if (link) link.hidden = !has;
       left += has;
     }
+    // What is found in a fold is shown; a fold with nothing found is not.
+    for (const fold of document.querySelectorAll("details.fold:has(section[data-test])")) {
+      fold.hidden = !fold.querySelector("section[data-test]:not([hidden])");
+      if (!("wasOpen" in fold.dataset)) fold.dataset.wasOpen = fold.open ? "1" : "";
+      fold.open = wanted ? true : fold.dataset.wasOpen === "1";
+      if (!wanted) delete fold.dataset.wasOpen;
+    }
+    const chips = document.querySelector("nav[data-tests] > details");
+    if (chips) chips.hidden = !chips.querySelector("a:not([hidden])");
     const words = document.querySelector("[data-narrowed]");
     words.textContent = wanted ? left + (left === 1 ? " test" : " tests") + " shown" : "";
   }

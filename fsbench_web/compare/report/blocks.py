@@ -18,6 +18,25 @@ class Heading:
 
 
 @dataclass(frozen=True)
+class FoldBegins:
+    """What comes up to the next FoldEnds is behind a fold on the screen; on paper it stands there.
+
+    ``of`` says in words what it is more of, empty where the place says it.
+    """
+
+    title: str
+    of: str = ""
+    kind: str = "fold begins"
+
+
+@dataclass(frozen=True)
+class FoldEnds:
+    """The end of what FoldBegins begins."""
+
+    kind: str = "fold ends"
+
+
+@dataclass(frozen=True)
 class Prose:
     """A paragraph; its parts may lead somewhere."""
 
@@ -85,7 +104,7 @@ class Commands:
     kind: str = "commands"
 
 
-Block = Heading | Prose | Bullets | Facts | Grid | Charts | Commands
+Block = Heading | FoldBegins | FoldEnds | Prose | Bullets | Facts | Grid | Charts | Commands
 
 
 @dataclass(frozen=True)

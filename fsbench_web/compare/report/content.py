@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from fsbench_web.compare import charts, findings, statements
+from fsbench_web.compare import charts, findings, folds, statements
 from fsbench_web.compare.drawings.bars import Bar, Stack, bars, stacks
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.exports.document import (
@@ -28,6 +28,8 @@ from fsbench_web.compare.report.blocks import (
     Charts,
     Commands,
     Facts,
+    FoldBegins,
+    FoldEnds,
     Grid,
     Heading,
     Prose,
@@ -113,7 +115,18 @@ def _summary(
     )
     if said.summary:
         yield _bullets(said.summary, site)
-    yield _bullets([test.headline for test in said.tests], site)
+    yield _bullets([test.headline for test in said.tests if not test.is_further], site)
+    more = sum(test.is_further for test in said.tests)
+    if more:
+        yield Prose(
+            (
+                Part(f"{more} further percentile{'s' * (more > 1)} of latencies follow in the "),
+                Part("comparative analysis", "#analysis"),
+                Part(" and in "),
+                Part("Appendix A", "#tables"),
+                Part("."),
+            )
+        )
     if said.margin_percent is not None:
         yield prose(_rule(said))
     yield from _winners(tables)
@@ -132,7 +145,7 @@ def _rule(said: findings.Findings) -> str:
     )
 
 
-def _winners(tables: Sequence[DeltaTable]) -> Iterable[Grid]:
+def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:
     """Who is best in which test and category, and by how much faster than the next."""
     for is_mean in (False, True):
         kept = [table for table in tables if (table.category == categories.MEAN) == is_mean]
@@ -142,7 +155,13 @@ def _winners(tables: Sequence[DeltaTable]) -> Iterable[Grid]:
             units = {other.unit for other in kept if other.test == table.test}
             unit = table.unit if is_mean and len(units) > 1 else ""
             lines.setdefault((table.test, unit), {})[table.category] = _winner(table)
-        if kept:
+        folded = folds.further(test for test, _ in lines)
+        for is_folded in (False, True):
+            rows = {key: found for key, found in lines.items() if (key[0] in folded) == is_folded}
+            if not rows:
+                continue
+            if is_folded:
+                yield FoldBegins(f"More percentiles ({len(folded)})")
             yield Grid(
                 columns=(("Test", False), *((categories.label(slug), False) for slug in slugs)),
                 rows=tuple(
@@ -150,10 +169,12 @@ def _winners(tables: Sequence[DeltaTable]) -> Iterable[Grid]:
                         testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
                         *(found.get(slug, numbers.MISSING) for slug in slugs),
                     )
-                    for (test, unit), found in lines.items()
+                    for (test, unit), found in rows.items()
                 ),
                 title="The best, and by how many percent it is faster than the next",
             )
+            if is_folded:
+                yield FoldEnds()
 
 
 def _winner(table: DeltaTable) -> str:
@@ -266,11 +287,17 @@ def _analysis(
     if not tables:
         yield prose("There is nothing to compare yet.")
     said = findings.findings(tables, place)
-    for test in dict.fromkeys(table.test for table in _printed(tables)):
+    tests = dict.fromkeys(table.test for table in _printed(tables))
+    for each in folds.placed(tests, str):
+        test = each.entry
+        if each.opens:
+            yield FoldBegins(each.opens.title, each.opens.of)
         of_test = [table for table in tables if table.test == test]
         yield Heading(testnames.label(test), 2)
         yield Charts(tuple(charts.chart(table, width=_CHARTS_WIDTH, most=12) for table in of_test))
         yield _bullets([finding for finding in said if finding.test == test], site)
+        if each.closes:
+            yield FoldEnds()
     combined = [
         drawing
         for section in study.sections
@@ -363,7 +390,10 @@ def _appendix_tables(
         )
     )
     printed = _printed(tables)
-    for table in printed:
+    for each in folds.placed(printed, lambda table: table.test):
+        table = each.entry
+        if each.opens:
+            yield FoldBegins(each.opens.title, each.opens.of)
         shown, notes, least = columns(table), footnotes(table), least_decimals(table)
         yield Grid(
             columns=tuple((column.heading, column.kind == "number") for column in shown),
@@ -384,6 +414,8 @@ def _appendix_tables(
                 *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),
             ),
         )
+        if each.closes:
+            yield FoldEnds()
     if len(tables) > len(printed):
         yield prose(
             f"These are the first {len(printed)} of {len(tables)} tables; the file has all of them."

@@ -40,6 +40,8 @@ from fsbench_web.compare.report.blocks import (
     Bullets,
     Charts,
     Facts,
+    FoldBegins,
+    FoldEnds,
     Grid,
     Heading,
     Prose,
@@ -236,6 +238,8 @@ def _flowables(block: Block, number: int, anchors: set[str]) -> Iterable[Flowabl
         if block.level < 3:
             heading.heading, heading.number = block, number
         yield heading
+    elif isinstance(block, FoldBegins | FoldEnds):
+        return  # nothing is folded on paper
     elif isinstance(block, Prose):
         yield Paragraph(_marked(block.parts, anchors), _BODY)
     elif isinstance(block, Bullets):

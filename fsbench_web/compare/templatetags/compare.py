@@ -1,14 +1,15 @@
 """What only comparisons write into pages."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from urllib.parse import quote
 
 from django import template
 from django.utils.safestring import SafeString
 
 from fsbench_web.compare import wording
-from fsbench_web.compare.choices import Filter
+from fsbench_web.compare.choices import Choice, Filter
 from fsbench_web.compare.differences import Difference
+from fsbench_web.compare.folds import further
 from fsbench_web.compare.sections import Section
 from fsbench_web.compare.writing import escaped
 from fsbench_web.figures import numbers
@@ -38,14 +39,28 @@ def flags_of(sections: Iterable[Section]) -> list[str]:
 
 @register.simple_tag
 def checkboxes(group: Filter) -> SafeString:
-    """The boxes of one group of filters: there may be hundreds."""
+    """The boxes of one group of filters: there may be hundreds. Further percentiles are folded."""
+    chosen = [each.value for each in group.choices if each.is_chosen]
+    folded: Collection[str] = ()
+    if group.parameter == "test":
+        folded = further((each.value for each in group.choices), chosen)
+    boxes = _boxes(group, (each for each in group.choices if each.value not in folded))
+    if folded:
+        boxes += [
+            f"<details><summary>More percentiles ({len(folded)})</summary>",
+            *_boxes(group, (each for each in group.choices if each.value in folded)),
+            "</details>",
+        ]
+    return SafeString("\n".join(boxes))  # each part of it is escaped
+
+
+def _boxes(group: Filter, choices: Iterable[Choice]) -> list[str]:
     name = escaped(group.parameter)
-    boxes = [
+    return [
         f'<label class="check"><input type="checkbox" name="{name}" value="{escaped(each.value)}"'
         f"{' checked' if each.is_chosen else ''}><span>{escaped(each.label)}</span></label>"
-        for each in group.choices
+        for each in choices
     ]
-    return SafeString("\n".join(boxes))  # each part of it is escaped
 
 
 @register.simple_tag

@@ -1,0 +1,130 @@
+"""fio's many percentiles: the main ones in sight, the others behind folds, and none left out."""
+
+import re
+
+import pytest
+
+from fsbench_web.compare import folds
+from fsbench_web.compare.findings import collected
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.tables import delta_tables
+from fsbench_web.scoring import testnames
+from tests.compare.conftest import make_score
+
+PERCENTILES = ("1", "5", "50", "90", "95", "99", "99.9", "99.99")
+FURTHER = ("1", "5", "90", "99.9", "99.99")
+TESTS = [
+    "randread_bw",
+    "randread_iops",
+    "randread_clat_mean",
+    *(f"randread_clat_p{one}" for one in PERCENTILES),
+]
+
+
+def order(tests, chosen=()):
+    """The tests as placed: folds in brackets."""
+    return "".join(
+        ("[" if one.opens else "") + one.entry + ("]" if one.closes else " ")
+        for one in folds.placed(tests, str, chosen)
+    )
+
+
+def test_further_percentiles_come_behind_the_last_main_one_of_their_latency():
+    tests = ["a_clat_mean", "a_clat_p1", "a_clat_p50", "a_clat_p99", "a_lat_p50", "a_lat_p75", "b"]
+    assert order(tests) == ("a_clat_mean a_clat_p50 a_clat_p99 [a_clat_p1]a_lat_p50 [a_lat_p75]b ")
+
+
+def test_a_fold_says_of_what_and_how_many_it_has():
+    (fold,) = [one.opens for one in folds.placed(TESTS, str) if one.opens]
+    assert fold.title == "More percentiles (5)"
+    assert fold.of == "Randread, completion latency"
+
+
+def test_loads_of_one_latency_share_a_fold():
+    at = [f"a_clat_p{one}@iodepth={load}" for one in (50, 90) for load in (1, 4)]
+    assert order(at) == (
+        "a_clat_p50@iodepth=1 a_clat_p50@iodepth=4 [a_clat_p90@iodepth=1 a_clat_p90@iodepth=4]"
+    )
+
+
+def test_nothing_is_folded_that_is_chosen_or_would_leave_nothing_in_sight():
+    assert order(["a_clat_p90", "a_clat_p99.9"]) == "a_clat_p90 a_clat_p99.9 "
+    assert order(["a_clat_p50", "a_clat_p90"], {"a_clat_p90"}) == "a_clat_p50 a_clat_p90 "
+    assert order(["write", "read", "read_p90", "latency_p90"]) == "write read read_p90 latency_p90 "
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_only_other_percentiles_are_further(test):
+    is_further = test.rpartition("_p")[2] in FURTHER
+    assert bool(testnames.further_percentile_of(test)) == is_further
+
+
+@pytest.fixture
+def fio(db):
+    for number, test in enumerate(TESTS):
+        unit = "ns" if "clat" in test else "KB/s"
+        make_score("ext4", 1000.0 + number, test=test, unit=unit, category="mean")
+        make_score("xfs", 2000.0 + number, test=test, unit=unit, category="mean")
+
+
+def folded_text(text):
+    """What is inside the folds of the page."""
+    return "".join(re.findall(r'<details class="fold">.*?</details>', text, re.S))
+
+
+@pytest.mark.parametrize("address", ["/compare/?study=lab", "/studies/lab/"])
+def test_pages_fold_their_sections(client, fio, address):
+    text = client.get(address).content.decode()
+    folded = folded_text(text)
+    for test in TESTS:
+        slug = testnames.slug(test)
+        is_folded = test.rpartition("_p")[2] in FURTHER
+        heading = f'id="test-{slug}"'
+        assert text.count(heading) == 1
+        assert (heading in folded) == is_folded
+        assert f'href="#test-{slug}"' in text
+    assert "More percentiles (5)" in text
+
+
+def test_tests_chosen_by_name_are_in_no_fold(client, fio):
+    asked = "&".join(f"test={test}" for test in TESTS)
+    assert '<details class="fold">' not in client.get(f"/compare/?{asked}").content.decode()
+
+
+def test_the_choice_of_tests_is_folded_and_whole(client, fio):
+    text = client.get("/compare/?study=lab").content.decode()
+    assert set(re.findall(r'name="test" value="([^"]+)"', text)) == set(TESTS)
+    assert re.search(
+        r"<details><summary>More percentiles \(5\)</summary>\s*<label[^>]*><input[^>]*_clat_p1\"",
+        text,
+    )
+
+
+def test_the_report_speaks_of_the_main_ones_and_says_where_the_others_are(client, fio):
+    text = client.get("/studies/lab/report/").content.decode()
+    begin, end = text.index('id="summary"'), text.index('id="methodology"')
+    summary = text[begin:end]
+    sentences = re.search(r"(?s)(.*)5 further percentiles", summary)[1]
+    assert "99th percentile" in sentences
+    assert "99.9th percentile" not in sentences
+    assert "5 further percentiles of latencies follow" in summary
+    for test in TESTS:
+        assert text.count(f"<h3>{testnames.label(test)}</h3>") == 1
+    assert text.count("<details") == text.count("</details>") == 3
+
+
+def test_findings_tell_of_every_test_and_of_the_main_ones_first(fio):
+    said = collected(delta_tables(ComparisonSpec(studies=("lab",))))
+    assert len(said.tests) == len(TESTS)
+    assert [one.is_further for one in said.tests] == [False] * 6 + [True] * 5
+
+
+def test_what_has_no_percentiles_has_no_fold(client, published_studies):
+    for address in (
+        "/studies/unisys-2005/",
+        "/compare/?study=unisys-2005",
+        "/studies/unisys-2005/report/",
+    ):
+        text = client.get(address).content.decode()
+        assert 'class="fold"' not in text
+        assert "More percentiles" not in text
