@@ -57,8 +57,8 @@ def _say_who(me: dict[str, Any], url: str, as_json: bool) -> None:
     token = me["token"] or {"name": "a session", "scopes": [], "expires_at": None}
     name = terminal.clean(me["username"])
     terminal.say(
-        f"{name} on {url}: {me['role']}; may erase {terminal.clean(luns)}",
-        f"token {terminal.clean(token['name'])}: {', '.join(token['scopes'])}; "
+        f"{name} on {url}: {terminal.clean(me['role'])}; may erase {terminal.clean(luns)}",
+        f"token {terminal.clean(token['name'])}: {terminal.clean(', '.join(token['scopes']))}; "
         f"expires {terminal.when(token['expires_at']) if token['expires_at'] else 'never'}",
     )
 

@@ -54,6 +54,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         terminal.complain(terminal.clean(error))
         return USAGE
+    except (LookupError, TypeError, AttributeError) as error:
+        # Python would end with 1, which of `check` says that something fell.
+        what = terminal.clean(f"{type(error).__name__}: {error}")
+        terminal.complain(
+            f"The site's answer is not what this fsbench understands ({what}).",
+            "Is it another site, or another version? pip install the client of the site's version.",
+        )
+        return REFUSED
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return INTERRUPTED

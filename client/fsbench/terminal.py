@@ -5,6 +5,7 @@ What comes from a site is shown without control characters: a name must not move
 
 import json
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -166,17 +167,23 @@ def duration(seconds: float | None) -> str:
 
 def when(text: str | None) -> str:
     """A time of the API to the minute, in UTC as it came."""
-    return "–" if not text else f"{text[:10]} {text[11:16]}"
+    return "–" if not text else clean(f"{text[:10]} {text[11:16]}")
+
+
+def _printable(text: str) -> str:
+    """Lines and our own colours stay; whatever a caller forgot to clean does not."""
+    parts = re.split(r"(\n|\x1b\[[0-9]{1,2}m)", text)
+    return "".join(part if index % 2 else clean(part) for index, part in enumerate(parts) if part)
 
 
 def say(*lines: str) -> None:
-    print(*lines, sep="\n")
+    print(*map(_printable, lines), sep="\n")
 
 
 def complain(*lines: str) -> None:
     """To standard error, where pipes do not take it for a result."""
     for line in lines:
-        print(coloured(line, "red", sys.stderr), file=sys.stderr)
+        print(coloured(_printable(line), "red", sys.stderr), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -13,6 +13,7 @@ from types import FrameType
 import uvicorn
 
 from fsbench_web import ending, lanes
+from fsbench_web.serve.slow_senders import SlowSenders
 
 # How long answers that are under way may hold up the end. Event streams end within a second or two,
 # and browsers connect again by themselves.
@@ -98,6 +99,13 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._listening = listening
         self._acceptor: Acceptor | None = None
+        self._slow_senders = SlowSenders()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:  # once a second
+            now = asyncio.get_running_loop().time()
+            self._slow_senders.end(list(self.server_state.connections), now)  # type: ignore[arg-type]
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         ending.begin()
