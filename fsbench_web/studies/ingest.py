@@ -40,6 +40,7 @@ from fsbench_web.studies.models import (
     Series,
 )
 from fsbench_web.studies.quality import Basis, Gathered
+from fsbench_web.studies.rows import as_json, insert_rows
 from fsbench_web.studies.run_columns import MixedMeasurements as MixedMeasurements
 from fsbench_web.studies.run_columns import RunColumns
 from fsbench_web.studies.selections import SelectedScores, TestQuality, quality_of
@@ -47,10 +48,17 @@ from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
 from fsbench_web.workloads import ParameterError, workload_of
 
 COMPUTED = "computed"
-_BATCH = 2000
 LARGE_SERIES = 200_000
 _SMALL_SERIES = 5_000
 """Up to so many numbers are read without asking first how many there are."""
+_WRITTEN = (
+    *("run_id", "artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
+    *("value", "unit", "samples"),
+)
+_WRITTEN_SCORES = (
+    *("series_id", "test", "category", "selection", "value", "unit", "repeats", "half_width"),
+    *("half_width_percent", "interval", "cells", "cells_expected", "left_out", "flags", "origin"),
+)
 _READ = ("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
 
 
@@ -84,23 +92,26 @@ def store_result(run: Run, artefact: Artefact | None, parsed: ParsedResult) -> i
 
 def store_values(run: Run, artefact: Artefact | None, values: Iterable[ParsedValue]) -> int:
     """Store some of a file's numbers: a table may hold those of several runs."""
-    rows = [
-        Measurement(
-            run=run,
-            artefact=artefact,
-            line=value.line,
-            test=value.test,
-            record_size_kb=value.record_size_kb,
-            file_size_kb=value.file_size_kb,
-            value=value.value,
-            unit=value.unit,
-            load=value.load,
-            samples=list(value.samples) or None,
-        )
-        for value in values
-    ]
-    Measurement.objects.bulk_create(rows, batch_size=_BATCH)
-    return len(rows)
+    artefact_id = artefact.pk if artefact is not None else None
+    return insert_rows(
+        Measurement,
+        _WRITTEN,
+        (
+            (
+                run.pk,
+                artefact_id,
+                value.line,
+                value.test,
+                value.load,
+                value.record_size_kb,
+                value.file_size_kb,
+                value.value,
+                value.unit,
+                as_json(list(value.samples) or None),
+            )
+            for value in values
+        ),
+    )
 
 
 def move_to_kernel(
@@ -139,7 +150,7 @@ def move_to_kernel(
 
 
 @transaction.atomic
-def rescore(series: Series) -> list[Score]:
+def rescore(series: Series) -> None:
     """Make all scores of a series anew from its finished runs, and remove what has no basis.
 
     The flags of its measurements and its scores of selected cells are made in the same go. A run
@@ -147,26 +158,26 @@ def rescore(series: Series) -> list[Score]:
     stay untouched. Raises MixedMeasurements.
     """
     lock_all([series])
-    return rescore_locked(series)
+    rescore_locked(series)
 
 
-def rescore_locked(series: Series) -> list[Score]:
+def rescore_locked(series: Series) -> None:
     """``rescore`` for a caller who holds the lock (series.lock_all).
 
     Raises MixedMeasurements before anything is written.
     """
     basis = quality.basis_of(series)
     changed: dict[int, list[int]] = defaultdict(list)
-    rows = _measurements(series).order_by("run_id", "id").values_list("id", *_READ, "flags")
-    some = list(rows[: _SMALL_SERIES + 1])
+    numbers = _measurements(series).order_by("run_id", "id").values_list("id", *_READ, "flags")
+    some = list(numbers[: _SMALL_SERIES + 1])
     if len(some) <= _SMALL_SERIES:
         units, found = _at_once(series, some, basis, changed)
     elif _is_large(series):
         units, found = _streamed(series, basis, changed)
     else:
-        units, found = _at_once(series, rows, basis, changed)
+        units, found = _at_once(series, numbers, basis, changed)
     quality.write_flags(changed)
-    return replace_scores(series, units, basis, found)
+    replace_scores(series, units, basis, found)
 
 
 def _measurements(series: Series) -> QuerySet[Measurement]:
@@ -227,39 +238,43 @@ def _quality(
 
 def replace_scores(
     series: Series, units: Mapping[str, str], basis: Basis, found: Mapping[str, TestQuality]
-) -> list[Score]:
+) -> None:
     """Write the computed scores of a series, of all selections, in place of the old.
 
-    ``units``: that of each test. ``found``: the scores of each test, judged by ``basis``. Returns
-    the scores that leave nothing out. The caller holds the series' lock.
+    ``units``: that of each test. ``found``: the scores of each test, judged by ``basis``. The
+    caller holds the series' lock.
     """
     expected = _expected_cells(series)
     of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
     Score.selections.filter(series=series, origin=COMPUTED).delete()
     printed = set(series.scores.values_list("test", "category"))
-    written = Score.objects.bulk_create(
+    insert_rows(
+        Score,
+        _WRITTEN_SCORES,
         (
-            Score(
-                series=series,
-                test=test,
-                category=category,
-                selection=selection,
-                value=score.value,
-                unit=overall_unit(units[test]) if category == "overall" else units[test],
-                repeats=score.repeats,
-                half_width=sure.half_width if sure and sure.of == REPEATS else None,
-                half_width_percent=sure.relative_percent if sure and sure.of == REPEATS else None,
-                interval=sure.as_dict() if sure else None,
-                cells=score.cells,
-                cells_expected=expected.get(category),
-                left_out=selected.left_out.get(category),
-                flags=[
-                    *score.flags,
-                    *selected.flags.get(category, ()),
-                    # Those repeats are what a sound score is without.
-                    *(of_runs if selection != Selection.SOUND else ()),
-                ],
-                origin=COMPUTED,
+            (
+                series.pk,
+                test,
+                category,
+                str(selection),
+                score.value,
+                overall_unit(units[test]) if category == "overall" else units[test],
+                score.repeats,
+                sure.half_width if sure and sure.of == REPEATS else None,
+                sure.relative_percent if sure and sure.of == REPEATS else None,
+                as_json(sure.as_dict() if sure else None),
+                score.cells,
+                expected.get(category),
+                as_json(selected.left_out.get(category)),
+                as_json(
+                    [
+                        *score.flags,
+                        *selected.flags.get(category, ()),
+                        # Those repeats are what a sound score is without.
+                        *(of_runs if selection != Selection.SOUND else ()),
+                    ]
+                ),
+                COMPUTED,
             )
             for test, quality_of_test in found.items()
             for selection, selected in quality_of_test.scores.items()
@@ -267,14 +282,12 @@ def replace_scores(
             for sure in [selected.intervals.get(category)]
             if (test, category) not in printed
         ),
-        batch_size=_BATCH,
     )
     boundaries = {test: one.boundary for test, one in found.items() if one.boundary is not None}
     judged_by = basis.as_dict(boundaries)
     if series.quality != judged_by:
         Series.objects.filter(pk=series.pk).update(quality=judged_by)
         series.quality = judged_by
-    return [score for score in written if score.selection == Selection.ALL]
 
 
 def _with_samples(
