@@ -1,0 +1,57 @@
+"""Rows that are written without Django's objects: they are read back as they were given."""
+
+import pytest
+from django.db import DatabaseError, IntegrityError, transaction
+
+from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.studies import lifecycle
+from fsbench_web.studies.models import Measurement, Run, Study
+from fsbench_web.studies.rows import as_json, insert_rows
+from fsbench_web.studies.series import series_for
+
+COLUMNS = ("run_id", "line", "test", "load", "file_size_kb", "value", "unit", "samples")
+
+
+@pytest.fixture
+def run(db: None) -> Run:
+    study = Study.objects.create(slug="lab", title="Lab")
+    series = series_for(study, configuration_for("ext4", {}))
+    return lifecycle.record_finished(series, 1, by=None, reason="A test.")
+
+
+def row(run: Run, test: str, value: float = 1.5, samples: object = None) -> tuple[object, ...]:
+    return (run.pk, 3, test, "", 2**40, value, "KB/s", as_json(samples))
+
+
+def test_it_writes_texts_and_numbers_as_they_are(run: Run) -> None:
+    tests = ["tab\there", "back\\slash", "\\N", "line\nline", "100 % \u2264 'quoted' \"twice\" %s"]
+    values = [0.1 + 0.2, 1e-300, 123456789.123456789, 5e-324, 1.7976931348623157e308]
+    given = [row(run, test, value) for test, value in zip(tests, values, strict=True)]
+    assert insert_rows(Measurement, COLUMNS, given) == 5
+    kept = Measurement.objects.filter(run=run).order_by("id")
+    assert [(one.test, one.value) for one in kept] == list(zip(tests, values, strict=True))
+    assert {(one.file_size_kb, one.line, one.artefact_id) for one in kept} == {(2**40, 3, None)}
+
+
+def test_it_writes_json_and_null(run: Run) -> None:
+    insert_rows(
+        Measurement, COLUMNS, [row(run, "some", samples=[1.5, 'a "b" \\ c']), row(run, "none")]
+    )
+    kept = dict(Measurement.objects.filter(run=run).values_list("test", "samples"))
+    assert kept == {"some": [1.5, 'a "b" \\ c'], "none": None}
+    assert Measurement.objects.filter(run=run, samples__isnull=True).count() == 1
+
+
+def test_no_rows_are_no_statement(run: Run, django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
+    with django_assert_num_queries(0):
+        assert insert_rows(Measurement, COLUMNS, []) == 0
+
+
+def test_it_raises_what_django_raises(run: Run) -> None:
+    keyed = ("id", "run_id", "test", "load", "value", "unit")
+    twice = [(10**9, run.pk, "twice", "", 1.0, "KB/s")] * 2
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_rows(Measurement, keyed, twice)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        insert_rows(Measurement, ("no_such_column",), [(1,)])
+    assert not Measurement.objects.filter(run=run).exists()
