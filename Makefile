@@ -40,7 +40,7 @@ $(INSTALLED_DEV):
 # machines and browsers beside each other and files that need none of them between (conftest.py).
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
-IN_LANES := -n 5 --dist loadgroup --after-database
+IN_LANES := -n 3 --dist loadgroup --after-database
 test: test-packages $(INSTALLED_DEV) lint
 	@echo "== on PostgreSQL"
 	@$(PY) -m tests.services $(PY) -m pytest -q $(ON_TWO_CORES) --database

@@ -43,6 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # SIGTERM would end Python without running a single fixture's end: loop devices, mounts and
     # daemons would stay. KeyboardInterrupt unwinds them all.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A shell starts what is in its background with Ctrl-C ignored, which every process of the tests
+    # would inherit: `make run` and `fsbench watch` could not be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -88,7 +91,7 @@ LANES = {
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
-    """What runs beside each other with ``pytest -n 5 --dist loadgroup``: lanes, then files.
+    """What runs beside each other with ``pytest -n 3 --dist loadgroup``: lanes, then files.
 
     A lane is one process from its first to its last test, so that services are started once. Lanes
     wait for disks, boots and browsers more than they compute; files that need no service fill that

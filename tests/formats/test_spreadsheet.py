@@ -157,7 +157,7 @@ def test_a_bomb_is_refused_while_it_unpacks(monkeypatch: pytest.MonkeyPatch) -> 
     tracemalloc.start()
     try:
         assert "more than 20000 cells" in refusal(data[0])
-        assert "more than 16 MB" in refusal(data[1])
+        assert "more than 16 MiB" in refusal(data[1])
         assert tracemalloc.get_traced_memory()[1] < 80 * 1024 * 1024
     finally:
         tracemalloc.stop()

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from fsbench_web.catalog import maintenance
@@ -230,6 +232,20 @@ def test_a_cancelled_run_has_stopped_5_seconds_later(worker: WorkerProcess) -> N
     assert_lun_is_free(worker.lun_file)
 
 
+def suspend(process: subprocess.Popen[Any]) -> None:
+    """SIGSTOP, but not in the middle of a write: nobody else could write to SQLite then."""
+    while True:
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with sqlite3.connect(connection.settings_dict["NAME"], timeout=0.5, uri=True) as other:
+                other.execute("BEGIN IMMEDIATE")
+                other.rollback()
+            return
+        except sqlite3.OperationalError:
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.2)
+
+
 def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more(
     worker: WorkerProcess,
 ) -> None:
@@ -239,7 +255,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more
     assert worker.process is not None
     run = order_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
-    worker.process.send_signal(signal.SIGSTOP)
+    suspend(worker.process)
     try:
         worker.wait_until(lambda: lifecycle.reap_lost() == [run.pk])
         run.refresh_from_db()

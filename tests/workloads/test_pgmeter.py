@@ -71,13 +71,13 @@ ONE_TEST = {one.key: one.key == "oltp_8k" for one in TESTS}
 @pytest.mark.django_db
 @pytest.mark.root
 def test_it_measures_each_load_with_samples(measure: Measure) -> None:
-    """Past the cache, in two files, in the shortest time that has samples.
+    """Past the cache, in two files, for as long as a busy machine needs for samples.
 
     On ext4, in the container and as long as the preset says: test_freenix_in_docker.py.
     """
-    changes = {"outstanding": [1, 4], "files": 2, "access": "direct", "runtime_s": 2}
+    changes = {"outstanding": [1, 4], "files": 2, "access": "direct", "runtime_s": 5}
     run = measure("xfs", "pgmeter-small", **ONE_TEST | changes)
-    check_samples(run, {"iodepth=1,jobs=2", "iodepth=4,jobs=2"}, 2, 2)
+    check_samples(run, {"iodepth=1,jobs=2", "iodepth=4,jobs=2"}, 2, 5)
 
 
 def check_samples(run: Run, loads: set[str], least: int, most: int) -> None:
