@@ -12,7 +12,10 @@ from fsbench_web.studies.models import Series
 
 def new_key() -> str:
     """Eleven characters that nobody can guess (64 bits)."""
-    return secrets.token_urlsafe(8)
+    # A command line would read a key that begins with a dash as an option of its own.
+    while (key := secrets.token_urlsafe(8)).startswith("-"):
+        pass
+    return key
 
 
 class LinkVisibility(models.TextChoices):
