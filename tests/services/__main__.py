@@ -1,6 +1,7 @@
-"""Run a command with a PostgreSQL of its own: ``python -m tests.services COMMAND...``.
+"""Run a command with a PostgreSQL of its own: ``python -m tests.services [--durable] COMMAND...``.
 
-The command finds it in DATABASE_URL; its exit code is this one's.
+The command finds it in DATABASE_URL; its exit code is this one's. ``--durable`` has every commit
+on the disk before it is answered, as a site has, where the tests write without waiting.
 """
 
 import os
@@ -14,8 +15,11 @@ from tests.services.process import ServiceFailed
 
 def main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    durable = argv[:1] == ["--durable"]
+    if durable:
+        argv = argv[1:]
     try:
-        with postgres() as url:
+        with postgres(durable) as url:
             # A session of its own: the terminal would interrupt it beside us, and a second
             # interrupt ends the fixtures' ends.
             child = subprocess.Popen(

@@ -24,10 +24,17 @@ def _folder_of_programs() -> Path:
     return Path(program("initdb", "postgresql")).parent
 
 
-class Postgres(Service):
-    """``url`` is the DATABASE_URL of an empty database."""
+# Nothing of the tests outlives them: no write has to be on the disk.
+FORGETFUL = ("fsync=off", "full_page_writes=off", "synchronous_commit=off")
 
-    def __init__(self, folder: Path) -> None:
+
+class Postgres(Service):
+    """``url`` is the DATABASE_URL of an empty database.
+
+    ``durable`` leaves commits as a site has them: on the disk before they are answered.
+    """
+
+    def __init__(self, folder: Path, durable: bool = False) -> None:
         programs = _folder_of_programs()
         # PostgreSQL refuses to run as root; its Debian package brings this user.
         user = "postgres" if os.geteuid() == 0 else None
@@ -50,8 +57,8 @@ class Postgres(Service):
             [
                 *(str(programs / "postgres"), "-D", str(data), "-k", str(folder)),
                 *self._network(data, user),
-                *("-c", "fsync=off", "-c", "full_page_writes=off"),
-                *("-c", "synchronous_commit=off", "-c", "max_connections=100"),
+                *(word for setting in FORGETFUL if not durable for word in ("-c", setting)),
+                *("-c", "max_connections=100"),
                 # A query the tests left hanging shows up as an error, not as a stuck suite.
                 *("-c", "statement_timeout=60s"),
             ],
@@ -80,10 +87,10 @@ class Postgres(Service):
 
 
 @contextmanager
-def postgres_server() -> Iterator[Postgres]:
+def postgres_server(durable: bool = False) -> Iterator[Postgres]:
     """Start PostgreSQL. Raises ServiceFailed."""
     with TemporaryDirectory(prefix="fsbench-postgres-") as name:
-        service = Postgres(Path(name))
+        service = Postgres(Path(name), durable)
         try:
             yield service
         finally:
@@ -91,9 +98,9 @@ def postgres_server() -> Iterator[Postgres]:
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
+def postgres(durable: bool = False) -> Iterator[str]:
     """Start PostgreSQL; gives the DATABASE_URL of an empty database. Raises ServiceFailed."""
-    with postgres_server() as server:
+    with postgres_server(durable) as server:
         yield server.url
 
 
