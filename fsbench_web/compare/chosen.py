@@ -1,13 +1,14 @@
 """Which scores a comparison shows: of each table, the best one of each contender."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
 
-from fsbench_web.compare import emulation, prints, properties
+from fsbench_web.compare import emulation, pairs, prints, properties
 from fsbench_web.compare.contenders import (
     Contender,
     best_of_each,
@@ -34,7 +35,9 @@ class Chosen:
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
     ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
-    and are not shown, because they were emulated (``compare.emulation``).
+    and are not shown, because they were emulated (``compare.emulation``). ``among`` are the
+    p-values of all pairs of the comparison where ``groups`` are a part of its tables; None where
+    they are all.
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
@@ -42,6 +45,7 @@ class Chosen:
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     run_count: int | None = None
+    among: Collection[float] | None = None
 
 
 def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
@@ -52,7 +56,12 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
+
+    Of a part of a comparison by configuration only that part is read whole: three queries, five
+    with printed scores. Of any other part everything is chosen, and the caller leaves the rest out.
     """
+    if spec.is_part and spec.by == "configuration" and not spec.matched:
+        return _part(spec)
     return _every_configuration(spec) if spec.by == "configuration" else _best(spec, counts_runs)
 
 
@@ -180,6 +189,63 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         _scores(spec).filter(series__in=list(names)) if wanted or left_out else _scores(spec),
         emulation.told(left_out, spec),
     )
+
+
+def _part(spec: ComparisonSpec) -> Chosen:
+    """The part of a comparison by configuration that is shown, as it stands in the whole.
+
+    Whose contenders are called what, who is left out as emulated, and the p-values of all pairs
+    come from a few columns of every score; the rows are read of those that are shown.
+    """
+    scores = _scores(spec)
+    columns = ("pk", "series_id", "test", "category", "unit", "value")
+    text = Cast("interval", TextField())
+    found = [
+        pairs.Scored._make(row)
+        for row in scores.order_by("pk").annotate(text=text).values_list(*columns, "text")
+    ]
+    series = series_facts({one.series_id for one in found}, spec.studies)
+    behind = {one.series_id: series[one.series_id] for one in found}
+    wanted = _wanted(spec)
+    passing = {pk: one for pk, one in behind.items() if all(each.takes(one) for each in wanted)}
+    emulated = {pk: one.is_emulated for pk, one in passing.items()}
+    left_out = emulation.left_out(emulated, spec)
+    names = configuration_names(one for pk, one in passing.items() if pk not in left_out)
+    competing = [one for one in found if one.series_id in names]
+    shown = {one.score_id for one in competing if spec.shows(one.test, one.category)}
+    rows = leaders.rows_of(series, shown)
+    of_part = replace(
+        spec,
+        tests=tuple({one.test for one in competing if one.score_id in shown}),
+        categories=tuple({one.category for one in competing if one.score_id in shown}),
+    )
+    considered = _scores(of_part) if shown else scores.none()
+    return Chosen(
+        [
+            (key, each_configuration(kept, names))
+            for key, kept in sorted(
+                _by_table(rows[score_id] for score_id in sorted(shown)).items(), key=_place
+            )
+        ],
+        _checked(of_part, rows.values()),
+        considered.filter(series__in=list(names)) if wanted or left_out else considered,
+        emulation.told(left_out, spec),
+        among=pairs.p_values(
+            competing, names, spec.baseline, {pk for pk, is_so in emulated.items() if is_so}
+        ),
+    )
+
+
+def _checked(
+    spec: ComparisonSpec, shown: Iterable[ScoreRow]
+) -> Mapping[prints.PrintKey, prints.Published]:
+    """What papers printed beside the tables of ``spec``. No query where none of ``shown`` is."""
+    if all(row.published is None for row in shown):
+        return {}
+    printed = _tables_of_prints(spec)
+    series = series_facts({score.series_id for score in printed}, spec.studies)
+    rows = leaders.rows_of(series, {score.score_id for score in printed})
+    return prints.check(rows[score_id] for score_id in sorted(rows))
 
 
 def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:

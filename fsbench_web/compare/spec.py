@@ -67,6 +67,10 @@ class ComparisonSpec:
     ``emulated`` says what becomes of scores that were emulated: for function, not for speed
     (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
     percent of the rule of significance, ``min_runs`` the least number of runs behind a score.
+
+    ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
+    is shown as it stands among them, with verdicts that are corrected over all of them. Filters
+    make another comparison, a part is a part of the same one.
     """
 
     studies: tuple[str, ...] = ()
@@ -93,6 +97,8 @@ class ComparisonSpec:
     sort: str = ""
     margin: float = MARGIN
     min_runs: int = 1
+    part_tests: tuple[str, ...] = ()
+    part_categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Frozen, so that it can be a key: this is the only way to put the canonical order in.
@@ -109,9 +115,10 @@ class ComparisonSpec:
         """
         given = QueryDict(query) if isinstance(query, str) else query
         problems = [
-            f'A comparison has no "{_short(name)}"; it has {", ".join([*FILTERS, *_SINGLE])}.'
+            f'A comparison has no "{_short(name)}"; it has '
+            f"{', '.join([*FILTERS, *_SINGLE, *PARTS])}."
             for name in given
-            if name not in FILTERS and name not in _SINGLE
+            if name not in FILTERS and name not in _SINGLE and name not in PARTS
         ]
         problems += [
             f"{name} is given more than once: give it once."
@@ -121,7 +128,7 @@ class ComparisonSpec:
         single, wrong = _single(given)
         problems += wrong
         values: dict[str, Any] = {}
-        for parameter, name in FILTERS.items():
+        for parameter, name in (FILTERS | PARTS).items():
             texts = [text for text in given.getlist(parameter) if text]
             if len(texts) > MOST_VALUES:
                 problems.append(
@@ -133,7 +140,8 @@ class ComparisonSpec:
                 )
             else:
                 values[name] = tuple(texts)
-        problems += _unknown("category", values.get("categories", ()), categories.all_slugs())
+        for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
+            problems += _unknown(parameter, values.get(name, ()), categories.all_slugs())
         if problems:
             raise SpecError(problems)
         return cls(**single, **values)
@@ -150,12 +158,31 @@ class ComparisonSpec:
             for name in _SINGLE
             if getattr(self, name) != getattr(EVERYTHING, name)
         ]
+        pairs += [
+            (parameter, value) for parameter, name in PARTS.items() for value in getattr(self, name)
+        ]
         return urlencode(pairs)
 
     def without(self, name: str) -> "ComparisonSpec":
         """The same comparison with one filter or setting as it is when nothing is said."""
         nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some of the tables of ``whole`` are shown."""
+        return bool(self.part_tests or self.part_categories)
+
+    @property
+    def whole(self) -> "ComparisonSpec":
+        """The comparison that this one is a part of, or is itself."""
+        return replace(self, part_tests=(), part_categories=()) if self.is_part else self
+
+    def shows(self, test: str, category: str) -> bool:
+        """Whether a table of the whole is in the part that is shown."""
+        return (not self.part_tests or test in self.part_tests) and (
+            not self.part_categories or category in self.part_categories
+        )
 
     @property
     def names_only_studies(self) -> bool:
@@ -175,6 +202,7 @@ class ComparisonSpec:
         return [
             *_unknown("study", self.studies, [slug for slug, _ in choices.studies]),
             *_unknown("test", self.tests, [*testnames.IOZONE_TESTS, *choices.tests]),
+            *_unknown("part_test", self.part_tests, [*testnames.IOZONE_TESTS, *choices.tests]),
             *_unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
             *_unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
             *_unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
@@ -208,11 +236,14 @@ FILTERS = {
     "preparation": "preparations",
     "machine": "machines",
 }
+PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
 _SINGLE = ("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs")
 _CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
+    "part_tests": testnames.place,
+    "part_categories": categories.place,
 }
 EVERYTHING = ComparisonSpec()
 """The comparison of all there is, of which addresses only say how they differ."""

@@ -88,7 +88,8 @@ def told_tables(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notic
     if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
         chosen = choose(spec)
         tables, _ = _tables(spec, chosen)
-        return tables, emulation.notice(spec, tables, len(chosen.left_out))
+        if tables or not spec.is_part:  # else the part may have a name that nothing has
+            return tables, emulation.notice(spec, tables, len(chosen.left_out))
     found = comparison(spec)
     return found.tables, found.emulated
 
@@ -122,8 +123,13 @@ def _tables(
     runs = finished_runs(
         spec.studies, {contender.row.series_id for _, group in groups for contender in group}
     )
-    tables = [_table(key, group, spec, chosen.checked, runs) for key, group in groups]
-    return judged(tables, spec.margin), [group for _, group in groups]
+    tables = judged(
+        [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
+        spec.margin,
+        chosen.among,
+    )
+    kept = [place for place, one in enumerate(tables) if spec.shows(one.test, one.category)]
+    return [tables[place] for place in kept], [groups[place][1] for place in kept]
 
 
 def _matched(

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from fsbench_web.compare.spec import (
     CELLS,
     CONTENDERS,
+    EMULATED,
     MOST_VALUES,
     SORTS,
     ComparisonSpec,
     SpecError,
 )
+from fsbench_web.compare.wording import describe
 from fsbench_web.scoring import categories
 from fsbench_web.studies.score_choices import ScoreChoices
 
@@ -40,6 +42,10 @@ specs = st.builds(
     mkfs=many,
     mount=many,
     preparations=many,
+    machines=many,
+    emulated=st.sampled_from(sorted(EMULATED)),
+    part_tests=many,
+    part_categories=st.lists(st.sampled_from(categories.all_slugs()), max_size=8).map(tuple),
     baseline=names | st.just(""),
     cells=st.sampled_from(sorted(CELLS)),
     matched=st.booleans(),
@@ -142,6 +148,20 @@ def test_it_names_what_exists_nowhere():
     assert problems[1].startswith('There is no test "wirte"; there is write, rewrite,')
     assert problems[2].startswith('There is no filesystem "ntfs"; there is')
     assert problems[3] == 'There is no hardware "<b>"; there is none yet.'
+
+
+def test_a_part_is_said_behind_all_that_it_is_a_part_of():
+    spec = ComparisonSpec.from_query("part_category=mean&part_test=mkfs&part_test=write&study=lab")
+    assert spec.to_query() == "study=lab&part_test=write&part_test=mkfs&part_category=mean"
+    assert (spec.is_part, spec.whole) == (True, ComparisonSpec(studies=("lab",)))
+    assert not spec.whole.is_part
+    assert [spec.shows(*table) for table in (("write", "mean"), ("write", "overall"))] == [
+        True,
+        False,
+    ]
+    assert describe(spec, ScoreChoices((), (), (), (), (), ())).endswith(
+        "; shown of these: tests Write, File system creation, category Mean."
+    )
 
 
 def test_two_kinds_of_contender_at_once_are_refused() -> None:
