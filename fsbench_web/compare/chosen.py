@@ -200,31 +200,32 @@ def _part(spec: ComparisonSpec) -> Chosen:
     scores = _scores(spec)
     columns = ("pk", "series_id", "test", "category", "unit", "value")
     text = Cast("interval", TextField())
-    found = [
-        pairs.Scored._make(row)
-        for row in scores.order_by("pk").annotate(text=text).values_list(*columns, "text")
-    ]
-    series = series_facts({one.series_id for one in found}, spec.studies)
-    behind = {one.series_id: series[one.series_id] for one in found}
+    found: list[pairs.Scored] = list(
+        scores.order_by("pk").annotate(text=text).values_list(*columns, "text")
+    )
+    series = series_facts({one[1] for one in found}, spec.studies)
     wanted = _wanted(spec)
-    passing = {pk: one for pk, one in behind.items() if all(each.takes(one) for each in wanted)}
+    passing = {
+        pk: series[pk]
+        for pk in dict.fromkeys(one[1] for one in found)
+        if all(each.takes(series[pk]) for each in wanted)
+    }
     emulated = {pk: one.is_emulated for pk, one in passing.items()}
     left_out = emulation.left_out(emulated, spec)
     names = configuration_names(one for pk, one in passing.items() if pk not in left_out)
-    competing = [one for one in found if one.series_id in names]
-    shown = {one.score_id for one in competing if spec.shows(one.test, one.category)}
+    competing = [one for one in found if one[1] in names] if wanted or left_out else found
+    tables = {table for table in {one[2:4] for one in competing} if spec.shows(*table)}
+    shown = [one[0] for one in competing if one[2:4] in tables]
     rows = leaders.rows_of(series, shown)
     of_part = replace(
-        spec,
-        tests=tuple({one.test for one in competing if one.score_id in shown}),
-        categories=tuple({one.category for one in competing if one.score_id in shown}),
+        spec, tests=tuple(test for test, _ in tables), categories=tuple(slug for _, slug in tables)
     )
     considered = _scores(of_part) if shown else scores.none()
     return Chosen(
         [
             (key, each_configuration(kept, names))
             for key, kept in sorted(
-                _by_table(rows[score_id] for score_id in sorted(shown)).items(), key=_place
+                _by_table(rows[score_id] for score_id in shown).items(), key=_place
             )
         ],
         _checked(of_part, rows.values()),
