@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from django.db.models import QuerySet, TextField
+from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from fsbench_web.compare import emulation, pairs, prints, properties
@@ -65,11 +65,24 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     return _every_configuration(spec) if spec.by == "configuration" else _best(spec, counts_runs)
 
 
-def tables_of(spec: ComparisonSpec) -> int:
-    """How many tables ``spec`` has. Two queries."""
-    return len(
-        {(each.test, each.category, each.unit) for each in _Field(spec).leaders().candidates}
-    )
+Facts = dict[tuple[str, tuple[str, ...]], Mapping[int, Any]]
+"""What was read of configurations or series, by which of them and of which studies."""
+
+
+def has_scores(spec: ComparisonSpec, known: Facts) -> bool:
+    """Whether ``spec`` shows anything. One query; two where it says what of emulated results.
+
+    ``known`` keeps what is read of configurations and series, one query more, for the next call.
+    """
+    considered = _Field(spec, known, leaves_out=False).considered
+    if spec.emulated in (emulation.OUT, emulation.ONLY):
+        emulated = list(leaders.emulated_in(spec.studies))
+        is_of_them = Q(series_id__in=emulated)
+        considered = considered.filter(
+            is_of_them if spec.emulated == emulation.ONLY else ~is_of_them
+        )
+    # Otherwise emulated ones are left out only where there are others.
+    return considered.order_by().exists()
 
 
 def direction(unit: str) -> bool | None:
@@ -89,7 +102,10 @@ class _Field:
 
     series: Mapping[int, SeriesFacts] | None
 
-    def __init__(self, spec: ComparisonSpec) -> None:
+    def __init__(
+        self, spec: ComparisonSpec, known: Facts | None = None, leaves_out: bool = True
+    ) -> None:
+        known = {} if known is None else known
         compared = properties.PROPERTIES[spec.by]
         wanted = _wanted(spec)
         facts: Mapping[int, Any]
@@ -97,10 +113,17 @@ class _Field:
         if all(each.is_of_configuration for each in (compared, *(one.of for one in wanted))):
             self.by = leaders.CONFIGURATION
             self.series = None
-            facts = cast(Mapping[int, Any], leaders.configurations_in(spec.studies))
         else:
             self.by = leaders.SERIES
-            facts = self.series = series_facts(None, spec.studies)
+        if (self.by, spec.studies) not in known:
+            known[self.by, spec.studies] = (
+                leaders.configurations_in(spec.studies)
+                if self.by == leaders.CONFIGURATION
+                else series_facts(None, spec.studies)
+            )
+        facts = known[self.by, spec.studies]
+        if self.by == leaders.SERIES:
+            self.series = facts
         self.values = {
             key: compared.of(known)
             for key, known in facts.items()
@@ -112,7 +135,7 @@ class _Field:
         else:
             self.considered = self.scores
         self.left_out: frozenset[int] = frozenset()
-        if spec.emulated or any(facts[key].is_emulated for key in self.values):
+        if leaves_out and (spec.emulated or any(facts[key].is_emulated for key in self.values)):
             self._leave_out(spec)
 
     def _leave_out(self, spec: ComparisonSpec) -> None:
