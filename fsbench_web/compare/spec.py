@@ -1,8 +1,9 @@
 """What a comparison shows: the whole state of the page is its query string."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
@@ -44,6 +45,9 @@ MARGIN = 10.0
 """Percent by which two means must differ at least to count as different."""
 LONGEST_VALUE = 200
 MOST_VALUES = 500
+# Of what a refusal names: it must stay readable, whatever was asked.
+UNKNOWN_NAMED = 3
+NAMED_AT_MOST = 24
 
 
 class SpecError(ValueError):
@@ -114,12 +118,13 @@ class ComparisonSpec:
         ``unknown_values``, because only the database knows.
         """
         given = QueryDict(query) if isinstance(query, str) else query
-        problems = [
-            f'A comparison has no "{_short(name)}"; it has '
-            f"{', '.join([*FILTERS, *_SINGLE, *PARTS])}."
-            for name in given
-            if name not in FILTERS and name not in _SINGLE and name not in PARTS
-        ]
+        parameters = [*FILTERS, *_SINGLE, *PARTS]
+        others = [name for name in given if name not in parameters]
+        problems = (
+            [f"A comparison has no {_quoted(others)}; it has {', '.join(parameters)}."]
+            if others
+            else []
+        )
         problems += [
             f"{name} is given more than once: give it once."
             for name in _SINGLE
@@ -317,13 +322,23 @@ def _listed(names: list[str]) -> str:
 
 
 def _unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:
+    """One sentence however many values nobody knows, and however many there are to name."""
     known = dict.fromkeys(known)
-    listed = ", ".join(known) or "none yet"
-    return [
-        f'There is no {parameter} "{_short(value)}"; there is {listed}.'
-        for value in values
-        if value not in known
-    ]
+    unknown = [value for value in values if value not in known]
+    if not unknown:
+        return []
+    listed = ", ".join(map(_short, islice(known, NAMED_AT_MOST))) or "none yet"
+    more = len(known) - NAMED_AT_MOST
+    there_is = f"{listed} and {more} more" if more > 0 else listed
+    return [f"There is no {parameter} {_quoted(unknown)}; there is {there_is}."]
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """``"a"``, ``"a" or "b"``; of many the first ones, and how many there are."""
+    first = [f'"{_short(name)}"' for name in names[:UNKNOWN_NAMED]]
+    if len(names) > UNKNOWN_NAMED:
+        return f"{', '.join(first)} and {len(names) - UNKNOWN_NAMED} more ({len(names)} in all)"
+    return " or ".join(part for part in (", ".join(first[:-1]), first[-1]) if part)
 
 
 def _short(text: str) -> str:
