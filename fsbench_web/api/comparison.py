@@ -121,7 +121,7 @@ def get_comparison(request: HttpRequest, filters: Query[Filters]) -> dict[str, A
 
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
     """
-    found = _comparison(request)
+    found = _comparison(request, counts_runs=True)
     query = found.spec.to_query()
     tail = f"?{query}" if query else ""
     return {
@@ -212,10 +212,10 @@ def _spec(request: HttpRequest) -> ComparisonSpec:
     return spec
 
 
-def _comparison(request: HttpRequest) -> Comparison:
+def _comparison(request: HttpRequest, counts_runs: bool = False) -> Comparison:
     spec = _spec(request)
     try:
-        return comparison(spec)
+        return comparison(spec, counts_runs)
     except SpecError as error:
         raise Refused(422, [(None, problem) for problem in error.problems]) from None
 

@@ -59,6 +59,12 @@ class Filters(Schema):
     sort: str = Field("", description="the order on the page; here rows are worst first")
     margin: str = Field("", description="percent by which means must differ; none: 10")
     min_runs: str = Field("", description="runs behind a score, at least")
+    part_test: list[str] = Field(
+        [],
+        description="only the tables of these tests, as they stand in the whole comparison: "
+        "verdicts are corrected over all of it",
+    )
+    part_category: list[str] = Field([], description="likewise")
 
 
 class PublishedOut(Schema):

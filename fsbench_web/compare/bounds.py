@@ -2,9 +2,9 @@
 
 Without a choice of studies a comparison takes all, which with thousands of runs is more than a page
 can show or a reader can read. The page then takes the latest studies, and says so. Where each
-configuration stands for itself, it takes the first tests, and says so. What it shows is then the
-comparison of these, with a corrected significance of its own: the same as CSV and API give of it.
-CSV and API answer what they are asked, however much it is.
+configuration stands for itself, it takes the first tests, and says so: they are a part of the same
+comparison (``ComparisonSpec.is_part``), with the verdicts that they have in the whole of it, on the
+page as in its files. CSV and API answer what they are asked, however much it is.
 """
 
 from collections import defaultdict
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from django.db.models import Count
 
 from fsbench_web.compare.chosen import considered
-from fsbench_web.compare.spec import EVERYTHING, ComparisonSpec
+from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.models import Score, Selection, Study
 
@@ -32,6 +32,9 @@ class Part:
 
     ``tests`` are all there are; so are ``categories`` and ``filesystems`` where some of them are
     left out, else they are empty.
+
+    ``is_apart``: what is shown is a comparison by itself, whose best, deltas and verdicts are among
+    its rows alone. A single table too large for a page is cut so, and scores over common cells.
     """
 
     whole: ComparisonSpec
@@ -40,6 +43,7 @@ class Part:
     tests: tuple[str, ...]
     categories: tuple[str, ...] = ()
     filesystems: tuple[str, ...] = ()
+    is_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,15 @@ def bounded(spec: ComparisonSpec) -> Bounded:
     return by_rows(found) if spec.by == "configuration" else found
 
 
-def by_rows(given: Bounded, wish: ComparisonSpec = EVERYTHING) -> Bounded:
+def by_rows(given: Bounded, filesystems: Sequence[str] = ()) -> Bounded:
     """The first tests of ``given`` that together have at most MOST_ROWS rows.
 
     A single test may have more, and is then cut to some of its categories, the overall score
     before all others; a single table to some file systems. Where there is more than fits, what
-    ``wish`` names goes before. Three queries, or two.
+    ``given`` is a part of, and what ``filesystems`` names, goes before. Where all fits, all is
+    shown. Three queries, or two.
     """
-    spec = given.spec
+    spec = given.spec.whole
     scores = considered(spec).order_by()
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     for test, category, count in scores.values_list("test", "category").annotate(Count("pk")):
@@ -76,26 +81,35 @@ def by_rows(given: Bounded, wish: ComparisonSpec = EVERYTHING) -> Bounded:
     of_tests = {test: sum(counts[test].values()) for test in counts}
     rows = sum(of_tests.values())
     if rows <= MOST_ROWS:
-        return given
+        return replace(given, spec=spec)
     tests = sorted(of_tests, key=testnames.place)
-    taken, shown = _first(tests, of_tests, wish.tests)
-    part = Part(spec, shown, rows, tuple(tests))
-    narrow = replace(spec, tests=tuple(taken))
+    taken, shown = _first(tests, of_tests, given.spec.part_tests)
+    kept: list[str] = []
+    few: list[str] = []
+    part = Part(spec, shown, rows, tuple(tests), is_apart=spec.matched)
     if shown > MOST_ROWS:
         of_test = counts[taken[0]]
         slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
-        kept, shown = _first(slugs, of_test, wish.categories)
-        narrow = replace(narrow, categories=tuple(kept))
+        kept, shown = _first(slugs, of_test, given.spec.part_categories)
         slugs.sort(key=categories.place)
         part = replace(part, shown=shown, categories=tuple(slugs))
         if shown > MOST_ROWS:
             of_table = scores.filter(test=taken[0], category=kept[0])
             named = of_table.values_list("series__configuration__filesystem")
             by_name = dict(named.annotate(Count("pk")))
-            few, shown = _first(sorted(by_name), by_name, wish.filesystems)
-            narrow = replace(narrow, filesystems=tuple(few))
-            part = replace(part, shown=shown, filesystems=tuple(sorted(by_name)))
-    return replace(given, spec=narrow, part=part)
+            few, shown = _first(sorted(by_name), by_name, filesystems)
+            part = replace(part, shown=shown, filesystems=tuple(sorted(by_name)), is_apart=True)
+    return replace(given, spec=_narrowed(part, taken, kept, few), part=part)
+
+
+def _narrowed(
+    part: Part, tests: Sequence[str], slugs: Sequence[str], filesystems: Sequence[str]
+) -> ComparisonSpec:
+    if not part.is_apart:
+        return replace(part.whole, part_tests=tuple(tests), part_categories=tuple(slugs))
+    narrow = replace(part.whole, tests=tuple(tests))
+    narrow = replace(narrow, categories=tuple(slugs)) if slugs else narrow
+    return replace(narrow, filesystems=tuple(filesystems)) if filesystems else narrow
 
 
 def _first(

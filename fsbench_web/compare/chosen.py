@@ -1,13 +1,14 @@
 """Which scores a comparison shows: of each table, the best one of each contender."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
-from fsbench_web.compare import emulation, prints, properties
+from fsbench_web.compare import emulation, pairs, prints, properties
 from fsbench_web.compare.contenders import (
     Contender,
     best_of_each,
@@ -34,7 +35,9 @@ class Chosen:
 
     ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
     ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
-    and are not shown, because they were emulated (``compare.emulation``).
+    and are not shown, because they were emulated (``compare.emulation``). ``among`` are the
+    p-values of all pairs of the comparison where ``groups`` are a part of its tables; None where
+    they are all.
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
@@ -42,6 +45,7 @@ class Chosen:
     considered: QuerySet[Score]
     left_out: frozenset[int] = frozenset()
     run_count: int | None = None
+    among: Collection[float] | None = None
 
 
 def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
@@ -52,15 +56,33 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
 
     The filters of contenders come after the query of printed scores: whether a printed delta is
     right is asked of the paper's whole table, also when the comparison shows a part of it.
+
+    Of a part of a comparison by configuration only that part is read whole: three queries, five
+    with printed scores. Of any other part everything is chosen, and the caller leaves the rest out.
     """
+    if spec.is_part and spec.by == "configuration" and not spec.matched:
+        return _part(spec)
     return _every_configuration(spec) if spec.by == "configuration" else _best(spec, counts_runs)
 
 
-def tables_of(spec: ComparisonSpec) -> int:
-    """How many tables ``spec`` has. Two queries."""
-    return len(
-        {(each.test, each.category, each.unit) for each in _Field(spec).leaders().candidates}
-    )
+Facts = dict[tuple[str, tuple[str, ...]], Mapping[int, Any]]
+"""What was read of configurations or series, by which of them and of which studies."""
+
+
+def has_scores(spec: ComparisonSpec, known: Facts) -> bool:
+    """Whether ``spec`` shows anything. One query; two where it says what of emulated results.
+
+    ``known`` keeps what is read of configurations and series, one query more, for the next call.
+    """
+    considered = _Field(spec, known, leaves_out=False).considered
+    if spec.emulated in (emulation.OUT, emulation.ONLY):
+        emulated = list(leaders.emulated_in(spec.studies))
+        is_of_them = Q(series_id__in=emulated)
+        considered = considered.filter(
+            is_of_them if spec.emulated == emulation.ONLY else ~is_of_them
+        )
+    # Otherwise emulated ones are left out only where there are others.
+    return considered.order_by().exists()
 
 
 def direction(unit: str) -> bool | None:
@@ -80,7 +102,10 @@ class _Field:
 
     series: Mapping[int, SeriesFacts] | None
 
-    def __init__(self, spec: ComparisonSpec) -> None:
+    def __init__(
+        self, spec: ComparisonSpec, known: Facts | None = None, leaves_out: bool = True
+    ) -> None:
+        known = {} if known is None else known
         compared = properties.PROPERTIES[spec.by]
         wanted = _wanted(spec)
         facts: Mapping[int, Any]
@@ -88,10 +113,17 @@ class _Field:
         if all(each.is_of_configuration for each in (compared, *(one.of for one in wanted))):
             self.by = leaders.CONFIGURATION
             self.series = None
-            facts = cast(Mapping[int, Any], leaders.configurations_in(spec.studies))
         else:
             self.by = leaders.SERIES
-            facts = self.series = series_facts(None, spec.studies)
+        if (self.by, spec.studies) not in known:
+            known[self.by, spec.studies] = (
+                leaders.configurations_in(spec.studies)
+                if self.by == leaders.CONFIGURATION
+                else series_facts(None, spec.studies)
+            )
+        facts = known[self.by, spec.studies]
+        if self.by == leaders.SERIES:
+            self.series = facts
         self.values = {
             key: compared.of(known)
             for key, known in facts.items()
@@ -103,7 +135,7 @@ class _Field:
         else:
             self.considered = self.scores
         self.left_out: frozenset[int] = frozenset()
-        if spec.emulated or any(facts[key].is_emulated for key in self.values):
+        if leaves_out and (spec.emulated or any(facts[key].is_emulated for key in self.values)):
             self._leave_out(spec)
 
     def _leave_out(self, spec: ComparisonSpec) -> None:
@@ -180,6 +212,64 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         _scores(spec).filter(series__in=list(names)) if wanted or left_out else _scores(spec),
         emulation.told(left_out, spec),
     )
+
+
+def _part(spec: ComparisonSpec) -> Chosen:
+    """The part of a comparison by configuration that is shown, as it stands in the whole.
+
+    Whose contenders are called what, who is left out as emulated, and the p-values of all pairs
+    come from a few columns of every score; the rows are read of those that are shown.
+    """
+    scores = _scores(spec)
+    columns = ("pk", "series_id", "test", "category", "unit", "value")
+    text = Cast("interval", TextField())
+    found: list[pairs.Scored] = list(
+        scores.order_by("pk").annotate(text=text).values_list(*columns, "text")
+    )
+    series = series_facts({one[1] for one in found}, spec.studies)
+    wanted = _wanted(spec)
+    passing = {
+        pk: series[pk]
+        for pk in dict.fromkeys(one[1] for one in found)
+        if all(each.takes(series[pk]) for each in wanted)
+    }
+    emulated = {pk: one.is_emulated for pk, one in passing.items()}
+    left_out = emulation.left_out(emulated, spec)
+    names = configuration_names(one for pk, one in passing.items() if pk not in left_out)
+    competing = [one for one in found if one[1] in names] if wanted or left_out else found
+    tables = {table for table in {one[2:4] for one in competing} if spec.shows(*table)}
+    shown = [one[0] for one in competing if one[2:4] in tables]
+    rows = leaders.rows_of(series, shown)
+    of_part = replace(
+        spec, tests=tuple(test for test, _ in tables), categories=tuple(slug for _, slug in tables)
+    )
+    considered = _scores(of_part) if shown else scores.none()
+    return Chosen(
+        [
+            (key, each_configuration(kept, names))
+            for key, kept in sorted(
+                _by_table(rows[score_id] for score_id in shown).items(), key=_place
+            )
+        ],
+        _checked(of_part, rows.values()),
+        considered.filter(series__in=list(names)) if wanted or left_out else considered,
+        emulation.told(left_out, spec),
+        among=pairs.p_values(
+            competing, names, spec.baseline, {pk for pk, is_so in emulated.items() if is_so}
+        ),
+    )
+
+
+def _checked(
+    spec: ComparisonSpec, shown: Iterable[ScoreRow]
+) -> Mapping[prints.PrintKey, prints.Published]:
+    """What papers printed beside the tables of ``spec``. No query where none of ``shown`` is."""
+    if all(row.published is None for row in shown):
+        return {}
+    printed = _tables_of_prints(spec)
+    series = series_facts({score.series_id for score in printed}, spec.studies)
+    rows = leaders.rows_of(series, {score.score_id for score in printed})
+    return prints.check(rows[score_id] for score_id in sorted(rows))
 
 
 def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:

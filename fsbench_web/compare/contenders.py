@@ -69,7 +69,7 @@ def best_of_each(
 
 
 # What can tell two series with one label apart, in the order in which it is asked.
-_CIRCUMSTANCES: tuple[Callable[[ScoreRow], str | None], ...] = (
+_CIRCUMSTANCES: tuple[Callable[[SeriesFacts], str | None], ...] = (
     lambda row: row.study,
     lambda row: row.hardware,
     lambda row: row.lun,
@@ -92,14 +92,14 @@ def shown_label(row: ScoreRow) -> str | None:
     return row.configuration
 
 
-def configuration_names(rows: Iterable[ScoreRow]) -> dict[int, str]:
+def configuration_names(rows: Iterable[SeriesFacts]) -> dict[int, str]:
     """A name for each series: its label, and where labels repeat what tells them apart.
 
     ``ext4`` in two studies is ``ext4@first`` and ``ext4@second``. A circumstance joins the names of
     series that still have the same one when it differs among them; the number of the series is
     the last resort.
     """
-    groups: dict[str, dict[int, ScoreRow]] = defaultdict(dict)
+    groups: dict[str, dict[int, SeriesFacts]] = defaultdict(dict)
     for row in rows:
         groups[slug_of(row.configuration)].setdefault(row.series_id, row)
     names: dict[int, str] = {}
@@ -113,7 +113,7 @@ def configuration_names(rows: Iterable[ScoreRow]) -> dict[int, str]:
     }
 
 
-def _told_apart(label: str, group: dict[int, ScoreRow]) -> dict[int, str]:
+def _told_apart(label: str, group: dict[int, SeriesFacts]) -> dict[int, str]:
     names = dict.fromkeys(group, label)
     for circumstance in _CIRCUMSTANCES:
         alike = Counter(names.values())

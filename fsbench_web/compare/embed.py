@@ -11,7 +11,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
-from fsbench_web.compare import permalinks, sharing
+from fsbench_web.compare import folds, permalinks, sharing
 from fsbench_web.compare.charts import chart
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.sections import sections
@@ -84,16 +84,17 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     if not tables:
         problem = "This comparison has no such table. Leave out test and category for all."
         return _answer("compare/embed.html", {"problem": problem}, 404)
+    shown = [
+        (section, [(table, chart(table)) for table in section.tables])
+        for section in sections(tables, pinned.sort)
+    ]
     context = {
         "permalink": link,
         "is_embedded": True,
         "title": permalinks.title_of(link),
         "pinned": pinned,
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
-        "shown": [
-            (section, [(table, chart(table)) for table in section.tables])
-            for section in sections(tables, pinned.sort)
-        ],
+        "placed": folds.placed(shown, lambda entry: entry[0].test),
     }
     return _answer("compare/embed.html", context, 200)
 

@@ -19,7 +19,8 @@ class Way:
 def ways_on(spec: ComparisonSpec, part: Part, names_study: bool = True) -> dict[str, list[Way]]:
     """How to get from ``spec``, which is a part, to the others, by what they differ in.
 
-    Without ``names_study`` the query strings are for the page of the study itself.
+    Without ``names_study`` the query strings are for the page of the study itself. File systems
+    are filters: each is a comparison by itself (``Part.is_apart``).
     """
 
     def way(label: str, is_shown: bool, other: ComparisonSpec) -> Way:
@@ -28,18 +29,19 @@ def ways_on(spec: ComparisonSpec, part: Part, names_study: bool = True) -> dict[
         )
 
     whole = part.whole
-    of_test = replace(whole, tests=spec.tests)
-    of_table = replace(of_test, categories=spec.categories)
+    tests = spec.part_tests or spec.tests
+    slugs = spec.part_categories or spec.categories
+    of_table = replace(whole, tests=tests, categories=slugs)
     found = {
         "Tests": [
-            way(testnames.label(name), name in spec.tests, replace(whole, tests=(name,)))
+            way(testnames.label(name), name in tests, replace(whole, part_tests=(name,)))
             for name in part.tests
         ],
         "Categories": [
             way(
                 categories.label(name),
-                name in spec.categories,
-                replace(of_test, categories=(name,)),
+                name in slugs,
+                replace(whole, part_tests=tests, part_categories=(name,)),
             )
             for name in part.categories
         ],

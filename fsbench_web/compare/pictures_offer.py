@@ -121,7 +121,7 @@ def of_tests(
     """The comparison of some tests and categories; of every cell, without a baseline."""
     return comparison(
         replace(
-            spec,
+            spec.whole,
             tests=tuple(tests),
             categories=tuple(slugs),
             by=by or spec.by,

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import (
     csv,
+    folds,
     pictures_cells,
     pictures_lines,
     pictures_phases,
@@ -272,7 +273,11 @@ def _context(shown: Shown) -> dict[str, object]:
             for slug, one in KINDS.items()
             if shown.offer.of(one.needs)
         ],
-        "tests": [(test, named(test)) for test in shown.offer.of(kind.needs)],
+        "tests": folds.placed(
+            [(test, named(test)) for test in shown.offer.of(kind.needs)],
+            lambda entry: entry[0],
+            spec.comparison.tests,
+        ),
         "categories": [
             (slug, categories.label(slug)) for slug in shown.offer.categories.get(shown.test, [])
         ],

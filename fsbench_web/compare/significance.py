@@ -2,11 +2,12 @@
 
 Every table asks the same of each row: is the best ahead of it (scoring.significance)? Where there
 is a baseline it asks of each row too whether it and the baseline differ. All these pairs of all
-tables shown are tested at once, and Holm's correction is over all of them: the more is shown, the
-more it takes. What passes for one table alone may be a tie among many.
+tables are tested at once, and Holm's correction is over all of them: the more is compared, the
+more it takes. What passes for one table alone may be a tie among many. A part of the tables is
+corrected over all of them too, so that it says the same wherever it is shown.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -37,7 +38,9 @@ class _Pair(NamedTuple):
 
 
 def judged(
-    tables: Sequence[DeltaTable], margin_percent: float = significance.MARGIN_PERCENT
+    tables: Sequence[DeltaTable],
+    margin_percent: float = significance.MARGIN_PERCENT,
+    among: Collection[float] | None = None,
 ) -> list[DeltaTable]:
     """The tables, with a verdict in each row that stands against another.
 
@@ -46,11 +49,14 @@ def judged(
     only against all. Of another row it is that of the best against this row.
     ``DeltaRow.change_verdict`` is of a row against the baseline. Both are None where there is
     nothing to stand against.
+
+    ``among`` are the p-values of all pairs of the comparison (``compare.pairs``) where the tables
+    are some of its tables, each of them whole.
     """
     pairs = [
         pair for place, table in enumerate(tables) for pair in _pairs(place, table, margin_percent)
     ]
-    final = significance.corrected([pair.verdict for pair in pairs])
+    final = significance.corrected([pair.verdict for pair in pairs], among)
     against_best: dict[tuple[int, int], Verdict] = {}
     against_baseline: dict[tuple[int, int], Verdict] = {}
     for pair, verdict in zip(pairs, final, strict=True):

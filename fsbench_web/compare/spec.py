@@ -1,8 +1,9 @@
 """What a comparison shows: the whole state of the page is its query string."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
@@ -44,6 +45,9 @@ MARGIN = 10.0
 """Percent by which two means must differ at least to count as different."""
 LONGEST_VALUE = 200
 MOST_VALUES = 500
+# Of what a refusal names: it must stay readable, whatever was asked.
+UNKNOWN_NAMED = 3
+NAMED_AT_MOST = 24
 
 
 class SpecError(ValueError):
@@ -67,6 +71,10 @@ class ComparisonSpec:
     ``emulated`` says what becomes of scores that were emulated: for function, not for speed
     (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
     percent of the rule of significance, ``min_runs`` the least number of runs behind a score.
+
+    ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
+    is shown as it stands among them, with verdicts that are corrected over all of them. Filters
+    make another comparison, a part is a part of the same one.
     """
 
     studies: tuple[str, ...] = ()
@@ -93,6 +101,8 @@ class ComparisonSpec:
     sort: str = ""
     margin: float = MARGIN
     min_runs: int = 1
+    part_tests: tuple[str, ...] = ()
+    part_categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Frozen, so that it can be a key: this is the only way to put the canonical order in.
@@ -108,11 +118,13 @@ class ComparisonSpec:
         ``unknown_values``, because only the database knows.
         """
         given = QueryDict(query) if isinstance(query, str) else query
-        problems = [
-            f'A comparison has no "{_short(name)}"; it has {", ".join([*FILTERS, *_SINGLE])}.'
-            for name in given
-            if name not in FILTERS and name not in _SINGLE
-        ]
+        parameters = [*FILTERS, *_SINGLE, *PARTS]
+        others = [name for name in given if name not in parameters]
+        problems = (
+            [f"A comparison has no {_quoted(others)}; it has {', '.join(parameters)}."]
+            if others
+            else []
+        )
         problems += [
             f"{name} is given more than once: give it once."
             for name in _SINGLE
@@ -121,7 +133,7 @@ class ComparisonSpec:
         single, wrong = _single(given)
         problems += wrong
         values: dict[str, Any] = {}
-        for parameter, name in FILTERS.items():
+        for parameter, name in (FILTERS | PARTS).items():
             texts = [text for text in given.getlist(parameter) if text]
             if len(texts) > MOST_VALUES:
                 problems.append(
@@ -133,7 +145,8 @@ class ComparisonSpec:
                 )
             else:
                 values[name] = tuple(texts)
-        problems += _unknown("category", values.get("categories", ()), categories.all_slugs())
+        for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
+            problems += _unknown(parameter, values.get(name, ()), categories.all_slugs())
         if problems:
             raise SpecError(problems)
         return cls(**single, **values)
@@ -150,12 +163,31 @@ class ComparisonSpec:
             for name in _SINGLE
             if getattr(self, name) != getattr(EVERYTHING, name)
         ]
+        pairs += [
+            (parameter, value) for parameter, name in PARTS.items() for value in getattr(self, name)
+        ]
         return urlencode(pairs)
 
     def without(self, name: str) -> "ComparisonSpec":
         """The same comparison with one filter or setting as it is when nothing is said."""
         nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some of the tables of ``whole`` are shown."""
+        return bool(self.part_tests or self.part_categories)
+
+    @property
+    def whole(self) -> "ComparisonSpec":
+        """The comparison that this one is a part of, or is itself."""
+        return replace(self, part_tests=(), part_categories=()) if self.is_part else self
+
+    def shows(self, test: str, category: str) -> bool:
+        """Whether a table of the whole is in the part that is shown."""
+        return (not self.part_tests or test in self.part_tests) and (
+            not self.part_categories or category in self.part_categories
+        )
 
     @property
     def names_only_studies(self) -> bool:
@@ -175,6 +207,7 @@ class ComparisonSpec:
         return [
             *_unknown("study", self.studies, [slug for slug, _ in choices.studies]),
             *_unknown("test", self.tests, [*testnames.IOZONE_TESTS, *choices.tests]),
+            *_unknown("part_test", self.part_tests, [*testnames.IOZONE_TESTS, *choices.tests]),
             *_unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
             *_unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
             *_unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
@@ -208,11 +241,14 @@ FILTERS = {
     "preparation": "preparations",
     "machine": "machines",
 }
+PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
 _SINGLE = ("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs")
 _CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
+    "part_tests": testnames.place,
+    "part_categories": categories.place,
 }
 EVERYTHING = ComparisonSpec()
 """The comparison of all there is, of which addresses only say how they differ."""
@@ -286,13 +322,23 @@ def _listed(names: list[str]) -> str:
 
 
 def _unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:
+    """One sentence however many values nobody knows, and however many there are to name."""
     known = dict.fromkeys(known)
-    listed = ", ".join(known) or "none yet"
-    return [
-        f'There is no {parameter} "{_short(value)}"; there is {listed}.'
-        for value in values
-        if value not in known
-    ]
+    unknown = [value for value in values if value not in known]
+    if not unknown:
+        return []
+    listed = ", ".join(map(_short, islice(known, NAMED_AT_MOST))) or "none yet"
+    more = len(known) - NAMED_AT_MOST
+    there_is = f"{listed} and {more} more" if more > 0 else listed
+    return [f"There is no {parameter} {_quoted(unknown)}; there is {there_is}."]
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """``"a"``, ``"a" or "b"``; of many the first ones, and how many there are."""
+    first = [f'"{_short(name)}"' for name in names[:UNKNOWN_NAMED]]
+    if len(names) > UNKNOWN_NAMED:
+        return f"{', '.join(first)} and {len(names) - UNKNOWN_NAMED} more ({len(names)} in all)"
+    return " or ".join(part for part in (", ".join(first[:-1]), first[-1]) if part)
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -114,7 +114,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     spec = ComparisonSpec(studies=(slug,), by=by)
     part = None
     if by == "configuration" and not found.is_published:
-        limited = bounds.by_rows(bounds.Bounded(spec), _wish(request.GET))
+        wish = replace(spec, **_part(request.GET))
+        limited = bounds.by_rows(bounds.Bounded(wish), request.GET.getlist("filesystem"))
         spec, part = limited.spec, limited.part
     tables, emulated = told_tables(spec)
     groups = test_groups(tables, shown.get("tests", {}))
@@ -160,13 +161,12 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-def _wish(query: QueryDict) -> ComparisonSpec:
-    """Which part the address asks for; nonsense asks for nothing."""
-    return ComparisonSpec(
-        tests=tuple(query.getlist("test")),
-        categories=tuple(query.getlist("category")),
-        filesystems=tuple(query.getlist("filesystem")),
-    )
+def _part(query: QueryDict) -> dict[str, Any]:
+    """Which part the address asks for; nonsense asks for nothing. Older links say it as filters."""
+    return {
+        f"part_{name}": tuple(query.getlist(f"part_{one}") or query.getlist(one))
+        for one, name in (("test", "tests"), ("category", "categories"))
+    }
 
 
 def test_groups(tables: Sequence[DeltaTable], labels: Mapping[str, str]) -> list[TestGroup]:

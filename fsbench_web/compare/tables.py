@@ -7,7 +7,7 @@ from functools import cached_property
 from django.db.models import QuerySet
 
 from fsbench_web.compare import emulation, prints
-from fsbench_web.compare.chosen import Chosen, TableKey, choose, direction, tables_of
+from fsbench_web.compare.chosen import Chosen, Facts, TableKey, choose, direction, has_scores
 from fsbench_web.compare.contenders import Contender, shown_label
 from fsbench_web.compare.matched import matched
 from fsbench_web.compare.rows import DeltaRow, DeltaTable, made
@@ -88,7 +88,8 @@ def told_tables(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notic
     if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
         chosen = choose(spec)
         tables, _ = _tables(spec, chosen)
-        return tables, emulation.notice(spec, tables, len(chosen.left_out))
+        if tables or not spec.is_part:  # else the part may have a name that nothing has
+            return tables, emulation.notice(spec, tables, len(chosen.left_out))
     found = comparison(spec)
     return found.tables, found.emulated
 
@@ -122,8 +123,13 @@ def _tables(
     runs = finished_runs(
         spec.studies, {contender.row.series_id for _, group in groups for contender in group}
     )
-    tables = [_table(key, group, spec, chosen.checked, runs) for key, group in groups]
-    return judged(tables, spec.margin), [group for _, group in groups]
+    tables = judged(
+        [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
+        spec.margin,
+        chosen.among,
+    )
+    kept = [place for place, one in enumerate(tables) if spec.shows(one.test, one.category)]
+    return [tables[place] for place in kept], [groups[place][1] for place in kept]
 
 
 def _matched(
@@ -140,24 +146,30 @@ def _matched(
     return [(key, matched(shown, key[1], measured.get(key[0], {}))) for key, shown in groups]
 
 
+MOST_WAYS = 5
+
+
 @dataclass(frozen=True)
 class Way:
-    """How to loosen a comparison that shows nothing: which filter, to which spec, with what."""
+    """How to loosen a comparison that shows nothing: which filter, to which spec."""
 
     filter: str
     spec: ComparisonSpec
-    tables: int
 
 
 def ways_out(spec: ComparisonSpec) -> list[Way]:
-    """Each single filter of ``spec`` that hides every score when the others stay."""
-    ways = []
+    """Each single filter of ``spec`` that hides every score when the others stay; MOST_WAYS.
+
+    A query for each filter that is set, two where emulated results are, and up to four more for
+    what configurations and series are: however much there is, no score is read.
+    """
+    ways: list[Way] = []
+    known: Facts = {}
     for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
-        if getattr(spec, name) != getattr(EVERYTHING, name):
+        if len(ways) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.without(name)
-            tables = tables_of(looser)
-            if tables:
-                ways.append(Way(name, looser, tables))
+            if has_scores(looser, known):
+                ways.append(Way(name, looser))
     return ways
 
 

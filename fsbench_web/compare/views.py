@@ -79,10 +79,7 @@ def in_folds(found: list[Section], chosen: Collection[str] = ()) -> dict[str, An
 
 
 def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
-    return [
-        {"words": FILTERS[way.filter], "query": way.spec.to_query(), "tables": way.tables}
-        for way in ways_out(spec)
-    ]
+    return [{"words": FILTERS[way.filter], "query": way.spec.to_query()} for way in ways_out(spec)]
 
 
 def refused(request: HttpRequest, error: SpecError) -> HttpResponse:

@@ -149,7 +149,19 @@ def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
         parts.append(f"changes against {spec.baseline}")
     if spec.margin != MARGIN:
         parts.append(f"different from {spec.margin:g}% on")
+    if spec.is_part:
+        parts.append(_part(spec))
     return "; ".join(parts) + "."
+
+
+def _part(spec: ComparisonSpec) -> str:
+    tests = [testnames.label(test) for test in spec.part_tests]
+    slugs = [categories.label(slug) for slug in spec.part_categories]
+    named = [
+        *([_chosen("test", "tests", tests)] if tests else []),
+        *([_chosen("category", "categories", slugs)] if slugs else []),
+    ]
+    return f"shown of these: {', '.join(named)}"
 
 
 def joined(names: Iterable[str], most: int = _NAMED_AT_MOST) -> str:

@@ -67,7 +67,7 @@ CONFIGURATIONS = ComparisonSpec(studies=("lab",), by="configuration")
 
 def test_of_many_configurations_the_first_tests_that_fit_are_shown(configurations):
     found = bounds.bounded(CONFIGURATIONS)
-    assert found.spec == replace(CONFIGURATIONS, tests=("write",))
+    assert found.spec == replace(CONFIGURATIONS, part_tests=("write",))
     assert found.part == bounds.Part(CONFIGURATIONS, 8, 24, ("write", "read", "mkfs"))
     # Contenders by their best configuration are few.
     assert bounds.bounded(replace(CONFIGURATIONS, by="filesystem")).part is None
@@ -78,12 +78,27 @@ def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
 ):
     monkeypatch.setattr(bounds, "MOST_ROWS", 5)
     found = bounds.bounded(CONFIGURATIONS)
-    assert (found.spec.tests, found.spec.categories) == (("write",), ("overall",))
+    assert (found.spec.part_tests, found.spec.part_categories) == (("write",), ("overall",))
     assert (found.part.shown, found.part.categories) == (4, ("maximum", "overall"))
+    assert found.spec.whole == CONFIGURATIONS
     monkeypatch.setattr(bounds, "MOST_ROWS", 3)
     found = bounds.bounded(CONFIGURATIONS)
-    assert found.spec.filesystems == ("ext4",)
+    assert found.spec == replace(
+        CONFIGURATIONS, tests=("write",), categories=("overall",), filesystems=("ext4",)
+    )
     assert (found.part.shown, found.part.filesystems) == (2, ("ext4", "xfs"))
+
+
+def test_where_all_fits_all_is_shown_whatever_part_is_asked_for(configurations, monkeypatch):
+    monkeypatch.setattr(bounds, "MOST_ROWS", 24)
+    asked = replace(CONFIGURATIONS, part_tests=("read",), part_categories=("overall",))
+    assert bounds.bounded(asked) == bounds.Bounded(CONFIGURATIONS)
+
+
+def test_a_part_that_is_asked_for_goes_first_and_nonsense_is_none(configurations):
+    for asked, shown in (("mkfs", "mkfs"), ("nonsense", "write")):
+        found = bounds.bounded(replace(CONFIGURATIONS, part_tests=(asked,)))
+        assert found.spec == replace(CONFIGURATIONS, part_tests=(shown,))
 
 
 def test_rows_that_a_filter_leaves_out_are_not_counted(configurations):
@@ -111,9 +126,10 @@ def test_the_page_of_a_study_shows_the_same_part_and_leads_to_all_of_it(client, 
     html = page.content.decode()
     assert "8 of 24 rows are shown." in html
     assert [group.test for group in page.context["groups"]] == ["write"]
-    assert 'href="?test=read&amp;by=configuration"' in html
-    other = client.get("/studies/lab/?by=configuration&test=read")
-    assert [group.test for group in other.context["groups"]] == ["read"]
+    assert 'href="?by=configuration&amp;part_test=read"' in html
+    for name in ("part_test", "test"):  # as links say it, and as older ones said it
+        other = client.get(f"/studies/lab/?by=configuration&{name}=read")
+        assert [group.test for group in other.context["groups"]] == ["read"]
     nonsense = client.get("/studies/lab/?by=configuration&test=nonsense%00")
     assert [group.test for group in nonsense.context["groups"]] == ["write"]
     assert "rows are shown" not in client.get("/studies/lab/").content.decode()
@@ -125,28 +141,64 @@ def test_numbers_of_a_part_are_those_that_its_own_address_gives(client, configur
     assert shown == same
 
 
-def test_the_page_says_that_verdicts_of_a_part_are_corrected_over_the_part(client, configurations):
-    """p is 0.004 of three pairs: 6 pairs are shown, and 18 there are."""
+@pytest.fixture
+def close_call(configurations):
+    """One pair is far apart: p is 0.004 of three pairs, a tie among 18 and not among six."""
     for place, score in enumerate(Score.objects.order_by("pk")):
         is_ahead = score.series.configuration.label == "ext4_a" and score.category == "overall"
         value = 200 if is_ahead and score.test == "write" else 100 + place / 1000
         interval = {"mean": value, "half_width": 48.5, "count": 10, "of": "repeats"}
         Score.objects.filter(pk=score.pk).update(value=value, interval=interval)
 
-    def verdict(rows):
-        found = next(row for row in rows if row["contender"] == "ext4_a")["verdict"]
-        return found["status"], found["tested"]
 
-    page = client.get("/compare/?study=lab&by=configuration")
-    [section] = page.context["sections"]
-    shown = next(table for table in section.tables if table.category == "overall")
-    assert verdict([row.as_dict() for row in shown.rows]) == ("significant", 6)
-    html = re.sub(r"<[^>]+>|\s+", " ", page.content.decode())
-    assert "the pairs of the 8 rows shown, not over those of all 24" in html
-    link = re.search(r'href="(/compare/deltas.json[^"]+)">JSON', page.content.decode())[1]
-    tables = client.get(link.replace("&amp;", "&")).json()["tables"]
-    whole = next(one for one in tables if (one["test"], one["category"]) == ("write", "overall"))
-    assert verdict(whole["rows"]) == ("tie", 18)
+def verdict(tables):
+    """Of the contender that is far ahead: in words, and of how many pairs."""
+    (table,) = (one for one in tables if (one["test"], one["category"]) == ("write", "overall"))
+    (found,) = (row["verdict"] for row in table["rows"] if row["contender"] == "ext4_a")
+    return found["status"], found["reasons"], found["tested"]
+
+
+def as_dicts(sections):
+    return [table.as_dict() for section in sections for table in section.tables]
+
+
+def test_a_part_says_what_the_whole_says_wherever_it_is_shown(client, close_call):
+    said = ("tie", ["holm"], 18)
+    address = "study=lab&by=configuration"
+    page = client.get(f"/compare/?{address}")
+    assert [section.test for section in page.context["sections"]] == ["write"]
+    assert verdict(as_dicts(page.context["sections"])) == said
+    assert "can be others among all" not in page.content.decode()
+    html = page.content.decode().replace("&amp;", "&")
+    # The files of the page, of one of its tables, and of everything; the API; a permalink.
+    files = re.findall(r'href="(/compare/deltas.json[^"]+)"', html)
+    files += [f"/compare/deltas.json?{page.context['query']}"]
+    table = re.search(r'href="/compare/export/([^"]+part_category=overall)"', html)[1]
+    files += [f"/compare/deltas.json{table}", f"/api/v1/comparison{table}"]
+    files += [f"/api/v1/comparison?{one}" for one in (address, page.context["query"])]
+    assert len(files) >= 5
+    for one in files:
+        assert verdict(client.get(one).json()["tables"]) == said, one
+    client.force_login(User.objects.create_user("ada"))
+    shared = client.post("/compare/pin/", {"query": page.context["query"]}, follow=True)
+    assert verdict(as_dicts(shared.context["sections"])) == said
+    # The study's own page says it too, and another comparison something else.
+    study = client.get("/studies/lab/?by=configuration")
+    tables = [shown.table.as_dict() for group in study.context["groups"] for shown in group.tables]
+    assert verdict(tables) == said
+    other = client.get("/api/v1/comparison?study=lab&by=configuration&test=write").json()
+    assert verdict(other["tables"]) == ("significant", [], 6)
+
+
+@pytest.mark.parametrize("cut", ["matched=1", ""])
+def test_a_part_that_is_a_comparison_by_itself_says_so(client, configurations, monkeypatch, cut):
+    monkeypatch.setattr(bounds, "MOST_ROWS", 8 if cut else 3)
+    page = client.get(f"/compare/?study=lab&by=configuration&{cut}")
+    words = re.sub(r"<[^>]+>|\s+", " ", page.content.decode())
+    assert re.search(r"are among the \d rows shown, and can be others among all 24\.", words)
+    assert page.context["spec"].part_tests == ()
+    shown = as_dicts(page.context["sections"])
+    assert shown == [one.as_dict() for one in delta_tables(page.context["spec"])]
 
 
 @pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])

@@ -6,6 +6,7 @@ import pytest
 
 from fsbench_web.compare import folds
 from fsbench_web.compare.findings import collected
+from fsbench_web.compare.permalinks import pin
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
 from fsbench_web.scoring import testnames
@@ -98,6 +99,43 @@ def test_the_choice_of_tests_is_folded_and_whole(client, fio):
         r"<details><summary>More percentiles \(5\)</summary>\s*<label[^>]*><input[^>]*_clat_p1\"",
         text,
     )
+
+
+def groups_of(text):
+    """The tests of the pictures' select box: those at once, and those in groups by their label."""
+    (box,) = re.findall(r'<select id="id-of".*?</select>', text, re.S)
+    groups = dict(re.findall(r'<optgroup label="([^"]*)">(.*?)</optgroup>', box, re.S))
+    rest = re.sub(r"<optgroup.*?</optgroup>", "", box, flags=re.S)
+    names = re.compile(r'<option value="([^"]*)"')
+    return names.findall(rest), {label: names.findall(text) for label, text in groups.items()}
+
+
+def test_the_pictures_offer_further_percentiles_in_a_group(client, fio):
+    in_sight, groups = groups_of(client.get("/compare/pictures/?study=lab").content.decode())
+    (label,) = groups
+    assert label == "More percentiles (5): Randread, completion latency"
+    assert [test.rpartition("_p")[2] for test in groups[label]] == list(FURTHER)
+    assert set(in_sight) == set(TESTS) - set(groups[label])
+    # One of a group can be shown, and what the comparison names stands in none.
+    drawn = client.get("/compare/pictures/?study=lab&of=randread_clat_p1").content.decode()
+    assert '<option value="randread_clat_p1" selected>' in drawn
+    asked = "&".join(f"test={test}" for test in TESTS)
+    text = client.get(f"/compare/pictures/?{asked}").content.decode()
+    assert groups_of(text) == (sorted(TESTS, key=testnames.place), {})
+
+
+def test_an_embedded_view_folds_its_sections(client, fio, jo):
+    key = pin(ComparisonSpec(studies=("lab",)), jo).key
+    text = client.get(f"/p/{key}/embed/").content.decode()
+    folded = folded_text(text)
+    for test in TESTS:
+        heading = f'id="test-{testnames.slug(test)}"'
+        assert text.count(heading) == 1
+        assert (heading in folded) == (test.rpartition("_p")[2] in FURTHER)
+    assert "<script" not in text
+    alone = client.get(f"/p/{key}/embed/?test=randread_clat_p1").content.decode()
+    assert folded_text(alone) == ""
+    assert 'id="test-randread-clat-p1"' in alone
 
 
 def test_the_report_speaks_of_the_main_ones_and_says_where_the_others_are(client, fio):

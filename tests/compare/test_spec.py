@@ -4,24 +4,30 @@ from dataclasses import fields, replace
 
 import pytest
 from django.http import QueryDict
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.compare.spec import (
     CELLS,
     CONTENDERS,
+    EMULATED,
     MOST_VALUES,
     SORTS,
     ComparisonSpec,
     SpecError,
 )
+from fsbench_web.compare.wording import describe
 from fsbench_web.scoring import categories
 from fsbench_web.studies.score_choices import ScoreChoices
 
 names = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=12
 )
-many = st.lists(names, max_size=5).map(tuple)
+# Few and short: twenty fields together must stay below what Hypothesis draws at most.
+many = st.lists(names, max_size=3).map(tuple)
+# The first draw of a process reads or makes a table of all characters, which takes a second on a
+# busy machine: how fast examples are drawn says nothing of the code.
+at_any_speed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 specs = st.builds(
     ComparisonSpec,
     studies=many,
@@ -40,6 +46,10 @@ specs = st.builds(
     mkfs=many,
     mount=many,
     preparations=many,
+    machines=many,
+    emulated=st.sampled_from(sorted(EMULATED)),
+    part_tests=many,
+    part_categories=st.lists(st.sampled_from(categories.all_slugs()), max_size=8).map(tuple),
     baseline=names | st.just(""),
     cells=st.sampled_from(sorted(CELLS)),
     matched=st.booleans(),
@@ -49,12 +59,14 @@ specs = st.builds(
 )
 
 
+@at_any_speed
 @given(specs)
 def test_a_comparison_comes_back_from_its_own_address(spec):
     assert ComparisonSpec.from_query(spec.to_query()) == spec
     assert ComparisonSpec.from_query(QueryDict(spec.to_query())) == spec
 
 
+@at_any_speed
 @given(specs)
 def test_the_same_comparison_has_one_address(spec):
     many = {
@@ -142,6 +154,48 @@ def test_it_names_what_exists_nowhere():
     assert problems[1].startswith('There is no test "wirte"; there is write, rewrite,')
     assert problems[2].startswith('There is no filesystem "ntfs"; there is')
     assert problems[3] == 'There is no hardware "<b>"; there is none yet.'
+
+
+def test_many_unknown_values_are_counted_and_the_first_ones_named():
+    choices = ScoreChoices((), (), (), (), (), (), configurations=tuple(f"c{n}" for n in range(99)))
+    spec = ComparisonSpec(
+        tests=("wirte",), configurations=tuple(f"{n:03}{'x' * 150}" for n in range(300))
+    )
+    test, configuration = spec.unknown_values(choices)
+    assert test.startswith('There is no test "wirte"; there is write, rewrite, read,')
+    named = ", ".join(f'"{n:03}{"x" * 56}…"' for n in range(3))
+    assert configuration.startswith(
+        f"There is no configuration {named} and 297 more (300 in all); there is c0, c1, c10, c11,"
+    )
+    assert configuration.endswith(" and 75 more.")
+    assert (
+        ComparisonSpec(configurations=("a", "b", "c1"))
+        .unknown_values(choices)[0]
+        .startswith('There is no configuration "a" or "b"; there is c0,')
+    )
+
+
+def test_many_parameters_that_do_not_exist_are_counted():
+    with pytest.raises(SpecError) as refused:
+        ComparisonSpec.from_query("&".join(f"stduy{n}=a" for n in range(300)))
+    (problem,) = refused.value.problems
+    assert problem.startswith(
+        'A comparison has no "stduy0", "stduy1", "stduy2" and 297 more (300 in all); it has study,'
+    )
+
+
+def test_a_part_is_said_behind_all_that_it_is_a_part_of():
+    spec = ComparisonSpec.from_query("part_category=mean&part_test=mkfs&part_test=write&study=lab")
+    assert spec.to_query() == "study=lab&part_test=write&part_test=mkfs&part_category=mean"
+    assert (spec.is_part, spec.whole) == (True, ComparisonSpec(studies=("lab",)))
+    assert not spec.whole.is_part
+    assert [spec.shows(*table) for table in (("write", "mean"), ("write", "overall"))] == [
+        True,
+        False,
+    ]
+    assert describe(spec, ScoreChoices((), (), (), (), (), ())).endswith(
+        "; shown of these: tests Write, File system creation, category Mean."
+    )
 
 
 def test_two_kinds_of_contender_at_once_are_refused() -> None:

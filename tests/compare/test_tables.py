@@ -4,11 +4,15 @@ import json
 from dataclasses import fields
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from fsbench_web.catalog.machines import EMULATED, Machine
+from fsbench_web.compare import tables
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
-from fsbench_web.studies.models import RunState
+from fsbench_web.studies.models import RunState, Series
 from tests.compare.conftest import make_run, make_score, make_series, make_study, printed
 
 pytestmark = pytest.mark.django_db
@@ -339,10 +343,72 @@ def test_an_empty_comparison_knows_which_filter_hides_everything():
     make_score("xfs", test="read")
     spec = ComparisonSpec(tests=("write",), filesystems=("xfs",))
     assert delta_tables(spec) == []
-    assert [(way.filter, way.spec.to_query(), way.tables) for way in ways_out(spec)] == [
-        ("filesystems", "test=write", 1),
-        ("tests", "filesystem=xfs", 1),
+    assert [(way.filter, way.spec.to_query()) for way in ways_out(spec)] == [
+        ("filesystems", "test=write"),
+        ("tests", "filesystem=xfs"),
     ]
+
+
+NARROW = {
+    "studies": ("lab",),
+    "tests": ("write",),
+    "categories": ("maximum",),
+    "filesystems": ("xfs",),
+    "kernels": ("6.6.0",),
+    "min_runs": 2,
+}
+
+
+@pytest.mark.parametrize("by", ["filesystem", "kernel", "configuration"])
+def test_ways_out_are_asked_for_in_a_few_queries_however_much_there_is(
+    by, django_assert_num_queries, monkeypatch
+):
+    def fill(count):
+        for number in range(count):
+            for test in ("write", "read"):
+                make_score(f"ext4_{number}", test=test, kernel="6.6.0", study="lab", repeats=5)
+                make_score(f"xfs_{number}", test=test, kernel="6.1.0", study="lab", repeats=5)
+
+    spec = ComparisonSpec(by=by, **NARROW)
+    for count in (1, 8):
+        fill(count)
+        # One for each of six filters, and what is known of series (or, without a kernel, of
+        # configurations), of one study and of all.
+        with django_assert_num_queries(8 if by == "kernel" else 9):
+            ways = [way.filter for way in ways_out(spec)]
+        assert ways == ["kernels", "filesystems"]
+        for way in ways_out(spec):
+            assert delta_tables(way.spec)
+    monkeypatch.setattr(tables, "MOST_WAYS", 1)
+    assert [way.filter for way in ways_out(spec)] == ["kernels"]
+
+
+def test_ways_out_read_no_scores():
+    make_score("ext4", kernel="6.1.0")
+    with CaptureQueriesContext(connection) as queries:
+        assert ways_out(ComparisonSpec(tests=("read",), kernels=("6.1.0",)))
+    of_scores = [one["sql"] for one in queries if 'FROM "studies_score"' in one["sql"]]
+    assert of_scores
+    assert all(sql.startswith('SELECT 1 AS "a"') and "LIMIT 1" in sql for sql in of_scores)
+
+
+@pytest.mark.parametrize("emulated", ["out", "with", "only", ""])
+def test_a_way_out_leads_to_tables_also_where_results_were_emulated(emulated):
+    guest = Machine("6.12", EMULATED, 2**30, 1).stored()
+    for label, machine in (("ext4", {}), ("xfs", guest), ("jfs", guest)):
+        score = make_score(label, test="read" if label == "jfs" else "write")
+        Series.objects.filter(pk=score.series_id).update(machine=machine)
+    for asked in (
+        {"filesystems": ("xfs",), "tests": ("read",)},
+        {"filesystems": ("jfs",), "tests": ("write",)},
+        {"filesystems": ("ext4",), "tests": ("read",)},
+        {"filesystems": ("ext4",)},
+        {"filesystems": ("jfs",)},
+    ):
+        spec = ComparisonSpec(emulated=emulated, **asked)
+        names = [name for name in ("emulated", *asked) if getattr(spec, name)]
+        leads = {name for name in names if delta_tables(spec.without(name))}
+        assert {way.filter for way in ways_out(spec)} == leads, spec
 
 
 @pytest.mark.parametrize(

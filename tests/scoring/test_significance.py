@@ -1,3 +1,4 @@
+import random
 from itertools import permutations
 from math import sqrt
 
@@ -8,7 +9,17 @@ from scipy import stats
 
 from fsbench_web.scoring import significance
 from fsbench_web.scoring.confidence import Interval, interval, sample_interval
-from fsbench_web.scoring.significance import SIGNIFICANT, TIE, Verdict, compare, corrected, holm
+from fsbench_web.scoring.significance import (
+    SIGNIFICANT,
+    TIE,
+    Verdict,
+    compare,
+    corrected,
+    holm,
+    holm_among,
+    welch_p,
+    welch_p_values,
+)
 
 VALUES = st.lists(st.floats(min_value=1.0, max_value=1e6, allow_nan=False), min_size=2, max_size=12)
 
@@ -202,3 +213,42 @@ def test_samples_without_scatter_have_no_autocorrelation() -> None:
     assert found is not None
     assert (found.half_width, found.autocorrelation, found.follows) == (0.0, None, False)
     assert sample_interval([4.0]) is None
+
+
+def test_many_pairs_at_once_have_the_very_p_values_of_each() -> None:
+    """Of any size, without scatter, equal: page and file must not differ in the last bit."""
+    chance = random.Random(3)
+    scales = [10.0**power for power in range(-140, 141, 20)]
+    intervals = [
+        (
+            mean := chance.uniform(0.5, 2.0) * chance.choice(scales),
+            chance.choice([0.0, 1e-9, chance.random()]) * mean,
+            chance.choice([2, 3, 10, 500]),
+        )
+        for _ in range(300)
+    ]
+    intervals += [(100.0, 0.0, 3), (100.0, 0.0, 2), (100.0, 5.0, 3), (100.0, 5.0, 3)]
+    ahead = [chance.randrange(len(intervals)) for _ in range(2000)] + [300, 302]
+    behind = [chance.randrange(len(intervals)) for _ in range(2000)] + [301, 303]
+    each = [
+        welch_p(Interval(*intervals[a]), Interval(*intervals[b]))
+        for a, b in zip(ahead, behind, strict=True)
+    ]
+    assert welch_p_values(intervals, ahead, behind) == each
+    assert {0.0, 1.0} < set(each)
+    assert welch_p_values(intervals, [], []) == []
+
+
+def test_some_pairs_among_all_are_corrected_as_all_are() -> None:
+    chance = random.Random(4)
+    every = [chance.choice([0.0, 1e-300, 0.01, 0.01, 0.2, 1.0, chance.random()]) for _ in range(99)]
+    among = holm(every)
+    assert holm_among(every, every) == among
+    assert holm_among(every[10:20], every) == among[10:20]
+    assert holm_among([], every) == []
+    pair = verdict(of(199.0, 201.0), of(99.0, 101.0))
+    assert pair.p_value is not None
+    [alone] = corrected([pair])
+    [found] = corrected([pair], [pair.p_value, *[1.0] * 9_999])
+    assert (alone.tested, found.tested) == (1, 10_000)
+    assert found.p_holm == min(1.0, pair.p_value * 10_000)

@@ -1,6 +1,5 @@
 """Where one table of a page can be had as a file."""
 
-from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -25,18 +24,17 @@ def export_address(context: Context, table: DeltaTable) -> str:
         chosen = urlencode({"test": table.test, "category": table.category})
         return f"{reverse('compare:permalink_export', args=[link.key])}?{chosen}"
     if isinstance(spec, ComparisonSpec):
-        page, before, behind = _around(spec, get_script_prefix())
-        one = urlencode({"test": table.test, "category": table.category})
-        return f"{page}?{before}{one}{behind}"
+        page, before = _before(spec, get_script_prefix())
+        one = urlencode({"part_test": table.test, "part_category": table.category})
+        return f"{page}?{before}{one}"
     return ""
 
 
 @lru_cache(maxsize=64)
-def _around(spec: ComparisonSpec, prefix: str) -> tuple[str, str, str]:
-    """The export page below ``prefix``, and its query before and behind test and category.
+def _before(spec: ComparisonSpec, prefix: str) -> tuple[str, str]:
+    """The export page below ``prefix``, and its query before the part that is one table.
 
-    A page has fifty tables of one ``spec``.
+    A part, so that the file says of it what the page says. A page has fifty tables of one ``spec``.
     """
-    one = replace(spec, tests=("a",), categories=("mean",))
-    before, _, behind = one.to_query().partition("test=a&category=mean")
-    return reverse("compare:export"), before, behind
+    query = spec.whole.to_query()
+    return reverse("compare:export"), f"{query}&" if query else ""
