@@ -15,7 +15,6 @@ from fsbench_web.studies.models import Run, RunState, Series, Study, Submission
 from fsbench_web.studies.submission import (
     ConfigurationRequest,
     SubmissionRefused,
-    planned,
     preview,
     submit,
 )
