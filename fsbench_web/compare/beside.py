@@ -11,6 +11,7 @@ from itertools import combinations
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import is_ranked
 from fsbench_web.scoring import testnames
+from fsbench_web.scoring.deltas import is_same
 from fsbench_web.studies import reproductions
 
 SHORT_TITLES = {
@@ -102,7 +103,9 @@ def _table(paper: DeltaTable, own: DeltaTable | None) -> BesideTable:
 
 
 def _order(first: DeltaRow, second: DeltaRow) -> int:
-    return (first.score > second.score) - (first.score < second.score)
+    if is_same(first.score, second.score):
+        return 0
+    return 1 if first.score > second.score else -1
 
 
 def _best(rows: Iterable[DeltaRow]) -> set[str]:

@@ -3,7 +3,7 @@
 from fsbench_web.compare.drawings.bars import WIDTH, Bar, bars
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.significance import nearest_first
+from fsbench_web.compare.significance import is_ranked, nearest_first
 from fsbench_web.figures import numbers, palette
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.units import SUM
@@ -17,9 +17,11 @@ def table_title(table: DeltaTable) -> str:
 
 
 def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
-    """The unit of the table, as it is shown or stored, and which direction is better."""
+    """The unit of the table, as it is shown or stored, and which direction is better, if any."""
     unit = table.unit if is_stored else numbers.unit_name(table.unit)
     unit = "sum of the six categories" if unit == SUM else unit or "no unit"
+    if table.rows and not is_ranked(table):
+        return f"{unit}, not ranked"
     direction = "less is better" if table.lower_is_better else "more is better"
     return f"{unit}, {direction}"
 

@@ -270,7 +270,7 @@ def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:
     parts = [Part(row.contender, is_name=True)]
     inside: list[Part] = [Part(row.subline)] if row.subline else []
     if row.run_ids and with_runs:
-        inside.append(Part((", " if inside else "") + ("run " if _is_one(row) else "runs ")))
+        inside.append(Part((", " if inside else "") + _runs_words(row)))
         for place, run in enumerate(row.run_ids[:RUNS_LINKED]):
             inside += [*([Part(", ")] if place else []), Part(str(run), f"/runs/{run}/")]
         if len(row.run_ids) > RUNS_LINKED:
@@ -278,8 +278,15 @@ def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:
     return [*parts, Part(" ("), *inside, Part(")")] if inside else parts
 
 
-def _is_one(row: DeltaRow) -> bool:
-    return len(row.run_ids) == 1
+def _runs_words(row: DeltaRow) -> str:
+    """What stands before the numbers of the runs of the row's configuration.
+
+    Not all of them need have measured the test, and a selection may be without some.
+    """
+    if len(row.run_ids) == 1:
+        return "run "
+    is_part = row.runs is not None and row.runs < len(row.run_ids)
+    return f"{row.runs} of the runs " if is_part else "runs "
 
 
 def _score(row: DeltaRow, table: DeltaTable) -> str:

@@ -19,7 +19,7 @@ from fsbench_web.figures import lines, numbers
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.changes import Change, changes
 from fsbench_web.scoring.confidence import Interval, interval
-from fsbench_web.scoring.scores import score_mean, score_repeats
+from fsbench_web.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better, overall_unit
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
 
@@ -43,7 +43,7 @@ class Point:
 
     @property
     def mean(self) -> float:
-        return sum(self.values) / len(self.values)
+        return mean(self.values)
 
 
 @dataclass(frozen=True)

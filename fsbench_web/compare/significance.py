@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.scoring import significance
+from fsbench_web.scoring.deltas import is_same
 from fsbench_web.scoring.significance import (
     EMULATED,
     EQUAL,
@@ -123,7 +124,7 @@ def _verdict(
     first, second = table.rows[ahead], table.rows[behind]
     if (EMULATED in first.flags) != (EMULATED in second.flags):
         return significance.unknown(EMULATED, margin_percent=margin_percent, against=(against,))
-    if first.score == second.score:
+    if is_same(first.score, second.score):
         return Verdict(TIE, (EQUAL,), 0.0, margin_percent=margin_percent, against=(against,))
     if first.interval is None or second.interval is None:
         return significance.unknown(

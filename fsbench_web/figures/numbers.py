@@ -3,10 +3,13 @@
 A number that is not there is an en dash, never a zero. Rates and scores have two decimals, as in
 the Unisys paper; seconds have as many as they need, up to three, so that no digit is invented.
 Where values stand under each other, those with decimals have two at least, so that they align.
+What is measured is never written as zero: below 0.1 a value has three significant digits instead,
+and beyond the whole numbers that a float can tell apart it is a power of ten.
 """
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 
 MISSING = "–"
 KB = 1024
@@ -15,6 +18,10 @@ KB = 1024
 _SHOWN = {"ns": ("µs", 1000)}
 _WITH_TWO_DECIMALS = frozenset(("KB/s", "score"))
 _NS_IN_MS = 1_000_000
+_SMALL = 0.1
+"""Below, three decimals say less than three digits."""
+_TINY, _HUGE = 1e-9, 1e15
+"""Beyond these nobody counts the zeros, and digits would be invented."""
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TEST_UNITS = tuple(unit.replace("i", "") for unit in _BINARY_UNITS)
 
@@ -23,6 +30,8 @@ def number(value: float | None, decimals: int = 2) -> str:
     """``1147056.63`` as ``1,147,056.63``; not a number and infinity count as missing."""
     if value is None or not math.isfinite(value):
         return MISSING
+    if abs(value) >= _HUGE:
+        return f"{value:.6g}"
     if decimals == 2:  # a page writes thousands of these
         text = f"{value:,.2f}"
         return text if text != "-0.00" else "0.00"
@@ -48,13 +57,23 @@ def amount(value: float | None, unit: str, least: int = 0) -> str:
     """
     if value is None or not math.isfinite(value):
         return MISSING
-    if unit in _WITH_TWO_DECIMALS:
-        return number(value)
     value = scaled(value, unit)
+    if 0 < abs(value) < _SMALL:
+        return _small(value, 2 if unit in _WITH_TWO_DECIMALS else least)
+    if unit in _WITH_TWO_DECIMALS or abs(value) >= _HUGE:
+        return number(value)
     text = f"{round(value, 3) + 0:,.3f}"
     whole, decimals = text.split(".")
     decimals = decimals.rstrip("0").ljust(least, "0")
     return f"{whole}.{decimals}" if decimals else whole
+
+
+def _small(value: float, least: int) -> str:
+    """Three significant digits, and a power of ten only where nobody counts the zeros."""
+    if abs(value) < _TINY:
+        return f"{value:.3g}"
+    whole, decimals = f"{Decimal(f'{value:.2e}'):f}".split(".")
+    return f"{whole}.{decimals.rstrip('0').ljust(least, '0')}"
 
 
 def least_decimals(values: Iterable[float | None]) -> int:

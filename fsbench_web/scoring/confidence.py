@@ -16,7 +16,7 @@ from typing import Any
 from scipy.special import stdtrit
 
 from fsbench_web.scoring import testnames
-from fsbench_web.scoring.scores import ScoreValue
+from fsbench_web.scoring.scores import ScoreValue, mean
 
 LEVEL = 0.95
 LEAST_REPEATS = 2  # one value has no interval
@@ -86,10 +86,10 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
         return None
     if not all(map(isfinite, values)):
         raise ValueError("a value is not a finite number")
-    mean = fsum(values) / count
-    deviation = sqrt(fsum((value - mean) ** 2 for value in values) / (count - 1))
+    centre = mean(values)
+    deviation = sqrt(fsum((value - centre) ** 2 for value in values) / (count - 1))
     quantile = float(stdtrit(count - 1, 0.5 + level / 2))
-    return Interval(mean, quantile * deviation / sqrt(count), count)
+    return Interval(centre, quantile * deviation / sqrt(count), count)
 
 
 def sample_interval(samples: Sequence[float]) -> Interval | None:
@@ -105,8 +105,8 @@ def sample_interval(samples: Sequence[float]) -> Interval | None:
 
 def autocorrelation(values: Sequence[float]) -> float | None:
     """The lag-1 autocorrelation, between -1 and 1; None where all values are the same."""
-    mean = fsum(values) / len(values)
-    apart = [value - mean for value in values]
+    centre = mean(values)
+    apart = [value - centre for value in values]
     square = fsum(one * one for one in apart)
     if square == 0:
         return None

@@ -12,6 +12,9 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 ROUNDING_PERCENT = Decimal("0.01")
 """What two places of a printed delta may differ by before the print counts as wrong."""
+SAME = 1e-12
+"""Scores that differ by less of themselves are the same: means of the same decimals (0.49, 0.5 and
+0.51; three times 0.5) may differ in the last of their binary digits."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Delta:
 
 
 def delta_rows(values: Sequence[float], lower_is_better: bool) -> list[Delta]:
-    """The delta of each value, in the order given; every value that ties is best.
+    """The delta of each value, in the order given; every value that ties (``is_same``) is best.
 
     Worked out in fractions of the decimals that people see, so that binary rounding of the
     values cannot move a delta. Raises ValueError for a value that is not finite or is negative:
@@ -37,9 +40,16 @@ def delta_rows(values: Sequence[float], lower_is_better: bool) -> list[Delta]:
     best = min(values) if lower_is_better else max(values)
     of_best = exact[values.index(best)]
     return [
-        _delta(x, of_best, lower_is_better, is_best=value == best)
+        _delta(of_best, of_best, lower_is_better, is_best=True)
+        if is_same(value, best)
+        else _delta(x, of_best, lower_is_better, is_best=False)
         for x, value in zip(exact, values, strict=True)
     ]
+
+
+def is_same(one: float, other: float) -> bool:
+    """Whether two scores differ by no more than binary rounding can have done (``SAME``)."""
+    return one == other or abs(one - other) <= SAME * max(abs(one), abs(other))
 
 
 def change_percent(value: float, baseline: float, lower_is_better: bool) -> float | None:
@@ -48,7 +58,8 @@ def change_percent(value: float, baseline: float, lower_is_better: bool) -> floa
     For times, speeds are the reciprocals. None where it would divide by zero; raises ValueError as
     ``delta_rows`` does.
     """
-    x, base = _exact(value), _exact(baseline)
+    base = _exact(baseline)
+    x = base if is_same(value, baseline) else _exact(value)
     # Of times: (1/x - 1/b) / (1/b) = (b - x) / x.
     return _percent(base, x, x) if lower_is_better else _percent(x, base, base)
 

@@ -28,7 +28,12 @@ class ScoreValue:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean, summed without rounding errors, so that the order of values cannot matter."""
+    """The mean, summed without rounding errors, so that the order of values cannot matter.
+
+    That of equal values is their value: three times 89.999 and divided by three it would not be.
+    """
+    if values[0] == values[-1] and min(values) == max(values):
+        return values[0]
     return fsum(values) / len(values)
 
 

@@ -38,9 +38,10 @@ def lower_is_better(unit: str) -> bool:
 def overall_unit(unit: str) -> str:
     """The unit of the overall score of a test measured in ``unit``.
 
-    A sum of times keeps its unit, so that less of it stays better.
+    A sum of times keeps its unit, so that less of it stays better, and so does one of a unit of
+    which nobody knows the direction: of a score more would be better.
     """
-    return unit if is_known(unit) and lower_is_better(unit) else SUM
+    return SUM if is_known(unit) and not lower_is_better(unit) else unit
 
 
 def is_known(unit: str) -> bool:

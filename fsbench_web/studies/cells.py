@@ -7,13 +7,13 @@ is there, and what was not measured has no entry.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import fsum
 from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, Q
 
 from fsbench_web.scoring import testnames
 from fsbench_web.scoring.confidence import Interval, interval, sample_interval
+from fsbench_web.scoring.scores import mean
 from fsbench_web.studies.models import Measurement, RunState, Score
 
 MOST_VALUES = 60_000
@@ -42,7 +42,7 @@ class Repeats:
 
     @property
     def mean(self) -> float:
-        return fsum(self.values) / len(self.values)
+        return mean(self.values)
 
     @property
     def interval(self) -> Interval | None:

@@ -28,8 +28,8 @@ from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.catalog.stored_workloads import workload_title
-from fsbench_web.figures.numbers import duration, size
-from fsbench_web.studies import guest_checks, journal_checks, method_checks
+from fsbench_web.figures.numbers import duration
+from fsbench_web.studies import guest_checks, journal_checks, method_checks, room_checks
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.guest_checks import OWN, Host, LeftOut
 from fsbench_web.studies.models import Study
@@ -256,8 +256,11 @@ def _checked_workloads(
 ) -> list[tuple[str, Workload]]:
     """(preset, workload) of each; two that come to the same parameters are one too many."""
     found: list[tuple[str, Workload]] = []
-    for wanted in request.workloads:
-        workload = _checked_workload(wanted, lun, request.guest, problems)
+    # The reference is run with the first workload alone.
+    reference = [request.reference.configuration] if request.reference else []
+    for place, wanted in enumerate(request.workloads):
+        configurations = [*request.configurations, *(reference if place == 0 else ())]
+        workload = _checked_workload(wanted, lun, configurations, request.guest, problems)
         if workload is None:
             continue
         if workload in [other for _, other in found]:
@@ -324,6 +327,7 @@ def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
 def _checked_workload(
     wanted: WorkloadRequest,
     lun: Lun | None,
+    configurations: Sequence[ConfigurationRequest],
     guest: GuestRequest | None,
     problems: Problems,
 ) -> Workload | None:
@@ -357,19 +361,9 @@ def _checked_workload(
         else availability.guest_limit_problems(guest.cpus, limits)
     ):
         problems.add(wanted.place, sentence)
-    taken = 0 if lun.kind == Lun.Kind.DIRECTORY else LEAST_TAKEN
-    if lun.size_bytes is not None and workload.space_needed_bytes() > lun.size_bytes * (1 - taken):
-        problems.add(
-            wanted.place,
-            f"The files of the workload need {size(workload.space_needed_bytes())}"
-            f" with what the file system adds, and {lun.name} has "
-            f"{size(lun.size_bytes)}: make them smaller, or choose a larger LUN.",
-        )
+    if sentence := room_checks.problem(workload, lun, configurations):
+        problems.add(wanted.place, sentence)
     return workload
-
-
-LEAST_TAKEN = 0.01
-"""The share of a LUN that any new file system takes for itself; most take several times that."""
 
 
 def _checked_configurations(

@@ -209,6 +209,13 @@ def test_missing_is_missing():
     assert rows[4][:6] == ("ext4", None, None, 1.5, None, -14.1)
 
 
+def test_a_table_that_nobody_can_rank_names_no_direction():
+    unranked = document(row("a"), row("b"))
+    assert "KB/s, not ranked." in markdown.write(unranked).decode()
+    ranked = document(row("a"), row("b", best=True))
+    assert "KB/s, more is better." in markdown.write(ranked).decode()
+
+
 def test_flags_are_footnotes():
     text = markdown.write(
         document(row("a", flags=("partial",)), row("b", flags=("partial", "z")))

@@ -92,7 +92,8 @@ def test_a_difference_too_small_to_print_is_not_printed_as_none() -> None:
 
 
 def test_the_runs_behind_a_winner_are_linked() -> None:
-    [finding] = findings([table(row("jfs", 100, run_ids=(1, 2, 3, 4, 5)), row("xfs", 50))])
+    jfs = row("jfs", 100, run_ids=(1, 2, 3, 4, 5), runs=5)
+    [finding] = findings([table(jfs, row("xfs", 50))])
     assert "jfs (runs 1, 2, 3 and 2 more)" in finding.text
     assert [p.href for p in finding.parts if p.href] == [
         "#test-write",
@@ -100,6 +101,16 @@ def test_the_runs_behind_a_winner_are_linked() -> None:
         "/runs/2/",
         "/runs/3/",
     ]
+
+
+def test_a_score_of_some_of_the_runs_says_of_how_many() -> None:
+    # Two of the five measured this test, or three are contended and left out of a sound score.
+    said = sentence(row("jfs", 100, run_ids=(1, 2, 3, 4, 5), runs=2), row("xfs", 50))
+    assert "jfs (2 of the runs 1, 2, 3 and 2 more)" in said
+    said = sentence(row("jfs", 100, run_ids=(1, 2), runs=1, configuration="jfs_a"), row("xfs", 50))
+    assert "jfs (jfs_a, 1 of the runs 1, 2)" in said
+    # A paper's score has no runs here, and nobody said how many there were.
+    assert "of the runs" not in sentence(row("jfs", 100, runs=None), row("xfs", 50))
 
 
 def test_the_overall_score_is_the_headline_of_its_test() -> None:
@@ -181,7 +192,7 @@ def written(tables: list[DeltaTable]) -> set[str]:
         least = numbers.least_decimals(each.score for each in shown.rows)
         for each in shown.rows:
             found |= {numbers.amount(each.score, shown.unit, least)}
-            found |= {str(run) for run in each.run_ids}
+            found |= {str(each.runs), *map(str, each.run_ids)}
             if len(each.run_ids) > 3:
                 found.add(str(len(each.run_ids) - 3))
             for delta in (each.delta1_percent, each.delta2_percent):

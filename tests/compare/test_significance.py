@@ -122,6 +122,14 @@ def test_equal_scores_tie_whatever_is_known_of_them() -> None:
     }
 
 
+def test_means_of_the_same_decimals_are_the_same_score() -> None:
+    [found] = judged([table(row("a", (0.1 + 0.2 + 0.3) / 3), row("b", 0.2))])
+    [first, second] = [each.verdict for each in found.rows]
+    assert first is not None
+    assert second is not None
+    assert (first.status, first.reasons) == (second.status, second.reasons) == ("tie", ("equal",))
+
+
 def test_of_times_the_shortest_is_ahead() -> None:
     [found] = judged([table(row("slow", 20, around(20)), row("fast", 10, around(10)), lower=True)])
     assert verdicts(found)["fast"] == ("significant", ("slow",))

@@ -18,6 +18,40 @@ def test_an_amount_has_the_decimals_of_its_unit(value: float, unit: str, text: s
     assert numbers.amount(value, unit) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "least", "text"),
+    [
+        # A mount that took 87 µs is no mount in no time.
+        (0.0000874333, "s", 0, "0.0000874"),
+        (0.00527, "s", 2, "0.00527"),
+        (0.05, "s", 0, "0.05"),
+        (0.05, "s", 2, "0.05"),
+        (0.0999999, "s", 0, "0.1"),
+        (0.0999999, "s", 2, "0.10"),
+        (0.1, "s", 2, "0.10"),
+        (-0.0004, "s", 0, "-0.0004"),
+        (0.004, "KB/s", 0, "0.004"),
+        (0.05, "KB/s", 0, "0.05"),
+        (0.0, "s", 2, "0.00"),
+        (0.4, "ns", 0, "0.0004"),
+        (2e-30, "ops/s", 2, "2e-30"),
+        (1.25e-30, "KB/s", 0, "1.25e-30"),
+        # As many digits as a float has, and not the 31 of its binary form.
+        (1e30, "ops/s", 2, "1e+30"),
+        (8.5e29, "KB/s", 0, "8.5e+29"),
+        (999_999_999_999_999.0, "KB/s", 0, "999,999,999,999,999.00"),
+    ],
+)
+def test_what_was_measured_is_never_written_as_zero_nor_with_invented_digits(
+    value: float, unit: str, least: int, text: str
+) -> None:
+    assert numbers.amount(value, unit, least) == text
+
+
+def test_a_percentage_of_very_many_digits_is_a_power_of_ten() -> None:
+    assert numbers.percent(-6.666e58) == "-6.666e+58"
+
+
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
 def test_a_missing_number_is_a_dash_and_never_a_zero(value: float | None) -> None:
     assert numbers.amount(value, "KB/s") == "–"

@@ -13,6 +13,7 @@ from fsbench_web.scoring.confidence import (
     Stop,
     interval,
     repeats_verdict,
+    sample_interval,
 )
 
 TARGET = RepeatTarget(5, least=3, most=10)
@@ -54,6 +55,15 @@ def test_its_quantile_is_the_one_of_the_printed_tables(count: int, quantile: flo
     assert made.half_width == pytest.approx(
         quantile * statistics.stdev(found) / count**0.5, rel=2e-4
     )
+
+
+def test_equal_values_do_not_scatter() -> None:
+    made = interval([89.999] * 3)
+    assert made is not None
+    assert (made.mean, made.half_width, made.relative_percent) == (89.999, 0.0, 0.0)
+    samples = sample_interval([89.999] * 3)
+    assert samples is not None
+    assert (samples.half_width, samples.autocorrelation) == (0.0, None)
 
 
 def test_one_value_has_no_interval() -> None:

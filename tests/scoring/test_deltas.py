@@ -6,7 +6,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fsbench_web.scoring.deltas import Delta, delta_rows, published_differs, worst_first
+from fsbench_web.scoring.deltas import (
+    Delta,
+    change_percent,
+    delta_rows,
+    is_same,
+    published_differs,
+    worst_first,
+)
 
 positive = st.floats(min_value=1e-6, max_value=1e12, allow_nan=False)
 scores = st.lists(positive, min_size=1, max_size=12)
@@ -127,3 +134,35 @@ def test_two_hundredths_beside_always_differ(hundredths, steps, sign):
     assume(repr(value) == str(Decimal(repr(value))))
     printed = Decimal(repr(value)) + sign * steps * Decimal("0.01")
     assert published_differs(printed, value)
+
+
+# In decimals all three are 0.2; in binary the first is 0.20000000000000004.
+FIFTHS = [(0.1 + 0.2 + 0.3) / 3, 0.2, (0.3 + 0.1) / 2]
+
+
+def test_means_of_the_same_decimals_tie_whatever_binary_made_of_them():
+    assert len(set(FIFTHS)) > 1
+    rows = delta_rows([*FIFTHS, 0.25], lower_is_better=True)
+    tied = Delta(best=True, delta1_percent=0.0, delta2_percent=0.0)
+    assert rows == [tied, tied, tied, Delta(best=False, delta1_percent=20.0, delta2_percent=-25.0)]
+    assert [row.best for row in delta_rows([*FIFTHS, 0.1], lower_is_better=False)] == [
+        *(True, True, True),
+        False,
+    ]
+
+
+def test_what_differs_in_a_digit_that_somebody_measured_does_not_tie():
+    # A billionth is measured by nobody's clock, and is kept apart all the same.
+    assert [row.best for row in delta_rows([1.0, 1.000000001], lower_is_better=False)] == [
+        False,
+        True,
+    ]
+    assert [row.best for row in delta_rows([0.0, 1e-30], lower_is_better=False)] == [False, True]
+    assert is_same(0.0, 0.0)
+    assert not is_same(0.0, 1e-300)
+
+
+def test_a_contender_as_fast_as_the_baseline_is_not_faster():
+    assert FIFTHS[0] != 0.2
+    assert change_percent(FIFTHS[0], 0.2, lower_is_better=False) == 0.0
+    assert change_percent(0.2, FIFTHS[0], lower_is_better=True) == 0.0

@@ -129,8 +129,18 @@ def test_an_equal_second_repeat_changes_no_score_but_the_count(repeat):
 def test_a_test_without_a_matrix_is_scored_by_its_mean(values):
     score = score_mean(values)
     assert score is not None
-    assert score.value == math.fsum(values) / len(values)
+    is_one = len(set(values)) == 1
+    assert score.value == (values[0] if is_one else math.fsum(values) / len(values))
     assert score.repeats == len(values)
+
+
+def test_the_mean_of_equal_values_is_their_value():
+    assert math.fsum([89.999] * 3) / 3 != 89.999  # 89.99899999999998
+    score = score_mean([89.999] * 3)
+    assert score is not None
+    assert score.value == 89.999
+    matrix = score_repeats([{(1, 4): 89.999, (4, 64): 89.999, (16, 64): 89.999}])
+    assert {score.value for slug, score in matrix.items() if slug != "overall"} == {89.999}
 
 
 def test_no_value_has_no_mean():

@@ -27,3 +27,8 @@ def test_it_does_not_guess(unit):
 def test_a_sum_of_rates_is_a_score_and_a_sum_of_times_stays_a_time():
     assert overall_unit("KB/s") == "score"
     assert overall_unit("µs") == "µs"
+
+
+def test_a_sum_of_what_has_no_direction_has_none_either():
+    assert overall_unit("furlongs") == "furlongs"
+    assert not is_known(overall_unit("furlongs"))

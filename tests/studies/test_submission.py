@@ -15,7 +15,6 @@ from fsbench_web.studies.models import Run, RunState, Series, Study, Submission
 from fsbench_web.studies.submission import (
     ConfigurationRequest,
     SubmissionRefused,
-    planned,
     preview,
     submit,
 )
@@ -192,17 +191,6 @@ def test_it_refuses_a_missing_tool_and_names_its_package(order):
 def test_it_refuses_a_workload_that_is_larger_than_the_lun(order):
     (problem,) = problems(order(parameters={"maximum_file_kb": 32 * 1024 * 1024}))
     assert "make them smaller, or choose a larger LUN" in problem
-
-
-def test_it_refuses_a_workload_that_leaves_a_file_system_no_room_of_its_own(order, worker):
-    lun = worker.luns.get(name="disk1")
-    wanted = order(parameters={"maximum_file_kb": 16 * 1024})
-    needed = planned(wanted).runs[0].workload[1].space_needed_bytes()
-    Lun.objects.filter(pk=lun.pk).update(size_bytes=needed)
-    assert "choose a larger LUN" in problems(wanted)[0]
-    Lun.objects.filter(pk=lun.pk).update(size_bytes=needed, kind=Lun.Kind.DIRECTORY)
-    # What a directory has is free on a file system that is there already.
-    assert not any("choose a larger LUN" in problem for problem in problems(wanted))
 
 
 def test_it_refuses_a_parameter_outside_its_bounds(order):
