@@ -339,6 +339,7 @@ _LIST_AND_ORDER = {"GET": Action.READ, "POST": Action.RUN}
 
 RULES: dict[str, Rule] = {
     "": Action.READ,
+    "words/": Action.READ,
     "studies/": Action.READ,
     "studies/<slug:slug>/": Action.READ,
     "studies/<slug:slug>/report/": Action.READ,
