@@ -7,12 +7,14 @@ from fsbench_web.compare import study_page
 from fsbench_web.compare.report import views as report_views
 from fsbench_web.studies.urls import urlpatterns as study_urls
 from fsbench_web.studies.views.home import home
+from fsbench_web.words import words
 
 # A study's page shows delta tables, and studies must not import compare: they meet here.
 study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="study")]
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
+    path("words/", words, name="words"),
     path("", include((study_urls, "studies"))),
     path("studies/<slug:slug>/report/", report_views.html, name="report"),
     path("studies/<slug:slug>/report.pdf", report_views.pdf_file, name="report_pdf"),

@@ -45,6 +45,7 @@ TARGET = Target("Lab", "ext4", "ext4")
 # (address, status for anybody); {} is filled from ``there`` below.
 READ_BY_ALL = {
     "": ("", 200),
+    "words/": ("words/", 200),
     "studies/": ("studies/", 200),
     "studies/<slug:slug>/": ("studies/lab/", 200),
     "studies/<slug:slug>/report/": ("studies/lab/report/", 200),

@@ -12,6 +12,7 @@ from fsbench.client import Client
 from fsbench.exits import FINE, REFUSED
 from fsbench.transport import Problem
 
+SHOWN_RUNS = 10
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 
 
@@ -84,8 +85,11 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
         _show_preview(found, client.site.url)
     else:
         runs = found["runs"]
-        terminal.say(f"Import {found['id']}: {len(runs)} runs stored.")
-        terminal.say(*[f"{client.site.url}/runs/{run}/" for run in runs[:10]])
+        url = client.site.url
+        terminal.say(f"Import {found['id']}: {terminal.counted(len(runs), 'run')} stored.")
+        terminal.say(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
+        if len(runs) > SHOWN_RUNS:
+            terminal.say(f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{found['id']}/")
     return FINE
 
 

@@ -115,6 +115,11 @@ def arguments() -> argparse.ArgumentParser:
         if name == "watch":
             _add_interval(one)
     deltas = add("deltas", comparing.deltas, "delta tables, and what of them is more than chance")
+    deltas.epilog = (
+        "Worst first. delta 1: how much slower than the best; delta 2: how much faster the best "
+        "is, negative; change: how much faster than the baseline. What scores and flags are: "
+        "/words/ of the site."
+    )
     _add_filters(deltas)
     deltas.add_argument("--baseline", help="a contender that all are set against too")
     export = add("export", comparing.export, "a comparison as a file")

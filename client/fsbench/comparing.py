@@ -81,8 +81,8 @@ def _row(row: dict[str, Any], has_baseline: bool) -> Iterator[Any]:
     yield Cell(f"{row['contender']}{' *' if row['best'] else ''}", colour)
     yield row["configuration"]
     yield Cell(terminal.number(row["score"]), colour)
-    yield terminal.percent(row["delta1_percent"])
-    yield terminal.percent(row["delta2_percent"])
+    yield terminal.delta(row["delta1_percent"])
+    yield terminal.delta(row["delta2_percent"])
     if has_baseline:
         change = row["change_percent"]
         is_baseline = bool(row["is_baseline"])

@@ -185,7 +185,7 @@ LISTS: dict[str, Listing] = {
             Column("tool"),
             Column("title", may_shrink=True),
             Column("space", RIGHT),
-            Column("asks for", RIGHT),
+            Column("lasts at least", RIGHT),
         ),
         lambda one: (
             one["name"],

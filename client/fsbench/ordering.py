@@ -35,9 +35,13 @@ def run(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(made)
     elif not options.json:
         numbers = [run["id"] for run in made["planned"]]
+        which = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
         terminal.say(
-            f"Sweep {made['id']}: {len(numbers)} runs ordered, {numbers[0]} to {numbers[-1]}."
+            f"Sweep {made['id']}: {terminal.counted(len(numbers), 'run')} ordered, {which}.",
+            f"{client.site.url}/sweeps/{made['id']}/",
         )
+        if not options.watch:
+            print(f"To follow it: fsbench watch --sweep {made['id']}", file=sys.stderr)
     if options.watch:
         return watching.follow_sweep(client, made["id"], options.interval, as_json=options.json)
     return FINE
@@ -134,11 +138,20 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
             f"left out: {terminal.clean(one['configuration'])}: {terminal.clean(one['reason'])}",
             file=stream,
         )
-    total = terminal.duration(preview["estimated_s"])
-    known = "" if preview["estimated_s"] is not None else " (not known of all)"
-    print(f"{len(runs)} runs, {total}{known}; {preview['erasures']} erasures.", file=stream)
-    text = f"ALL DATA WILL BE LOST on: {terminal.clean(preview['confirm'])}"
-    print(terminal.coloured(text, "red", stream), file=stream)
+    estimated_s, erasures = preview["estimated_s"], preview["erasures"]
+    lasts = (
+        "duration not known" if estimated_s is None else f"about {terminal.duration(estimated_s)}"
+    )
+    print(
+        f"{terminal.counted(len(runs), 'run')}, {lasts}; {terminal.counted(erasures, 'erasure')}.",
+        file=stream,
+    )
+    names = terminal.clean(preview["confirm"])
+    if erasures:
+        text = terminal.coloured(f"ALL DATA WILL BE LOST on: {names}", "red", stream)
+    else:
+        text = f"Nothing is erased: {names} is a directory, and other files in it stay."
+    print(text, file=stream)
 
 
 def _confirmed(wanted: str, said: list[str]) -> bool:

@@ -136,6 +136,11 @@ def number(value: float | None, unit: str = "") -> str:
     return f"{text} {unit}" if unit else text
 
 
+def counted(count: int, thing: str) -> str:
+    """1 run, 2 runs."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def percent(value: float | None) -> str:
     """With its sign: +12.3%, −4.0%; 0.0% has none."""
     if value is None:
@@ -143,6 +148,11 @@ def percent(value: float | None) -> str:
     if value == 0:
         return "0.0%"
     return f"{value:+.1f}%".replace("-", "−")
+
+
+def delta(value: float | None) -> str:
+    """As tables write deltas: by how much slower than the best needs no plus sign."""
+    return percent(value).removeprefix("+")
 
 
 def size(count: float | None) -> str:

@@ -124,7 +124,10 @@ class Site:
             found = Answer(response.status, response.headers, response.read())
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
-            raise Unreachable(f"{self.url} cannot be reached: {reason}") from None
+            raise Unreachable(
+                f"{self.url} cannot be reached: {reason}. Another address is said with --url, or "
+                "FSBENCH_URL."
+            ) from None
         finally:
             connection.close()
         if 300 <= found.status < 400 and found.status != 304:

@@ -29,7 +29,7 @@ def cancel(client: Client, options: argparse.Namespace) -> int:
         terminal.print_json(found)
     elif options.sweep:
         terminal.say(
-            f"Sweep {options.number}: {found['cancelled_now']} runs cancelled, "
+            f"Sweep {options.number}: {terminal.counted(found['cancelled_now'], 'run')} cancelled, "
             f"{found['asked_to_stop']} asked to stop."
         )
     elif found["state"] == "cancelled":
@@ -59,6 +59,8 @@ def follow_run(
         terminal.print_json(run)
     elif run["reason"]:
         terminal.say(terminal.clean(run["reason"]))
+    if run["state"] != "done" and not as_json:
+        print(f"Its log: {client.site.url}/runs/{number}/", file=sys.stderr)
     return FINE if run["state"] == "done" else ENDED_BADLY
 
 

@@ -14,6 +14,13 @@ from fsbench_web.accounts.models import ApiToken
 class SignInForm(AuthenticationForm):
     """User name and password."""
 
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        # The same of an account that is not there or is closed.
+        "invalid_login": "Nobody signs in with this name and this password. Capital letters count; "
+        "if you forgot the password, an administrator sets a new one.",
+    }
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
@@ -65,9 +72,9 @@ class TokenForm(forms.ModelForm):
             "can_administer": "May administer",
         }
         help_texts = {
-            "can_import": "Imports, permalinks and watches.",
-            "can_run": "Runs erase LUNs.",
-            "can_administer": "People, teams, grants, workloads, if you are an administrator.",
+            "can_import": "Scope import: results, permalinks, watches, who sees a study.",
+            "can_run": "Scope run: it erases the LUNs granted to you; also uploads workloads.",
+            "can_administer": "Scope administer: people, teams, grants, withdrawing workloads.",
         }
         error_messages = {"name": {"required": "Say what the token is for, then make it."}}
 

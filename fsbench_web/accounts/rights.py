@@ -175,10 +175,14 @@ def granted_luns(user: User) -> QuerySet[LunGrant]:
 def _about_lun(user: User, lun: Any) -> Decision:
     if granted_luns(user).filter(lun=lun).exists():
         return ALLOWED
-    return Decision(
-        False,
+    return Decision(False, not_granted(lun))
+
+
+def not_granted(lun: Any) -> str:
+    """Why somebody without a grant orders nothing on this LUN."""
+    return (
         f"{lun.name} is not granted to you, and a run erases it. An administrator grants LUNs "
-        "on the people page.",
+        "on the people page."
     )
 
 
@@ -339,6 +343,7 @@ _LIST_AND_ORDER = {"GET": Action.READ, "POST": Action.RUN}
 
 RULES: dict[str, Rule] = {
     "": Action.READ,
+    "words/": Action.READ,
     "studies/": Action.READ,
     "studies/<slug:slug>/": Action.READ,
     "studies/<slug:slug>/report/": Action.READ,

@@ -126,9 +126,12 @@ def cancel(order_id: int, by: str) -> Cancelled:
 @transaction.atomic
 def cancel_run(run_id: int, by: str) -> RunState:
     """``lifecycle.cancel``, if whoever asks may. Raises Run.DoesNotExist, PermissionDenied."""
-    rights.require_here(rights.Action.STEER, Run.objects.get(pk=run_id))
+    run = Run.objects.select_for_update().get(pk=run_id)
+    rights.require_here(rights.Action.STEER, run)
+    had_ended = run.has_ended
     state = lifecycle.cancel(run_id, by)
-    audit.note_here("run cancelled", f"run {run_id}", state=str(state))
+    if not had_ended:  # otherwise nothing was cancelled, and the audit log says what was done
+        audit.note_here("run cancelled", f"run {run_id}", state=str(state))
     return state
 
 

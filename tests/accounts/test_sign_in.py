@@ -53,7 +53,7 @@ def test_it_never_leads_to_another_host(client: Client, alice: User, target: str
 def test_it_says_when_the_password_is_wrong(client: Client, alice: User) -> None:
     response = sign_in(client, password="wrong")
     assert response.status_code == 422
-    assert "correct username and password" in response.content.decode()
+    assert "an administrator sets a new one" in response.content.decode()
     assert client.get("/account/").status_code == 302
 
 

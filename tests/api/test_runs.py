@@ -6,6 +6,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.announce import LunAnnouncement
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies import lifecycle
@@ -356,6 +357,8 @@ def test_a_queued_run_is_cancelled_at_once(writer: Client, make_run: MakeRun) ->
     assert body["state"] == "cancelled"
     assert "alice" in body["reason"]
     assert writer.post(f"{RUNS}/{run.pk}/cancel").status_code == 200
+    # Once: the second call found nothing to cancel.
+    assert AuditEntry.objects.get(what="run cancelled").detail == {"state": "cancelled"}
 
 
 def test_an_active_run_is_asked_to_stop(writer: Client, make_run: MakeRun, lun: Lun) -> None:
@@ -370,6 +373,7 @@ def test_a_run_that_ended_cannot_be_cancelled(writer: Client, make_run: MakeRun)
     response = writer.post(f"{RUNS}/{run.pk}/cancel")
     assert response.status_code == 409
     assert "ended as done" in response.json()["detail"]
+    assert not AuditEntry.objects.filter(what="run cancelled").exists()
 
 
 def test_cancelling_an_unknown_run_is_a_404(writer: Client) -> None:

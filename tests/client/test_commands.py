@@ -17,6 +17,7 @@ from django.contrib.auth.models import User
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken
+from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, Study
 from tests.api.conftest import announced
 
@@ -58,7 +59,7 @@ def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["whoami", "--url", "http://127.0.0.1:9"], 3, "cannot be reached"),
+        (["whoami", "--url", "http://127.0.0.1:9"], 3, "Another address is said with --url"),
         (["whoami", "--url", "ftp://x"], 2, "no address"),
         (["whoami", "--url", "http://a:b@x"], 2, "no address"),
         (["list", "nothing"], 2, "invalid choice"),
@@ -159,7 +160,9 @@ def test_deltas_are_those_of_the_site(fsbench: Command, measured: Measured) -> N
     assert title == "write, overall [score, higher is better]"
     assert worst.startswith("xfs")
     assert best.startswith("ext4 *")
-    assert "−" in worst
+    # As on the pages: by how much slower needs no sign, and a change has one.
+    delta1, delta2, change = re.findall(r"(\S+)%", worst)
+    assert (delta1[0].isdigit(), delta2[0], change[0]) == (True, "−", "−")
     assert "baseline" in best
     assert header.split()[0] == "filesystem"
     said = json.loads(fsbench("deltas", *query, "--json").stdout)
@@ -210,3 +213,19 @@ def test_it_imports_nothing_but_python() -> None:
     for path in (CLIENT / "fsbench").glob("*.py"):
         for name in re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.M):
             assert name in known, (path, name)
+
+
+def test_an_import_lists_ten_runs_and_leads_to_the_others(fsbench: Command, tmp_path: Path) -> None:
+    for number in range(12):
+        text = f"test,value,unit\nuntar,{number}.5,s\n"
+        (tmp_path / f"run{number}.csv").write_text(text)
+    many = sorted(tmp_path.glob("*.csv"))
+    what = ("--filesystem", "xfs", "--configuration", "xfs")
+    done = fsbench("import", *many, "--study", "Lab", *what)
+    lines = done.stdout.splitlines()
+    stored = Import.objects.get().pk
+    assert lines[0] == f"Import {stored}: 12 runs stored."
+    assert lines[1] == f"{fsbench.site}/runs/{min(Run.objects.values_list('pk', flat=True))}/"
+    assert lines[11:] == [f"… and 2 more: {fsbench.site}/imports/{stored}/"]
+    alone = fsbench("import", many[0], "--study", "Other", *what)
+    assert ": 1 run stored." in alone.stdout

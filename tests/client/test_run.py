@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from fsbench_web.catalog.announce import announce
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.catalog.announce import LunAnnouncement, announce
+from fsbench_web.studies.models import Run, RunState, Submission
 from runner import execute
 from runner.executors.fake import FakeExecutor
 from runner.host import Host
@@ -75,6 +75,33 @@ def test_nothing_is_erased_without_the_name_of_the_lun(fsbench: Command, documen
     assert Run.objects.count() == 2
 
 
+def test_a_directory_is_not_said_to_be_erased(fsbench: Command) -> None:
+    folder = LunAnnouncement(
+        "folder1", "data", "directory", "/srv/bench", 2**33, [["File system", "ext4"]]
+    )
+    announced("bench-1", "lun0", folder)
+    order = ("run", "--study", "Folder", "--lun", "folder1", "--filesystem", "ext4")
+    done = fsbench(*order, "--workload", "iozone-small", "--repeats", 1, "--yes-erase", "folder1")
+    assert done.returncode == 0, done.stderr
+    assert "LOST" not in done.stderr
+    assert "1 run, duration not known; 0 erasures." in done.stderr
+    assert "0 erasures.\nNothing is erased: folder1 is a directory" in done.stderr
+
+
+def test_an_order_says_where_it_is_seen_and_how_it_is_followed(
+    fsbench: Command, document: Path
+) -> None:
+    announced("bench-1")
+    done = fsbench("run", document, "--yes-erase", "lun0")
+    order = Submission.objects.get()
+    first, second = order.runs.order_by("pk").values_list("pk", flat=True)
+    assert done.stdout.splitlines() == [
+        f"Sweep {order.pk}: 2 runs ordered, {first} to {second}.",
+        f"{fsbench.site}/sweeps/{order.pk}/",
+    ]
+    assert f"fsbench watch --sweep {order.pk}\n" in done.stderr
+
+
 def test_options_make_the_same_order_as_a_document(fsbench: Command) -> None:
     announced("bench-1")
     done = fsbench(
@@ -135,6 +162,7 @@ def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Pa
     assert fsbench("watch", first).returncode == 5
     failed = fsbench("watch", second)
     assert (failed.returncode, "mkfs failed[2J" in failed.stdout) == (5, True)
+    assert f"{fsbench.site}/runs/{second}/" in failed.stderr
     whole = fsbench("watch", "--sweep", made["id"])
     assert whole.returncode == 5
     assert re.search(rf"^run {second} \(\w+_noop\): failed$", whole.stdout, re.M)

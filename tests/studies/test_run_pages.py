@@ -6,13 +6,17 @@ import re
 from urllib.parse import urlencode
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from fsbench_web.accounts.models import LunGrant, Role
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.views import events
+from tests.accounts.people import person
 from tests.studies.conftest import NO_BTRFS, complete, start
 
 pytestmark = pytest.mark.django_db
@@ -68,6 +72,34 @@ def test_the_form_shows_identity_and_problems_of_every_lun(signed_in, worker):
     assert "It is mounted." in page
     assert "set aside for external journals" in page
     assert "<b>800</b>" not in page
+
+
+def test_the_form_says_first_that_a_lun_is_not_granted(client: Client, disk: Lun) -> None:
+    eve = person(Role.OPERATOR, "eve")
+    client.force_login(eve)
+    why = "disk1 is not granted to you, and a run erases it. An administrator grants LUNs"
+    radio = re.compile(rf'name="lun" value="{disk.pk}" required( checked)?( disabled)?')
+    page = text(client.get("/runs/new/"))
+    assert why in page
+    assert radio.search(page)[2] == " disabled"
+    assert why in text(client.get(f"/runs/new/?lun={disk.pk}"))
+    LunGrant.objects.create(lun=disk, user=eve)
+    page = text(client.get("/runs/new/"))
+    assert why not in page
+    assert radio.search(page)[2] is None
+
+
+def test_grants_are_one_query_however_many_luns_there_are(client: Client, disk: Lun) -> None:
+    eve = person(Role.OPERATOR, "eve")
+    client.force_login(eve)
+    counted = []
+    for lun in [disk, *Lun.objects.exclude(pk=disk.pk)]:
+        LunGrant.objects.create(lun=lun, user=eve)
+        with CaptureQueriesContext(connection) as queries:
+            client.get(f"/runs/new/?lun={disk.pk}")
+        counted.append(len(queries))
+    assert len(counted) == 5
+    assert len(set(counted)) == 1, counted
 
 
 def test_the_form_says_why_a_file_system_cannot_be_chosen(signed_in, disk):

@@ -1,11 +1,12 @@
 """Ordering runs: a form in the address, a review of what will follow, a confirmation."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -84,11 +85,12 @@ def review(request: HttpRequest) -> HttpResponse:
 def _form_page(
     request: HttpRequest, form: forms.RunForm, refused: SubmissionRefused | None = None
 ) -> HttpResponse:
-    cards = _lun_cards(form)
+    refusals = _refusals(request.user)
+    cards = _lun_cards(form, refusals)
     usable = [card for card in cards if not card.problems]
     if form.is_fresh and not form.lun and len(usable) == 1:
         form.lun = str(usable[0].lun.pk)
-        cards = _lun_cards(form, cards)
+        cards = _lun_cards(form, refusals, cards)
     chosen = next((card.lun for card in cards if card.is_chosen), None)
     studies = list(Study.objects.filter(is_published=False).order_by("title"))
     titles = {study.title for study in studies}
@@ -194,7 +196,20 @@ def _plan_problems(refused: SubmissionRefused | None) -> list[str]:
     ]
 
 
-def _lun_cards(form: forms.RunForm, cards: list[LunCard] | None = None) -> list[LunCard]:
+def _refusals(user: AbstractBaseUser | AnonymousUser) -> Callable[[Lun], list[str]]:
+    """What keeps this person from ordering on a LUN: one query for all of them."""
+    assert isinstance(user, User)
+    if rights.is_administrator(user):
+        return lambda lun: []
+    granted = set(rights.granted_luns(user).values_list("lun_id", flat=True))
+    return lambda lun: [] if lun.pk in granted else [rights.not_granted(lun)]
+
+
+def _lun_cards(
+    form: forms.RunForm,
+    refusals: Callable[[Lun], list[str]],
+    cards: list[LunCard] | None = None,
+) -> list[LunCard]:
     luns = (
         [card.lun for card in cards]
         if cards is not None
@@ -204,7 +219,7 @@ def _lun_cards(form: forms.RunForm, cards: list[LunCard] | None = None) -> list[
     found = [
         LunCard(
             lun,
-            list(availability.lun_problems(lun)),
+            [*availability.lun_problems(lun), *refusals(lun)],
             str(lun.pk) == form.lun,
             waiting.get(lun.pk, 0),
         )

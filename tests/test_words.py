@@ -1,0 +1,79 @@
+"""The page of words: whoever meets a score, a flag, a state or a label finds there what it is."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils.html import escape
+from pytest_django import DjangoAssertNumQueries
+
+from fsbench_web.catalog.filesystems import FILESYSTEMS, SCHEDULER_LABELS
+from fsbench_web.catalog.labels import parse_label
+from fsbench_web.compare.wording import FLAGS
+from fsbench_web.scoring.categories import CATEGORIES, MEAN_CATEGORY
+from fsbench_web.studies.models import RunState
+from fsbench_web.words import STATES, label_parts
+
+pytestmark = pytest.mark.django_db
+ALL_CATEGORIES = [*CATEGORIES.values(), MEAN_CATEGORY]
+
+
+def page(client: Client) -> str:
+    answer = client.get("/words/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_every_page_leads_to_it(client: Client) -> None:
+    assert '<a href="/words/">' in client.get("/").content.decode()
+
+
+def test_it_defines_every_category_flag_and_state(client: Client) -> None:
+    shown = page(client)
+    for category in ALL_CATEGORIES:
+        assert f"<dt>{category.label}</dt><dd>{escape(category.definition)}</dd>" in shown
+    for label, meaning in FLAGS.values():
+        assert f'<span class="flag">{escape(label)}</span></dt><dd>{escape(meaning)}</dd>' in shown
+    for state in RunState:
+        assert escape(STATES[state]) in shown
+
+
+def test_its_anchors_are_those_it_links_to(client: Client) -> None:
+    shown = page(client)
+    links = set(re.findall(r'href="#([a-z]+)"', shown)) - {"content"}
+    assert len(links) == 8
+    assert links <= set(re.findall(r'id="([a-z]+)"', shown))
+
+
+def test_every_part_of_a_label_that_it_explains_is_one() -> None:
+    parts = list(label_parts())
+    assert len({(part, option) for part, option, _ in parts}) == len(parts)
+    for part, _, _ in parts:
+        tried = [f"{name}_{part.replace('N', '4')}" for name in FILESYSTEMS]
+        assert any(parse_label(label) for label in tried), part
+
+
+def test_no_part_of_a_label_is_left_out() -> None:
+    explained = {part for part, _, _ in label_parts()}
+    assert {"xj", *SCHEDULER_LABELS.values()} <= explained
+    for filesystem in FILESYSTEMS.values():
+        for option in filesystem.options:
+            wanted = {choice.label for choice in option.choices}
+            wanted |= {option.label_template.format("N")} if option.label_template else set()
+            assert wanted <= explained, (filesystem.slug, option.key)
+
+
+def test_it_asks_the_database_nothing(
+    client: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(0):
+        page(client)
+
+
+def test_the_document_on_numbers_defines_every_category_too() -> None:
+    text = (Path(settings.BASE_DIR) / "docs" / "method.md").read_text()
+    words = " ".join(text.split())
+    for category in ALL_CATEGORIES:
+        assert f"| `{category.slug}` | {category.label} | {category.definition} |" in words
