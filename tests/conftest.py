@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
@@ -24,6 +26,17 @@ from tests.services.image import build_runner_image
 from tests.services.postgres import postgres
 from tests.services.redis import redis
 from tests.services.server import asgi_server
+
+# The same examples each time, however long a busy machine takes for one; other ones with
+# `pytest --hypothesis-profile default`.
+hypothesis_settings.register_profile(
+    "suite",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -214,7 +227,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, shared; take ``page`` unless the test needs several contexts."""
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=60_000)  # a limit, not a wait: machines are busy
     with chromium_browser() as browser:
         yield browser
 
