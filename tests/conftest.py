@@ -12,11 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from hypothesis import HealthCheck
-from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
@@ -26,17 +25,6 @@ from tests.services.image import build_runner_image
 from tests.services.postgres import postgres
 from tests.services.redis import redis
 from tests.services.server import asgi_server
-
-# The same examples each time, however long a busy machine takes for one; other ones with
-# `pytest --hypothesis-profile default`.
-hypothesis_settings.register_profile(
-    "suite",
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-hypothesis_settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -148,6 +136,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes | None
     return Lanes(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
+# The same examples each time, however long a busy machine takes for one: what is tried by chance
+# fails by chance, too.
+hypothesis.settings.register_profile(
+    "suite",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("suite")
+
 _MARKED_BY_FIXTURE = {
     "postgres_url": "postgres",
     "redis_url": "redis",
@@ -227,7 +226,7 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, shared; take ``page`` unless the test needs several contexts."""
-    expect.set_options(timeout=60_000)  # a limit, not a wait: machines are busy
+    expect.set_options(timeout=30_000)
     with chromium_browser() as browser:
         yield browser
 

@@ -13,7 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, Route, expect
 
-from tests.services.browser import look
+from tests.services.pages import look
 from tests.test_rights import READ_BY_ALL, SIGNED_IN, ada, there
 
 __all__ = ["ada", "there"]

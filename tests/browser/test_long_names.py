@@ -5,7 +5,7 @@ from playwright.sync_api import Page, Route, expect
 
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.submission import ConfigurationRequest, submit
-from tests.services.browser import at_rest
+from tests.services.pages import at_rest
 from tests.studies.conftest import complete
 
 TITLE = (

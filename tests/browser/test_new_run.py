@@ -14,7 +14,7 @@ from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, RunState
-from tests.services.browser import at_rest, complaint_about
+from tests.services.pages import at_rest, complaint_about
 from tests.studies.conftest import start, worker_announcement
 
 

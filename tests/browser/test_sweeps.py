@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import RunState, Submission
 from tests.browser.test_new_run import watcher as watcher
-from tests.services.browser import complaint_about
+from tests.services.pages import complaint_about
 from tests.studies.conftest import start
 from tests.studies.test_sweep_pages import DOCUMENT
 

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_accessibility import LOOKS, violations
 from tests.compare.conftest import make_score
 from tests.compare.test_folds import TESTS
-from tests.services.browser import look
+from tests.services.pages import look
 
 INSIDE = "#test-randread-clat-p99-9"
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.compare.conftest import make_run, make_score
-from tests.services.browser import at_rest
+from tests.services.pages import at_rest
 
 
 @pytest.fixture

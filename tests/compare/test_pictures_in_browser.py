@@ -12,7 +12,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from tests.compare.test_pictures import at, finished, loaded
-from tests.services.browser import at_rest
+from tests.services.pages import at_rest
 
 MOST_BYTES = 700_000
 PATIENCE_MS = 120_000

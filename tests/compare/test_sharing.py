@@ -30,7 +30,7 @@ from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.spec import ComparisonSpec
 from tests.accounts.people import person
 from tests.compare.conftest import make_run, make_score
-from tests.services.browser import complaint_about
+from tests.services.pages import complaint_about
 
 pytestmark = pytest.mark.django_db
 FILES = [

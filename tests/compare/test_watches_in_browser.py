@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
 from tests.compare.test_history import measured
-from tests.services.browser import at_rest
+from tests.services.pages import at_rest
 
 
 @pytest.fixture

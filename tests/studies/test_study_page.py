@@ -13,7 +13,7 @@ from fsbench_web.compare import study_page
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
 from fsbench_web.studies.series import series_for
 from fsbench_web.studies.views import study as study_views
-from tests.services.browser import at_rest
+from tests.services.pages import at_rest
 
 # What the paper printed wrong: these deltas do not follow from its own scores.
 WRONG = {
