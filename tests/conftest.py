@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -134,6 +135,17 @@ def _path(nodeid: str) -> str:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes | None:
     return Lanes(config, log) if config.getoption("dist") == "loadgroup" else None
 
+
+# The same examples each time, however long a busy machine takes for one: what is tried by chance
+# fails by chance, too.
+hypothesis.settings.register_profile(
+    "suite",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("suite")
 
 _MARKED_BY_FIXTURE = {
     "postgres_url": "postgres",

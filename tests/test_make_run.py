@@ -11,6 +11,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
     yield folder
-    left = _processes_of(folder)
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
+    _kill(_processes_of(folder))
     shutil.rmtree(folder)
 
 
@@ -49,8 +48,7 @@ def data(clone: Path, tmp_path: Path) -> Iterator[Path]:
     """A data folder. What a failed test left ends here: its site, its loop device."""
     folder = tmp_path / "data"
     yield folder
-    for pid in _processes_of(clone):
-        os.kill(pid, signal.SIGKILL)
+    _kill(_processes_of(clone))
     for line in _loop_devices().splitlines():
         device, _, file = line.partition(" ")
         if Path(file.strip()).is_relative_to(folder):
@@ -69,6 +67,12 @@ def _processes_of(clone: Path) -> list[int]:
         if works_in.is_relative_to(clone) and not zombie:
             found.append(int(entry.name))
     return found
+
+
+def _kill(pids: list[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 class Site:
@@ -195,9 +199,9 @@ def test_from_nothing_to_a_site_and_back(clone: Path, data: Path) -> None:
     site = Site(clone, data, port)
     site.wait_until_ready(timeout_s=300)
     for pid in _processes_of(clone):
-        command = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-        if "worker" in command:
-            os.kill(pid, signal.SIGKILL)
+        with suppress(OSError):  # what the worker asks of its host ends by itself
+            if "worker" in Path(f"/proc/{pid}/cmdline").read_text().split("\0"):
+                os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + 120
     while "The worker was ended by SIGKILL; it is started again" not in site.printed:
         assert time.monotonic() < deadline, site.printed

@@ -168,6 +168,6 @@ def test_a_pickled_message_is_not_opened(redis_url: str) -> None:
             on_decode_error=lambda message, error: (refused.append(error), message.ack()),
         )
         with consumer:
-            connection.drain_events(timeout=5)
+            connection.drain_events(timeout=60)
     assert len(refused) == 1
     assert isinstance(refused[0], ContentDisallowed)

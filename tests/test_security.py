@@ -49,13 +49,14 @@ def test_a_policy_of_the_view_is_kept() -> None:
 
 def test_the_browser_runs_no_inline_script(page: Page, complaints: list[str]) -> None:
     page.goto("/account/sign-in/")
-    page.evaluate(
-        """() => {
-            const script = document.createElement("script");
-            script.textContent = "window.injected = true";
-            document.body.append(script);
-        }"""
-    )
+    with page.expect_console_message():
+        page.evaluate(
+            """() => {
+                const script = document.createElement("script");
+                script.textContent = "window.injected = true";
+                document.body.append(script);
+            }"""
+        )
     assert page.evaluate("window.injected") is None
     assert any("Content Security Policy" in complaint for complaint in complaints)
     complaints.clear()

@@ -297,7 +297,7 @@ def test_two_administrators_cannot_take_it_from_each_other_at_once(number: int) 
 
     def demote(one: User, other: User) -> None:
         try:
-            barrier.wait(10)
+            barrier.wait(60)
             people.change(other.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=one)
         except people.LastAdministrator:
             refused.append(one)
@@ -308,7 +308,7 @@ def test_two_administrators_cannot_take_it_from_each_other_at_once(number: int) 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert len(refused) == 1
     left = [one for one in User.objects.all() if rights.is_administrator(one)]
     assert len(left) == 1

@@ -1,10 +1,11 @@
 """Names as long as people make them push nothing out of the page, and no number out of sight."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.submission import ConfigurationRequest, submit
+from tests.services.pages import at_rest
 from tests.studies.conftest import complete
 
 TITLE = (
@@ -49,6 +50,7 @@ def test_no_page_is_wider_than_the_screen(page: Page, measured: list[Run], sign_
     ):
         page.goto(address)
         page.mouse.wheel(0, 3000)
+        at_rest(page)
         surplus = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert surplus <= 0, address
 
@@ -60,6 +62,7 @@ def test_a_long_configuration_leaves_the_deltas_in_sight(page: Page, measured: l
     ):
         page.goto(address)
         expect(page.get_by_text("1,481,481,468.00").first).to_be_visible()
+        at_rest(page)
         hidden = page.locator(".table-wrap:has(.deltas)").evaluate_all(
             "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
         )
@@ -80,14 +83,24 @@ def test_a_list_shows_two_lines_of_a_title_and_the_whole_of_it_on_demand(
 
 def test_nothing_moves_when_a_chart_arrives(page: Page, measured: list[Run]):
     held: list = []
-    page.route("**/charts/**", lambda route: held.append(route))
+    is_held = True
+
+    def hold(route: Route) -> None:
+        if is_held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/charts/**", hold)
     page.goto(f"/compare/?study={measured[0].series.study.slug}&by=configuration&test=write")
     card = page.locator(".chart-waits").first
     expect(page.get_by_text("The chart of the best cases comes")).to_be_visible()
     before = card.bounding_box()
+    is_held = False  # the page may not have asked yet
     for route in held:
         route.continue_()
     expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
+    at_rest(page)
     after = card.bounding_box()
     assert before is not None
     assert after is not None

@@ -76,6 +76,7 @@ def test_an_order_ends_in_a_delta_table_of_two_file_systems(
     last = Run.objects.order_by("-id")[0]
     page.goto(f"/runs/{last.pk}/")
     expect(page.locator("[data-run-badge]")).to_have_text("done", timeout=RUN_TIMEOUT_MS)
+    has_reloaded(page)
     expect(page.get_by_text("iozone -a -z").first).to_be_visible()
     assert set(Run.objects.values_list("state", flat=True)) == {RunState.DONE}
 
@@ -83,6 +84,7 @@ def test_an_order_ends_in_a_delta_table_of_two_file_systems(
     page.get_by_role("link", name="Delta tables of Measured here").click()
     rows = page.locator("tr", has=page.locator("th[scope=row]", has_text=re.compile("ext4|xfs")))
     expect(rows.first).to_be_visible()
+    page.wait_for_load_state()  # all of the page, which is read at once below
     answer = page.request.get("/api/v1/deltas?study=measured-here&test=write&category=maximum")
     (table,) = answer.json()["tables"]
     assert {row["contender"] for row in table["rows"]} == {"ext4", "xfs"}
@@ -110,13 +112,20 @@ def test_an_order_ends_in_a_delta_table_of_two_file_systems(
     page.get_by_role("button", name="Review the order").click()
     page.get_by_label("Type the name of the LUN").fill("scratch")
     page.get_by_role("button", name="Erase scratch and run").click()
+    page.wait_for_url("**/sweeps/*/")
     newest = Run.objects.order_by("-id")[0]
     assert newest.pk != last.pk
     page.goto(f"/runs/{newest.pk}/")
     expect(page.locator("[data-run-badge]")).to_have_text("done", timeout=RUN_TIMEOUT_MS)
+    has_reloaded(page)
     page.goto(permalink)
     assert numbers(page.locator("table.table")) == before
     expect(page.get_by_text(re.compile("newer", re.I)).first).to_be_visible()
+
+
+def has_reloaded(page: Page) -> None:
+    """At the end of a run its page is loaded anew, which would take the place of a next page."""
+    expect(page.locator("[data-run-live]")).to_have_count(0)
 
 
 def printed(measurement: Measurement) -> Decimal:

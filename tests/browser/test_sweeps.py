@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import RunState, Submission
 from tests.browser.test_new_run import watcher as watcher
+from tests.services.pages import complaint_about
 from tests.studies.conftest import start
 from tests.studies.test_sweep_pages import DOCUMENT
 
@@ -29,6 +30,8 @@ def test_a_document_becomes_a_sweep_that_is_steered(watcher: Page) -> None:
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused since")).to_be_visible()
     page.get_by_role("button", name="Resume").click()
+    # The next page, not the one of before, which says how many wait, too.
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.get_by_text("0 running, 16 waiting")).to_be_visible()
     page.get_by_label("Priority").fill("7")
     page.get_by_role("button", name="Set priority").click()
@@ -36,9 +39,9 @@ def test_a_document_becomes_a_sweep_that_is_steered(watcher: Page) -> None:
 
     # The page follows by itself.
     handle = start(order.runs.order_by("id")[0])
-    expect(page.get_by_text("1 running, 15 waiting")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("1 running, 15 waiting")).to_be_visible()
     lifecycle.finish(handle, RunState.FAILED, "no space left")
-    expect(page.get_by_text("1 of 16: 0 done, 1 failed or lost")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("1 of 16: 0 done, 1 failed or lost")).to_be_visible()
     page.get_by_role("button", name=re.compile("Cancel all")).click()
     expect(page.get_by_text("15 waiting runs cancelled.")).to_be_visible()
     page.get_by_label("also the cancelled ones").uncheck()
@@ -66,7 +69,6 @@ def test_only_chosen_workloads_are_sent(watcher: Page, complaints: list[str]) ->
     assert "iozone-small" not in page.url
     page.get_by_role("link", name="Change the order").click()
     page.locator("input[name=workload][value=iozone-direct]").uncheck()
-    complaints.clear()
-    page.get_by_role("button", name="Review the order").click()
+    with complaint_about(page, complaints, "422"):
+        page.get_by_role("button", name="Review the order").click()
     expect(page.get_by_text("Choose at least one workload.").first).to_be_visible()
-    complaints.clear()  # the answer is a refusal, 422

@@ -3,9 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import LOOKS, violations
 from tests.compare.conftest import make_score
 from tests.compare.test_folds import TESTS
+from tests.services.pages import look
 
 INSIDE = "#test-randread-clat-p99-9"
 
@@ -50,22 +51,20 @@ def test_the_filter_of_tests_finds_in_folds(page: Page, fio):
 )
 def test_axe_finds_nothing_serious(page: Page, fio, address, is_open):
     page.goto(address)
-    for scheme, width in (("light", 1440), ("dark", 390)):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page.set_viewport_size({"width": width, "height": 900})
+    for scheme, width in LOOKS:
         page.evaluate(
             "open => document.querySelectorAll('details').forEach(one => { one.open = open; })",
             is_open,
         )
-        page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))")
+        look(page, scheme, width)
         assert violations(page) == []
 
 
 def test_on_paper_nothing_is_folded(page: Page, fio):
     page.goto("/studies/lab/report/")
     closed = page.locator("details.fold:not([open])")
-    assert closed.count() == 3
+    expect(closed).to_have_count(3)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert closed.count() == 0
+    expect(closed).to_have_count(0)
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert closed.count() == 3
+    expect(closed).to_have_count(3)

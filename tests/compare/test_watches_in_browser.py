@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
 from tests.compare.test_history import measured
+from tests.services.pages import at_rest
 
 
 @pytest.fixture
@@ -18,6 +19,8 @@ def series(site):
 def test_every_point_of_repeats_has_its_interval_and_a_single_run_has_none(page, series):
     page.goto(f"/history/?series={series.pk}&test=write")
     bars = page.locator(".plot-canvas .errorbar path.yerror")
+    expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
+    at_rest(page)
     expect(page.locator(".plot-canvas .scatterlayer .points path")).to_have_count(3)
     # A bar without a value is no path, or one that draws nothing: never one of no width.
     drawn = [bar.get_attribute("d") for bar in bars.all()]

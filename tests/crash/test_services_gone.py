@@ -170,7 +170,7 @@ def test_the_web_is_down_during_a_run(lab: Lab) -> None:
             {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
         try:
-            answer = urllib.request.urlopen(order, timeout=10)
+            answer = urllib.request.urlopen(order, timeout=60)
         except urllib.error.HTTPError as refused:
             pytest.fail(refused.read().decode())
         with answer:
@@ -183,7 +183,7 @@ def test_the_web_is_down_during_a_run(lab: Lab) -> None:
         web.stop()
     web, address = lab.web()
     try:
-        with urllib.request.urlopen(f"{address}/api/v1/runs/{number}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{address}/api/v1/runs/{number}", timeout=60) as answer:
             assert json.load(answer)["state"] == "done"
     finally:
         web.stop()

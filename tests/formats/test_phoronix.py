@@ -84,10 +84,10 @@ ELSEWHERE = """<!DOCTYPE r SYSTEM "http://192.0.2.1/r.dtd">
 
 @pytest.mark.parametrize("text", [LAUGHS, EXTERNAL, ELSEWHERE])
 def test_document_types_and_entities_are_refused(text: str) -> None:
-    before = time.monotonic()
+    before = time.process_time()
     with pytest.raises(UnreadableFile, match="declares a document type or an entity") as error:
         parse("x", text.encode())
-    assert time.monotonic() - before < 1
+    assert time.process_time() - before < 1
     assert error.value.problems[0].line is not None
 
 

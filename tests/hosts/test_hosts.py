@@ -50,7 +50,7 @@ def test_every_host_shows_its_lun_and_answers_its_own_queue(hosts: Hosts) -> Non
 
         def answers() -> list[str]:
             try:
-                with urllib.request.urlopen(f"{address}/api/v1/health", timeout=10) as answer:
+                with urllib.request.urlopen(f"{address}/api/v1/health", timeout=60) as answer:
                     return list(json.load(answer)["workers"])
             except urllib.error.HTTPError:
                 return []
@@ -105,9 +105,9 @@ def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
                 return any(event["type"] == kind for event in heard)
 
             # Redis keeps nothing for who is not listening yet: a short run would go by unheard.
-            hosts.wait_until(lambda: has_heard("worker-heartbeat"), 60)
+            hosts.wait_until(lambda: has_heard("worker-heartbeat"))
             run = hosts.order(0)
-            hosts.wait_until(lambda: has_heard("task-succeeded"), 60)
+            hosts.wait_until(lambda: has_heard("task-succeeded"))
     mine = [event for event in heard if event.get("hostname") == f"fsbench@{hosts.names[0]}"]
     tasks = {event["type"]: event for event in mine if event["type"].startswith("task-")}
     assert tasks.keys() >= {"task-received", "task-started", "task-succeeded"}

@@ -42,6 +42,8 @@ def alive():
 
 
 class Ended:
+    """``took_s``: from the wish to stop, where there is one, else from the start."""
+
     def __init__(self, code: int, messages: list[dict[str, Any]], took_s: float) -> None:
         self.code, self.messages, self.took_s = code, messages, took_s
 
@@ -59,18 +61,21 @@ class Ended:
 def boot(
     body: str,
     capfdbinary: pytest.CaptureFixture[bytes],
-    stop_after_s: float | None = None,
+    stop_when_alive: bool = False,
     **changes: Any,
 ) -> Ended:
     one = guest.Guest(REQUEST | changes, [sys.executable, "-c", GUEST + body])
-    if stop_after_s is not None:
+    begun = time.monotonic()
+    if stop_when_alive:
 
         def stop() -> None:
-            time.sleep(stop_after_s)
+            nonlocal begun
+            while one.boot_s is None:
+                time.sleep(0.02)
+            begun = time.monotonic()
             one.must_stop = True
 
         threading.Thread(target=stop, daemon=True).start()
-    begun = time.monotonic()
     code = one.run()
     took_s = time.monotonic() - begun
     out, _ = capfdbinary.readouterr()
@@ -125,7 +130,7 @@ def test_a_guest_without_a_sign_of_life_is_ended(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     ended = boot(
-        "alive(); print('the last words', flush=True); time.sleep(60)", capfdbinary, silence_s=1
+        "print('the last words', flush=True); alive(); time.sleep(60)", capfdbinary, silence_s=1
     )
 
     assert ended.code == 1
@@ -232,7 +237,7 @@ say("done", ok=False)
 say("exit", code=3)
 """,
         capfdbinary,
-        stop_after_s=0.5,
+        stop_when_alive=True,
     )
 
     assert ended.code == 3
@@ -242,7 +247,7 @@ say("exit", code=3)
 def test_a_guest_that_does_not_hear_a_stop_is_killed_in_time(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    ended = boot("alive(); time.sleep(60)", capfdbinary, stop_after_s=0.5)
+    ended = boot("alive(); time.sleep(60)", capfdbinary, stop_when_alive=True)
 
     assert ended.code == 3
     assert ended.took_s < 5

@@ -266,7 +266,7 @@ def test_two_luns_of_a_host_at_once_contend(
     def work(run: Run) -> None:
         from django.db import connection
 
-        began.wait(10)
+        began.wait(60)
         try:
             execute.work_on(run.pk, host)
         finally:
@@ -276,7 +276,7 @@ def test_two_luns_of_a_host_at_once_contend(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     for run, other in (runs, reversed(runs)):
         run.refresh_from_db()
         assert run.state == RunState.DONE, run.reason

@@ -65,15 +65,21 @@ def test_it_tells_the_exit_code() -> None:
 
 
 def test_a_child_that_does_not_listen_is_killed() -> None:
-    code = (
-        "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
-    )
+    code = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
     child = Child("worker", [sys.executable, "-c", code])
     child.start()
-    time.sleep(0.5)
+    assert child.process is not None
+    status = Path(f"/proc/{child.process.pid}/status")
+    _until(lambda: _ignores(status.read_text(), signal.SIGTERM))
     child.ask_to_end()
     assert child.end(0.3) is False
     assert not child.is_running
+
+
+def _ignores(status: str, number: signal.Signals) -> bool:
+    """Whether a process of this /proc/PID/status ignores the signal."""
+    ignored = next(line for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(ignored.split()[1], 16) & 1 << (number - 1))
 
 
 def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:

@@ -1,20 +1,35 @@
 """A throwaway Redis on a free port of the loopback interface."""
 
+import os
+import random
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.services.process import Service, program
+from tests.services.process import Service, ServiceFailed, program
+
+# Below the ports that the kernel gives to connections and to whoever asks for any (32768 and more):
+# between being found and being used, a port is taken by nobody by accident. What runs beside this
+# process on the machine looks in an order of its own, and its other processes elsewhere.
+_PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS = range(20_000 + _PROCESS % 8, 32_000, 8)
+_looked_at = iter(random.sample(_PORTS, len(_PORTS)))
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody uses at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of the loopback interface that nobody uses at this moment, each time another."""
+    for port in _looked_at:
+        with socket.socket() as probe:
+            # As servers do: a port whose connections of before are still being closed is free.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise ServiceFailed(f"no port of {_PORTS} is free")
 
 
 def accepts(port: int) -> bool:

@@ -61,6 +61,7 @@ def test_the_site_is_served_with_its_static_files(site: str) -> None:
 def test_the_browser_hears_complaints(page: Page, complaints: list[str]) -> None:
     # A page that names its icon: of a bare file the browser looks for one, and complains.
     page.goto("/account/sign-in/")
-    page.evaluate("console.error('look here')")
+    with page.expect_console_message():
+        page.evaluate("console.error('look here')")
     assert "look here" in complaints[0]
     complaints.clear()

@@ -337,11 +337,11 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
         workers = [pool.submit(work) for _ in range(3)]
         try:
             for one in workers:
-                one.result(60)
+                one.result(240)
         finally:
             stop.set()
         for one in watchers:
-            one.result(10)
+            one.result(60)
     assert clashes == []
     assert {fresh(run).state for run in runs} == {RunState.DONE}
     for run in runs:

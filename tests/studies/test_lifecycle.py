@@ -335,13 +335,13 @@ def at_once(*works: Callable[[], Result]) -> list[Result]:
 
     def do(work: Callable[[], Result]) -> Result:
         try:
-            barrier.wait(10)
+            barrier.wait(60)
             return work()
         finally:
             connection.close()
 
     with ThreadPoolExecutor(len(works)) as pool:
-        return [future.result(30) for future in [pool.submit(do, work) for work in works]]
+        return [future.result(120) for future in [pool.submit(do, work) for work in works]]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,6 +13,7 @@ from fsbench_web.compare import study_page
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
 from fsbench_web.studies.series import series_for
 from fsbench_web.studies.views import study as study_views
+from tests.services.pages import at_rest
 
 # What the paper printed wrong: these deltas do not follow from its own scores.
 WRONG = {
@@ -306,13 +307,15 @@ def test_a_chart_can_be_saved_and_not_sent_away(page: Page) -> None:
     page.goto("/studies/galli-2001/")
     chart = page.locator("#chart-copy-real")
     chart.scroll_into_view_if_needed()
-    expect(chart.locator(".bars").first).to_be_visible()
+    expect(page.locator("#chart-copy-real[data-drawn=yes]")).to_be_visible()
     chart.hover()
-    titles = [button.get_attribute("data-title") for button in chart.locator(".modebar-btn").all()]
-    assert titles == ["Download as PNG", "Download as SVG"]
+    buttons = chart.locator(".modebar-btn")
+    expect(buttons).to_have_count(2)
+    for place, title in enumerate(("Download as PNG", "Download as SVG")):
+        expect(buttons.nth(place)).to_have_attribute("data-title", title)
     for place, ending in enumerate((".png", ".svg")):
         with page.expect_download() as download:
-            chart.locator(".modebar-btn").nth(place).click()
+            buttons.nth(place).click()
         assert download.value.suggested_filename == f"fsbench-cp-a-real-time{ending}"
         assert download.value.path().stat().st_size > 1000
 
@@ -324,4 +327,5 @@ def test_no_study_page_is_wider_than_the_screen(page: Page, width: int) -> None:
     for slug in Study.objects.values_list("slug", flat=True):
         page.goto(f"/studies/{slug}/")
         page.mouse.wheel(0, 3000)
+        at_rest(page)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, slug

@@ -109,10 +109,10 @@ def test_it_refuses_what_is_not_utf_8() -> None:
 def test_a_billion_laughs_are_refused_at_once() -> None:
     lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(UnreadableDocument, match="anchors and aliases"):
         read("\n".join(lines))
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_no_list_is_written_as_a_reference_to_another() -> None:
