@@ -41,6 +41,8 @@ $(INSTALLED_DEV):
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 IN_LANES := -n 3 --dist loadgroup --after-database
+# Every process of the tests would compile them anew where the environment says to keep nothing.
+test test-quick: export PYTHONDONTWRITEBYTECODE :=
 test: test-packages $(INSTALLED_DEV) lint
 	@echo "== on PostgreSQL"
 	@$(PY) -m tests.services $(PY) -m pytest -q $(ON_TWO_CORES) --database

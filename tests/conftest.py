@@ -16,10 +16,11 @@ import hypothesis
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from hypothesis import settings as examples
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.services.browser import chromium_browser, chromium_path, collect_complaints
+from tests.services.browser import SharedChromium, chromium_path, collect_complaints
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import build_runner_image
 from tests.services.postgres import postgres
@@ -47,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts what is in its background with Ctrl-C ignored, which every process of the tests
     # would inherit: `make run` and `fsbench watch` could not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # How long an example takes says more about a busy machine than about the code.
+    examples.register_profile("any-speed", examples(), deadline=None)
+    examples.load_profile("any-speed")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,7 +64,8 @@ def pytest_collection_modifyitems(
             if fixture in fixtures:
                 item.add_marker(marker)
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
-    # Playwright leaves an event loop in the thread, which async_to_sync of other tests refuses.
+    # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
+    # refuses: browser tests come in one piece.
     items.sort(key=_is_browser_test)
     left_out: set[pytest.Item] = set()
     if config.getoption("--database"):
@@ -80,7 +85,7 @@ def pytest_collection_modifyitems(
 
 BROWSERS = "browsers"
 # Each starts when a process is free, in this order: those that take longest first. A name is a
-# folder or a file of tests/. Browsers have a process of their own, because of their event loop.
+# folder or a file of tests/. All browser tests are one lane, because of their event loop.
 LANES = {
     BROWSERS: (),
     "stack": ("deploy/",),
@@ -105,12 +110,6 @@ class Lanes(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         return lane_of(_path(nodeid))
-
-    def _reschedule(self, node: Any) -> None:
-        if BROWSERS in self.assigned_work.get(node, ()) and not node.shutting_down:
-            node.shutdown()  # once the lane is through; other tests refuse the event loop it leaves
-        else:
-            super()._reschedule(node)
 
 
 @cache
@@ -223,12 +222,32 @@ def chromium() -> str:
     return chromium_path()
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+_chromium = SharedChromium()
+
+
+@pytest.fixture
+def browser() -> Browser:
     """Chromium, shared; take ``page`` unless the test needs several contexts."""
     expect.set_options(timeout=30_000)
-    with chromium_browser() as browser:
-        yield browser
+    return _chromium.browser()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """Chromium ends with the last test of it, so that its process can go on with others."""
+    try:
+        yield
+    finally:
+        if nextitem is None or not _is_browser_test(nextitem):
+            _chromium.close()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish() -> Generator[None, None, None]:
+    try:
+        yield
+    finally:
+        _chromium.close()  # of a test that was interrupted
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ def violations(page: Page, rules: list[str] | None = None) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)  # Not a script tag: the content security policy allows none from here.
     found = page.evaluate(
-        """only => axe.run(document, {runOnly: only})
+        """only => axe.run(document, {runOnly: only, resultTypes: ["violations"]})
             .then(result => result.violations
                 .filter(one => one.impact === "serious" || one.impact === "critical")
                 .flatMap(one => one.nodes.slice(0, 3).map(node =>

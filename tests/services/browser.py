@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
@@ -41,6 +41,28 @@ def chromium_browser() -> Iterator[Browser]:
             del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
         else:
             os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = before
+
+
+class SharedChromium:
+    """One Chromium for all tests that follow each other: started for the first of them.
+
+    ``close`` after the last: the event loop goes with it, which async_to_sync of other tests
+    refuses.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._browser: Browser | None = None
+
+    def browser(self) -> Browser:
+        """Raises ServiceFailed."""
+        if self._browser is None:
+            self._browser = self._stack.enter_context(chromium_browser())
+        return self._browser
+
+    def close(self) -> None:
+        self._browser = None
+        self._stack.close()
 
 
 def collect_complaints(page: Page, complaints: list[str]) -> None:

@@ -1,13 +1,17 @@
 """The services are what they say: real, private and gone afterwards."""
 
+import asyncio
 import subprocess
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
+import pytest
 import redis as redis_client
 from playwright.sync_api import Page
 
+from tests.services.browser import SharedChromium
 from tests.services.dockerd import dockerd
 from tests.services.postgres import postgres
 
@@ -65,3 +69,22 @@ def test_the_browser_hears_complaints(page: Page, complaints: list[str]) -> None
         page.evaluate("console.error('look here')")
     assert "look here" in complaints[0]
     complaints.clear()
+
+
+@pytest.mark.browser
+def test_chromium_takes_its_event_loop_along() -> None:
+    """Its process goes on with other tests, for which async_to_sync would refuse to work."""
+
+    def start_and_end() -> None:
+        chromium = SharedChromium()
+        try:
+            assert chromium.browser() is chromium.browser()
+            assert asyncio.get_running_loop()
+        finally:
+            chromium.close()
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+
+    # In a thread of its own, because the loop of the other tests' Chromium is in this one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(start_and_end).result()
