@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 from urllib.parse import unquote
 
 _P = ParamSpec("_P")
@@ -157,6 +157,21 @@ def service() -> str:
     if program == "manage.py" and len(sys.argv) > 1:
         return sys.argv[1]
     return "web"
+
+
+def refuse(sentence: str) -> NoReturn:
+    """End this process with status 1 and this sentence, before there are settings to log by.
+
+    On standard error, as one JSON line where FSBENCH_LOG_FORMAT asks for lines of that form.
+    """
+    if os.environ.get("FSBENCH_LOG_FORMAT") != "json":
+        sys.exit(sentence)
+    line = logging.makeLogRecord(
+        {"name": "fsbench.settings", "levelno": logging.CRITICAL, "levelname": "CRITICAL"}
+        | {"msg": sentence}
+    )
+    print(JsonLine().format(line), file=sys.stderr)
+    sys.exit(1)
 
 
 def _as_a_sentence(record: logging.LogRecord) -> bool:

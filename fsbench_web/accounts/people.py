@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
-from fsbench_web.accounts import audit, tokens
+from fsbench_web.accounts import audit, passwords, tokens
 from fsbench_web.accounts.models import ApiToken, LunGrant, Person, Role, Team
 from fsbench_web.accounts.rights import role_of
 
@@ -27,12 +27,18 @@ class NoPassword(ValueError):
 
 @transaction.atomic
 def create(name: str, password: str, role: Role, by: User) -> User:
-    """A new account. The form has checked name and password; without one it opens with none."""
+    """A new account. The form has checked name and password; without one it opens with none.
+
+    Whoever signs in with the password chooses another one first (accounts.passwords).
+    """
     user = User.objects.create_user(
         name, password=password or None, is_staff=role is Role.ADMINISTRATOR
     )
     Person.objects.create(user=user, role=role)
-    audit.note(by, "account made", f"account {name}", role=str(role))
+    audit.note(by, "account made", f"account {user}", role=str(role))
+    if password:
+        passwords.give(user)
+        audit.note(by, "password set", f"account {user}", by="an administrator", at_first="change")
     return user
 
 
@@ -72,7 +78,8 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     """A new random password, which nothing stores readably: shown once, to be handed over.
 
     The account's sessions end with the old one; its tokens only where asked for, because scripts
-    go on when somebody only forgot a password. Raises NoPassword.
+    go on when somebody only forgot a password. Whoever signs in with the new one chooses another
+    first. Raises NoPassword.
     """
     user = User.objects.select_for_update().get(pk=user_id)
     if user.pk == by.pk:
@@ -82,7 +89,8 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     user.set_password(password)
     user.save(update_fields=["password"])
-    audit.note(by, "password set", f"account {user}", by="an administrator")
+    passwords.give(user)
+    audit.note(by, "password set", f"account {user}", by="an administrator", at_first="change")
     if revokes_tokens:
         for row in ApiToken.objects.filter(user=user):
             tokens.revoke(row, by)

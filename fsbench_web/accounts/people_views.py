@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts import audit, identities, people, rights
-from fsbench_web.accounts.models import AuditEntry, Role, Team
+from fsbench_web.accounts.models import AuditEntry, GivenPassword, Role, Team
 from fsbench_web.accounts.people_forms import (
     AccountForm,
     IdentityForm,
@@ -141,6 +141,7 @@ def _person_page(
         "identities": identities.of_account(found),
         "identity_form": identity_form or IdentityForm(),
         "has_password": found.has_usable_password(),
+        "given": GivenPassword.objects.filter(user=found).first(),
     }
     return render(request, "accounts/person.html", context, status=status)
 

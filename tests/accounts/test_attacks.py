@@ -331,3 +331,17 @@ def test_no_account_writes_the_audit_log_in_another_name(db: None) -> None:
     for name in ("fsbench", "FSBENCH", "worker:disk"):
         new = {"username": name, "role": "viewer", "password": "correct horse battery"}
         assert client.post("/people/", new).status_code == 422, name
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["\uff46sbench", "FSBENC\uff28", "\uff41da", "ad\uff41", "ada "])
+def test_a_name_in_look_alike_letters_is_the_name_it_becomes(ada: User, name: str) -> None:
+    """create_user folds them (NFKC): what is taken or reserved then must be so in the form."""
+    root = person(Role.ADMINISTRATOR, "root")
+    new = {"username": name, "role": "viewer", "password": "correct horse battery"}
+    assert signed_in(root).post("/people/", new).status_code == 422
+    _, token = tokens.create(root, "t", can_administer=True)
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = Client().post("/api/v1/people", new, content_type="application/json", headers=headers)
+    assert answer.status_code == 422
+    assert set(User.objects.values_list("username", flat=True)) == {"ada", "root"}
