@@ -226,6 +226,8 @@ def configuration(log_format: str, secrets: Sequence[str]) -> dict[str, Any]:
             "django.request": {"level": "ERROR", "filters": ["no_503"]},
             "django.security.TooManyFieldsSent": {"filters": ["a_sentence"]},
             "django.security.RequestDataTooBig": {"filters": ["a_sentence"]},
+            # So does who asks for another host, as scanners do all day.
+            "django.security.DisallowedHost": {"filters": ["a_sentence"]},
             # It warns that a broker in a folder has no host name.
             "kombu.connection": {"level": "ERROR"},
         },
