@@ -15,7 +15,9 @@ def main() -> None:
         _ = settings.INSTALLED_APPS  # reads the settings, which refuse what makes no sense
         execute_from_command_line(sys.argv)  # and so do commands with settings of their own
     except ImproperlyConfigured as problem:
-        sys.exit(f"fsbench cannot start: {problem}")
+        from fsbench_web import log_lines
+
+        log_lines.refuse(f"fsbench cannot start: {problem}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 from urllib.parse import unquote
 
 _P = ParamSpec("_P")
@@ -159,6 +159,21 @@ def service() -> str:
     return "web"
 
 
+def refuse(sentence: str) -> NoReturn:
+    """End this process with status 1 and this sentence, before there are settings to log by.
+
+    On standard error, as one JSON line where FSBENCH_LOG_FORMAT asks for lines of that form.
+    """
+    if os.environ.get("FSBENCH_LOG_FORMAT") != "json":
+        sys.exit(sentence)
+    line = logging.makeLogRecord(
+        {"name": "fsbench.settings", "levelno": logging.CRITICAL, "levelname": "CRITICAL"}
+        | {"msg": sentence}
+    )
+    print(JsonLine().format(line), file=sys.stderr)
+    sys.exit(1)
+
+
 def _as_a_sentence(record: logging.LogRecord) -> bool:
     """A warning without a traceback."""
     record.exc_info = record.exc_text = None
@@ -211,6 +226,8 @@ def configuration(log_format: str, secrets: Sequence[str]) -> dict[str, Any]:
             "django.request": {"level": "ERROR", "filters": ["no_503"]},
             "django.security.TooManyFieldsSent": {"filters": ["a_sentence"]},
             "django.security.RequestDataTooBig": {"filters": ["a_sentence"]},
+            # So does who asks for another host, as scanners do all day.
+            "django.security.DisallowedHost": {"filters": ["a_sentence"]},
             # It warns that a broker in a folder has no host name.
             "kombu.connection": {"level": "ERROR"},
         },

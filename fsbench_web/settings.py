@@ -266,5 +266,5 @@ if IS_PRODUCTION:
     if _wrong:
         raise ImproperlyConfigured(
             f"Not fit for FSBENCH_ENV=production: {' '.join(_wrong)} "
-            "A new secret: openssl rand -hex 32"
+            "Make new secrets with openssl rand -hex 32."
         )

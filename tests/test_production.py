@@ -1,5 +1,6 @@
 """FSBENCH_ENV=production starts with good secrets only, and Django's check has nothing to say."""
 
+import json
 import os
 import subprocess
 import sys
@@ -71,6 +72,39 @@ def test_a_default_is_refused_in_one_sentence(
     for secret in (value or KEY, KEY, "q7Zk2mXv9Lw4"):
         if variable not in ("FSBENCH_DEBUG", "FSBENCH_ALLOWED_HOSTS"):
             assert secret not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("FSBENCH_SECRET_KEY", None),
+        ("DATABASE_URL", "postgresql://fsbench:changeme1234@db.example/fsbench"),
+        ("FSBENCH_DEBUG", "perhaps"),
+        ("FSBENCH_OIDC_ISSUER", "http://login.example"),
+    ],
+)
+def test_with_json_logs_a_refusal_is_one_of_their_lines(
+    tmp_path: Path, variable: str, value: str | None
+) -> None:
+    done = start(tmp_path, **{variable: value}, FSBENCH_LOG_FORMAT="json")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    line = json.loads(done.stderr)
+    assert (line["level"], line["logger"], line["service"]) == (
+        "CRITICAL",
+        "fsbench.settings",
+        "check",
+    )
+    assert line["message"].startswith("fsbench cannot start: ")
+    assert variable in line["message"]
+    assert "changeme1234" not in done.stderr
+    assert {"at", "host", "pid"} <= line.keys()
+
+
+def test_a_log_format_that_does_not_exist_is_refused_as_text(tmp_path: Path) -> None:
+    done = start(tmp_path, FSBENCH_LOG_FORMAT="yaml")
+    assert done.returncode == 1
+    assert done.stderr.startswith("fsbench cannot start: FSBENCH_LOG_FORMAT")
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:

@@ -720,13 +720,13 @@ def test_no_empty_page_offers_what_is_refused(role: Role) -> None:
 # --- A private study is nowhere ---
 
 SECRET = b"test,record_size_kb,file_size_kb,value,unit\nzebrawrite,4,64,987123,KB/s\n"
-MARKS = (b"secret-zebra", b"Secret Zebra", b"zebrawrite", b"987123", b"987,123")
+MARKS = (b"secret-zebra", b"Secret Zebra", b"zebrawrite", b"zebrafs", b"987123", b"987,123")
 
 
 @pytest.fixture
 def secret(there: dict[str, object], ada: User) -> dict[str, object]:
     """One of everything of a study that only Ada sees; numbers of rows as in ``there``."""
-    given = {"study": "Secret Zebra", "filesystem": "ext4", "configuration": "ext4_noatime"}
+    given = {"study": "Secret Zebra", "filesystem": "zebrafs", "configuration": "zebrafs_kudu"}
     result = import_files([("zebra.csv", SECRET)], **given, user=ada)
     run = Run.objects.get(pk=result.runs[0])
     watch = watching.watch(

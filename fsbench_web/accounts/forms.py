@@ -27,13 +27,26 @@ class SignInForm(AuthenticationForm):
 
 
 class PasswordForm(PasswordChangeForm):
-    """The old password and the new one, twice."""
+    """The old password and the new one, twice. With ``refused`` the old one is not even checked."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, refused: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.label_suffix = ""
+        self.label_suffix, self._refused = "", refused
         # The form is one of several on its page: the browser must not scroll down to it.
         del self.fields["old_password"].widget.attrs["autofocus"]
+
+    def clean_old_password(self) -> str:
+        if self._refused:
+            raise forms.ValidationError(self._refused)
+        old: str = super().clean_old_password()
+        return old
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        new = self.cleaned_data.get("new_password1")
+        if new and new == self.cleaned_data.get("old_password"):
+            self.add_error("new_password1", "This is the old one: choose another.")
+        return cleaned
 
 
 class EmailForm(forms.Form):

@@ -13,10 +13,12 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.decorators import sync_and_async_middleware
 
 from fsbench_web import error_pages
-from fsbench_web.accounts import rights, tokens
+from fsbench_web.accounts import passwords, rights, tokens
 from fsbench_web.accounts.models import ApiToken
 
 NEEDS_SIGN_IN = (
@@ -73,6 +75,13 @@ def _before_view(
         user = request.user = found.user
         request.api_token = found  # type: ignore[attr-defined]
         _check_scope(found, action)
+    elif match.route != passwords.ROUTE and passwords.must_be_chosen(request):
+        if is_api:
+            raise PermissionDenied(passwords.SENTENCE)
+        page = reverse("accounts:change_password")
+        if request.method not in ("GET", "HEAD"):
+            return redirect(page)
+        return redirect_to_login(request.get_full_path(), page)
     if not rights.may(user, action) and not user.is_authenticated:
         if not is_api:
             # What a form was sent to answers no GET: a view may say where to go on instead.

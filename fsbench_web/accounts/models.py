@@ -55,6 +55,18 @@ class Person(models.Model):
         return f"{self.user} ({self.role})"
 
 
+class GivenPassword(models.Model):
+    """An account whose password somebody else set; gone once its owner chose another one."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="given_password"
+    )
+    given_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"password of {self.user}, given {self.given_at:%Y-%m-%d}"
+
+
 class LunGrant(models.Model):
     """A LUN on which an operator, or the operators of a team, may order runs that erase it."""
 

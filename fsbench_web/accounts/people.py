@@ -1,13 +1,14 @@
 """What an administrator changes: accounts, roles, teams, grants; all of it in the audit log."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from fsbench_web.accounts import audit, tokens
+from fsbench_web.accounts import audit, passwords, tokens
 from fsbench_web.accounts.models import ApiToken, LunGrant, Person, Role, Team
 from fsbench_web.accounts.rights import role_of
 
@@ -21,18 +22,40 @@ class LastAdministrator(ValueError):
     """Nobody would be left who can give rights."""
 
 
+class NameTaken(ValueError):
+    """Somebody else gave this name a moment ago, behind the form's back."""
+
+
 class NoPassword(ValueError):
     """This account gets no password from whoever asks; the text says what to do instead."""
 
 
+@contextmanager
+def _taken(sentence: str) -> Iterator[None]:
+    """NameTaken for what two people wrote at once; the transaction around it can go on."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        raise NameTaken(sentence) from None
+
+
 @transaction.atomic
 def create(name: str, password: str, role: Role, by: User) -> User:
-    """A new account. The form has checked name and password; without one it opens with none."""
-    user = User.objects.create_user(
-        name, password=password or None, is_staff=role is Role.ADMINISTRATOR
-    )
+    """A new account. The form has checked name and password; without one it opens with none.
+
+    Whoever signs in with the password chooses another one first (accounts.passwords). Raises
+    NameTaken.
+    """
+    with _taken(f'There is an account "{name}" already, made a moment ago.'):
+        user = User.objects.create_user(
+            name, password=password or None, is_staff=role is Role.ADMINISTRATOR
+        )
     Person.objects.create(user=user, role=role)
-    audit.note(by, "account made", f"account {name}", role=str(role))
+    audit.note(by, "account made", f"account {user}", role=str(role))
+    if password:
+        passwords.give(user)
+        audit.note(by, "password set", f"account {user}", by="an administrator", at_first="change")
     return user
 
 
@@ -72,7 +95,8 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     """A new random password, which nothing stores readably: shown once, to be handed over.
 
     The account's sessions end with the old one; its tokens only where asked for, because scripts
-    go on when somebody only forgot a password. Raises NoPassword.
+    go on when somebody only forgot a password. Whoever signs in with the new one chooses another
+    first. Raises NoPassword.
     """
     user = User.objects.select_for_update().get(pk=user_id)
     if user.pk == by.pk:
@@ -82,7 +106,8 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     user.set_password(password)
     user.save(update_fields=["password"])
-    audit.note(by, "password set", f"account {user}", by="an administrator")
+    passwords.give(user)
+    audit.note(by, "password set", f"account {user}", by="an administrator", at_first="change")
     if revokes_tokens:
         for row in ApiToken.objects.filter(user=user):
             tokens.revoke(row, by)
@@ -117,14 +142,20 @@ def set_teams(user: User, teams: Iterable[Team], by: User | None) -> None:
         )
 
 
-def _locked(user_id: int, *, role: Role, is_active: bool) -> User:
-    """The account, to be changed to this. Raises LastAdministrator.
+def lock_administrators() -> list[int]:
+    """The keys of all of them, who wait for each other here until the transaction ends.
 
-    Everybody who may end as the last administrator waits for each other here, in one order.
+    Everybody locks them first, in one order, and the account that is to be changed then: two who
+    began with each other's would wait for ever.
     """
     marked = Q(is_staff=True) | Q(is_superuser=True)
     rows = User.objects.select_for_update().order_by("pk")
-    administrators = [user.pk for user in rows.filter(marked, is_active=True)]
+    return [user.pk for user in rows.filter(marked, is_active=True)]
+
+
+def _locked(user_id: int, *, role: Role, is_active: bool) -> User:
+    """The account, to be changed to this. Raises LastAdministrator."""
+    administrators = lock_administrators()
     user = User.objects.select_for_update().get(pk=user_id)
     stays = role is Role.ADMINISTRATOR and is_active
     if not stays and administrators == [user.pk]:
@@ -169,7 +200,9 @@ def _name(row: LunGrant) -> str:
 
 @transaction.atomic
 def create_team(name: str, by: User | None) -> Team:
-    team = Team.objects.create(name=name)
+    """Raises NameTaken."""
+    with _taken(f'There is a team "{name}" already, made a moment ago.'):
+        team = Team.objects.create(name=name)
     audit.note(by, "team made", f"team {name}")
     return team
 
@@ -178,9 +211,13 @@ def create_team(name: str, by: User | None) -> Team:
 def change_team(
     team: Team, *, name: str, members: Iterable[User], luns: Iterable[int], by: User
 ) -> None:
-    before = {"name": team.name, "members": _members(team)}
+    """Name, members and LUNs. Raises NameTaken."""
+    # What a form was given may have the new name on it already.
+    kept = Team.objects.select_for_update().get(pk=team.pk)
+    before = {"name": kept.name, "members": _members(team)}
     team.name = name
-    team.save(update_fields=["name"])
+    with _taken(f'There is a team "{name}" already, made a moment ago.'):
+        team.save(update_fields=["name"])
     team.members.set(members)
     after = {"name": team.name, "members": _members(team)}
     if after != before:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import QuerySet
@@ -41,13 +42,16 @@ class AccountForm(forms.ModelForm):
     password = forms.CharField(
         label="Password",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="10 characters or more; the account page changes it.",
+        help_text="10 characters or more. Whoever signs in with it chooses another one first.",
     )
     role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
 
     class Meta:
         model = User
         fields = ["username"]
+        # As sign-in reads it and create_user stores it: a name in look-alike letters (NFKC) is the
+        # same name, and must be found taken or reserved here.
+        field_classes = {"username": UsernameField}
         help_texts = {"username": "Letters, digits and @ . + - _"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts import audit, identities, people, rights
-from fsbench_web.accounts.models import AuditEntry, Role, Team
+from fsbench_web.accounts.models import AuditEntry, GivenPassword, Role, Team
 from fsbench_web.accounts.people_forms import (
     AccountForm,
     IdentityForm,
@@ -67,12 +67,16 @@ def people_list(request: HttpRequest) -> HttpResponse:
     form = AccountForm(request.POST)
     if not form.is_valid():
         return _people_page(request, 422, account_form=form)
-    made = people.create(
-        form.cleaned_data["username"],
-        form.cleaned_data.get("password", ""),
-        Role(form.cleaned_data["role"]),
-        _user(request),
-    )
+    try:
+        made = people.create(
+            form.cleaned_data["username"],
+            form.cleaned_data.get("password", ""),
+            Role(form.cleaned_data["role"]),
+            _user(request),
+        )
+    except people.NameTaken as taken:
+        form.add_error("username", str(taken))
+        return _people_page(request, 422, account_form=form)
     messages.success(
         request,
         f"The account {made} is made. "
@@ -141,6 +145,7 @@ def _person_page(
         "identities": identities.of_account(found),
         "identity_form": identity_form or IdentityForm(),
         "has_password": found.has_usable_password(),
+        "given": GivenPassword.objects.filter(user=found).first(),
     }
     return render(request, "accounts/person.html", context, status=status)
 
@@ -210,7 +215,11 @@ def teams(request: HttpRequest) -> HttpResponse:
     form = TeamNameForm(request.POST)
     if not form.is_valid():
         return _people_page(request, 422, team_form=form)
-    made = people.create_team(form.cleaned_data["name"], _user(request))
+    try:
+        made = people.create_team(form.cleaned_data["name"], _user(request))
+    except people.NameTaken as taken:
+        form.add_error("name", str(taken))
+        return _people_page(request, 422, team_form=form)
     return redirect("people:team", team_id=made.pk)
 
 
@@ -228,15 +237,19 @@ def team(request: HttpRequest, team_id: int) -> HttpResponse:
         status = 422
         if form.is_valid():
             given: dict[str, Any] = form.cleaned_data
-            people.change_team(
-                found,
-                name=given["name"],
-                members=given["members"],
-                luns=given["luns"].values_list("pk", flat=True),
-                by=_user(request),
-            )
-            messages.success(request, f"The team {found} is changed.")
-            return redirect("people:people")
+            try:
+                people.change_team(
+                    found,
+                    name=given["name"],
+                    members=given["members"],
+                    luns=given["luns"].values_list("pk", flat=True),
+                    by=_user(request),
+                )
+            except people.NameTaken as taken:
+                form.add_error("name", str(taken))
+            else:
+                messages.success(request, f"The team {found} is changed.")
+                return redirect("people:people")
     context = {"team": found, "name": name, "form": form}
     return render(request, "accounts/team.html", context, status=status)
 

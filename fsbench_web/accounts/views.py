@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from fsbench_web.accounts import audit, identities, oidc, rights, throttle, tokens
+from fsbench_web.accounts import audit, identities, oidc, passwords, rights, throttle, tokens
 from fsbench_web.accounts.forms import EmailForm, PasswordForm, SignInForm, TokenForm
 from fsbench_web.accounts.models import ApiToken
 
@@ -22,6 +22,11 @@ _TOO_MANY = (
     f"{throttle.LIMIT} sign-ins with this name failed from here. "
     f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
     "an administrator sets a new password for who forgot theirs, under People."
+)
+
+_TOO_MANY_OLD = (
+    f"{throttle.LIMIT} wrong passwords came from here. "
+    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again."
 )
 
 
@@ -62,8 +67,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             form, refused, status = SignInForm(request), _TOO_MANY, 429
         elif form.is_valid():
             throttle.forget(name, address)
-            login(request, form.get_user())
-            audit.note(form.get_user(), "signed in", f"account {form.get_user()}")
+            user = form.get_user()
+            login(request, user)
+            detail = {"with": "a given password"} if passwords.signed_in(request, user) else {}
+            audit.note(user, "signed in", f"account {user}", **detail)
             return redirect(wanted or resolve_url("home"))
     heading = "Too many failed sign-ins." if refused else ""
     return sign_in_page(request, form, wanted, heading, refused, status)
@@ -155,21 +162,44 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @sensitive_post_parameters()
 @never_cache
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def change_password(request: HttpRequest) -> HttpResponse:
-    if not _has_password(_signed_in_user(request)):
+    """Change it from the account page, or here before all else where somebody else set it."""
+    user, was_given = _signed_in_user(request), passwords.must_be_chosen(request)
+    if request.method != "POST" and not was_given:
+        return redirect(f"{resolve_url('accounts:account')}#password")
+    if not _has_password(user):
         raise PermissionDenied("Your account opens without a password: there is none to change.")
-    form = PasswordForm(_signed_in_user(request), request.POST)
-    if not form.is_valid():
-        return account_page(request, password_form=form, status=422)
-    with transaction.atomic():
-        user = form.save()
-        audit.note(user, "password changed", f"account {user}")
-    # Every other session of the user ends; this one goes on.
-    update_session_auth_hash(request, user)
-    messages.success(request, "Your password is changed. Other browsers are signed out.")
-    return redirect("accounts:account")
+    if request.method != "POST":
+        return _choose_page(request, PasswordForm(user))
+    name, address = user.get_username(), request.META.get("REMOTE_ADDR", "")
+    # As at the sign-in: who found a session open must not find out its password by trying.
+    is_admitted = throttle.admit(name, address)
+    form = PasswordForm(user, request.POST, refused="" if is_admitted else _TOO_MANY_OLD)
+    status = 422 if is_admitted else 429
+    is_right = form.is_valid()
+    if "old_password" not in form.errors:
+        throttle.forget(name, address)
+    if is_right:
+        before = user.password
+        form.save(commit=False)
+        if passwords.choose(user, before):
+            # Every other session of the user ends; this one goes on.
+            update_session_auth_hash(request, user)
+            passwords.chosen(request)
+            messages.success(request, "Your password is changed. Other browsers are signed out.")
+            return redirect(next_page(request) or "accounts:account")
+        form.add_error(None, "The password was changed elsewhere a moment ago: sign in again.")
+    if was_given:
+        return _choose_page(request, form, status)
+    return account_page(request, password_form=form, status=status)
+
+
+def _choose_page(request: HttpRequest, form: PasswordForm, status: int = 200) -> HttpResponse:
+    """The only page of a session that a given password opened."""
+    context = {"form": form, "next": next_page(request)}
+    return render(request, "accounts/choose_password.html", context, status=status)
 
 
 @never_cache

@@ -8,7 +8,6 @@ The counts are in the cache that all web processes share (FSBENCH_CACHE_URL). Wh
 nothing is counted: calls are answered rather than refused, and the log says so.
 """
 
-import ipaddress
 import logging
 import math
 import time
@@ -24,6 +23,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from fsbench_web import error_pages
 from fsbench_web.accounts import tokens
+from fsbench_web.accounts.throttle import network_of
 
 logger = logging.getLogger("fsbench.api")
 
@@ -58,7 +58,8 @@ def _before_view(
     request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
 ) -> HttpResponse | None:
     # Signs of life are asked for by machines that would take a refusal for death.
-    if not request.path_info.startswith("/api/") or "/health" in request.path_info:
+    route = request.resolver_match.route if request.resolver_match else ""
+    if not request.path_info.startswith("/api/") or route.startswith("api/v1/health"):
         return None
     who, limit = _caller(request)
     if not limit:
@@ -90,17 +91,7 @@ def _caller(request: HttpRequest) -> tuple[str, int]:
 
 
 def _network(request: HttpRequest) -> str:
-    """The caller's address; of IPv6 the network, because a host has all of its addresses."""
-    text = request.META.get("REMOTE_ADDR", "")
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return "unknown"
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return str(address.ipv4_mapped)
-        return str(ipaddress.ip_network((address, 64), strict=False).network_address)
-    return str(address)
+    return network_of(request.META.get("REMOTE_ADDR", ""))
 
 
 def _counted(who: str, now: float) -> int | None:

@@ -136,9 +136,14 @@ def list_people(
     url_name="make_person",
 )
 def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
-    """With a password to be handed over safely and changed on the account page."""
+    """With a password to be handed over safely: its first sign-in leads to choosing another."""
     said = cleaned(AccountForm(account.model_dump()))
-    made = people.create(said["username"], said["password"], Role(said["role"]), user_of(request))
+    try:
+        made = people.create(
+            said["username"], said["password"], Role(said["role"]), user_of(request)
+        )
+    except people.NameTaken as taken:
+        raise Refused(422, [("username", str(taken))]) from None
     return Status(201, _person(_person_or_404(made.pk)))
 
 
@@ -164,6 +169,7 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
 def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[str, Any]:
     """Role, teams, LUNs, whether it is open. 409 for the last administrator's."""
     with transaction.atomic():
+        people.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         found = _person_or_404(user_id)
         require_match(request)
@@ -196,7 +202,9 @@ def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[
 def set_password(
     request: HttpRequest, response: HttpResponse, user_id: int, wanted: PasswordIn
 ) -> Status[dict[str, Any]]:
-    """A random one, shown once. Ends the account's sessions. 409 for one's own or a closed one."""
+    """A random one, shown once, which must be changed at the first sign-in. Ends the account's
+    sessions. 409 for one's own or a closed one.
+    """
     _person_or_404(user_id)
     if not settings.PASSWORD_SIGN_IN:
         raise PermissionDenied("Sign-in with a password is switched off here.")
@@ -235,7 +243,10 @@ def list_teams(
 def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
     said = cleaned(TeamNameForm({"name": team.name}))
-    made = people.create_team(said["name"], user_of(request))
+    try:
+        made = people.create_team(said["name"], user_of(request))
+    except people.NameTaken as taken:
+        raise Refused(422, [("name", str(taken))]) from None
     return Status(201, _team(_team_or_404(made.pk)))
 
 
@@ -276,13 +287,16 @@ def change_team(request: HttpRequest, team_id: int, team: TeamChange) -> dict[st
             "luns": [lun.pk for lun in now["luns"]] if luns is None else _luns(luns),
         }
         checked = cleaned(TeamForm(values, team=Team.objects.get(pk=team_id)))
-        people.change_team(
-            _team_or_404(team_id),
-            name=checked["name"],
-            members=checked["members"],
-            luns=checked["luns"].values_list("pk", flat=True),
-            by=user_of(request),
-        )
+        try:
+            people.change_team(
+                _team_or_404(team_id),
+                name=checked["name"],
+                members=checked["members"],
+                luns=checked["luns"].values_list("pk", flat=True),
+                by=user_of(request),
+            )
+        except people.NameTaken as taken:
+            raise Refused(422, [("name", str(taken))]) from None
         return _team(_team_or_404(team_id))
 
 

@@ -164,7 +164,7 @@ def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 )
 def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
     """For good, with its messages."""
-    _own(request, watch_id).delete()
+    watching.delete(_own(request, watch_id))
     return Status(204, None)
 
 

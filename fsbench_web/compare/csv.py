@@ -58,9 +58,9 @@ def as_text(value: str | None) -> str:
     """Text with which a spreadsheet does nothing but show it.
 
     A cell that begins with one of these is a formula to Excel and LibreOffice; the apostrophe
-    makes it text (OWASP, "CSV injection").
+    makes it text (OWASP, "CSV injection", which has the full-width forms too).
     """
-    if value and value[0] in "=+-@\t\r":
+    if value and value[0] in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20":
         return f"'{value}"
     return value or ""
 

@@ -147,7 +147,7 @@ def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
     title = watching.title_of(one)
     if request.method != "POST":
         return render(request, "compare/watch_delete.html", {"watch": one, "title": title})
-    one.delete()
+    watching.delete(one)
     messages.success(request, f"You no longer watch {title}.")
     return redirect("compare:watches")
 

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth.models import User
 from django.db import DatabaseError, transaction
@@ -22,6 +22,7 @@ from django.db.models import Count, Max, Q
 from django.urls import reverse
 from django.utils import timezone
 
+from fsbench_web.accounts import audit
 from fsbench_web.accounts.rights import seen_by
 from fsbench_web.compare import deliveries
 from fsbench_web.compare.history import LINE, History, history, same_line
@@ -105,6 +106,15 @@ def watch(
                 "longer need."
             )
         made.save()
+        # Of the address no more than the host: the rest of a webhook is often a secret.
+        audit.note(
+            user,
+            "watch made",
+            f"watch {made.pk}",
+            test=test,
+            email=email,
+            webhook=urlsplit(webhook_url).hostname or "",
+        )
         for change in _slower(made, shown, {}):
             _write(made, shown, change, WatchMessage.Kind.KNOWN)
     return made
@@ -178,7 +188,9 @@ def _check(one: Watch, now: datetime) -> list[WatchMessage]:
 
 def pause(one: Watch) -> None:
     """Look no more, until it is resumed."""
-    Watch.objects.filter(pk=one.pk).update(is_active=False)
+    with transaction.atomic():
+        if Watch.objects.filter(pk=one.pk, is_active=True).update(is_active=False):
+            audit.note(one.user, "watch paused", f"watch {one.pk}")
 
 
 def resume(one: Watch) -> None:
@@ -194,6 +206,14 @@ def resume(one: Watch) -> None:
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
         locked.problem = _problem(shown)
         locked.save(update_fields=["is_active", "seen", "checked_at", "problem"])
+        audit.note(one.user, "watch resumed", f"watch {one.pk}")
+
+
+def delete(one: Watch) -> None:
+    """Watch no more, for good: its messages go too."""
+    with transaction.atomic():
+        audit.note(one.user, "watch deleted", f"watch {one.pk}")
+        one.delete()
 
 
 def try_out(one: Watch) -> WatchMessage:

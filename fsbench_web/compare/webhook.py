@@ -83,6 +83,9 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+        # fec0::/10, private before fc00::/7 was (RFC 3879); Python takes it for global.
+        if ip.is_site_local:
+            return False
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 

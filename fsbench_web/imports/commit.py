@@ -222,10 +222,13 @@ def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
     if study.visibility != Visibility.PUBLIC and study.pk in rights.hidden_from(user):
         message = f'The address "{study.slug}" is taken: choose another name for the study.'
         raise ImportRefused([ImportProblem(message)])
+    # Of a new study too: a large table is stored a while after it was accepted, and whoever
+    # uploaded it may not import any more.
+    asked = None if is_new else study
+    if user is not None and (why := rights.decide(user, rights.Action.IMPORT, asked).why):
+        raise ImportRefused([ImportProblem(why)])
     if is_new:
         audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
-    elif user is not None and (why := rights.decide(user, rights.Action.IMPORT, study).why):
-        raise ImportRefused([ImportProblem(why)])
     if not is_called(target.study, study.slug, study.title):
         message = (
             f'The study "{study.title}" already has the address "{study.slug}", which "'

@@ -4,7 +4,9 @@ from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
+from fsbench_web.accounts import audit
 from fsbench_web.formats import UnreadableFile
 from fsbench_web.formats.cells import FIELDS, unit_of
 from fsbench_web.formats.grid import Grid, Row
@@ -149,14 +151,17 @@ def keep(name: str, data: bytes, mapping: Mapping, user: User) -> None:
 
     from an older one.
     """
-    SavedMapping.objects.update_or_create(
-        name=name,
-        defaults={
-            "header_digest": _digest(data, mapping),
-            "mapping": mapping.to_json(),
-            "created_by": user,
-        },
-    )
+    with transaction.atomic():
+        SavedMapping.objects.update_or_create(
+            name=name,
+            defaults={
+                "header_digest": _digest(data, mapping),
+                "mapping": mapping.to_json(),
+                "created_by": user,
+            },
+        )
+        # It says how tables of other people are read, until they say otherwise.
+        audit.note(user, "columns kept", f"columns {name}", columns=mapping.to_json())
 
 
 def _digest(data: bytes, mapping: Mapping) -> str:

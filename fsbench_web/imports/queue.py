@@ -170,6 +170,8 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
         raise ImportRefused(problems)
     # SQLite's one writer is this transaction from here on: said before it begins.
     Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(phase="Storing", progress=0)
+    if row.created_by is None:  # the account was deleted; nobody's imports are those of commands
+        raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
     with transaction.atomic():
         large.store(row, source, table, target, row.created_by, say)
         stored = Import.objects.filter(

@@ -9,13 +9,14 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.imports import large, preview, queue, uploads
@@ -25,7 +26,7 @@ from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import unpack
 from fsbench_web.imports.upload_limit import limit_upload
-from fsbench_web.studies.models import Study
+from fsbench_web.studies.models import Series, Study
 
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 RUNS_SHOWN = 500
@@ -87,7 +88,11 @@ def _receive(request: HttpRequest, target: Target) -> Import:
 
 
 def _filesystems() -> list[str]:
-    known = FilesystemConfiguration.objects.values_list("filesystem", flat=True)
+    rows = FilesystemConfiguration.objects.order_by()
+    if hidden_studies():
+        # A name that only a hidden study has is a part of that study.
+        rows = rows.filter(Exists(Series.objects.filter(configuration=OuterRef("pk"))))
+    known = rows.values_list("filesystem", flat=True).distinct()
     return sorted({*FILESYSTEMS, *known})
 
 

@@ -18,7 +18,8 @@ RETRY = "Somebody who may erase it can order the run again."
 def refusals(runs: QuerySet[Run]) -> list[str]:
     """Why runs of these must not start, in sentences; empty where all may. Few queries.
 
-    A run without an author was ordered by a command on the host, which may.
+    A run without an author was ordered by a command on the host, which may. Nothing else is: no
+    page or call orders for nobody, and an account that ordered runs cannot be deleted (PROTECT).
     """
     fields = ("created_by", "series__lun", "series__journal_lun", "series__study")
     orders = list(runs.exclude(created_by=None).order_by(*fields).values_list(*fields).distinct())

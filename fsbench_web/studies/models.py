@@ -157,8 +157,10 @@ class Submission(models.Model):
         null=True, help_text="Of one whole run, in seconds; null: none but those of its steps"
     )
     paused_at = models.DateTimeField(null=True)
+    # Null: a command on the host ordered it, and may. So no account with orders is deleted, which
+    # would make them the host's (studies.authority).
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -240,7 +242,10 @@ class Run(models.Model):
     )
     cancel_requested_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,  # as of its order
+        related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -314,6 +315,42 @@ def test_two_administrators_cannot_take_it_from_each_other_at_once(number: int) 
     assert len(left) == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_two_administrators_who_change_each_other_do_not_wait_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both calls are begun before either goes on, if the database lets both begin."""
+    both = [person(Role.ADMINISTRATOR, name) for name in ("ada", "eve")]
+    person(Role.ADMINISTRATOR, "root")
+    barrier, statuses = threading.Barrier(2), []
+
+    def meet(request: Any) -> None:
+        with suppress(threading.BrokenBarrierError):
+            barrier.wait(1)
+
+    monkeypatch.setattr("fsbench_web.api.people.require_match", meet)
+
+    def change(one: User, other: User) -> None:
+        try:
+            _, token = tokens.create(one, "t", can_administer=True)
+            answer = Client().patch(
+                f"/api/v1/people/{other.pk}",
+                {"teams": []},
+                content_type="application/json",
+                headers={"Authorization": f"Bearer {token}"},
+            )
+            statuses.append(answer.status_code)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=change, args=pair) for pair in (both, both[::-1])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert statuses == [200, 200]
+
+
 @pytest.mark.django_db
 def test_a_superuser_is_the_last_administrator_too() -> None:
     """Accounts of createsuperuser need no staff mark for it."""
@@ -323,7 +360,68 @@ def test_a_superuser_is_the_last_administrator_too() -> None:
     assert not rights.is_administrator(AnonymousUser())
 
 
+# --- The same at the same time ---
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_api", [False, True], ids=["page", "api"])
+def test_a_name_that_somebody_took_a_moment_ago_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, is_api: bool
+) -> None:
+    """Between the form's look and the write: the form alone cannot see it."""
+    root, team = person(Role.ADMINISTRATOR, "root"), Team.objects.create(name="Old")
+    create, create_team = people.create, people.create_team
+
+    def late_account(*given: Any) -> Any:
+        User.objects.create_user("zoe")
+        return create(*given)
+
+    def late_team(*given: Any) -> Any:
+        Team.objects.create(name="New")
+        return create_team(*given)
+
+    monkeypatch.setattr(people, "create", late_account)
+    monkeypatch.setattr(people, "create_team", late_team)
+    _, token = tokens.create(root, "t", can_administer=True)
+    client, more = signed_in(root), {}
+    prefix = ""
+    if is_api:
+        client, prefix = Client(headers={"Authorization": f"Bearer {token}"}), "/api/v1"
+        more = {"content_type": "application/json"}
+    new = {"username": "zoe", "role": "viewer", "password": "correct horse battery"}
+    answer = client.post(f"{prefix}/people" + "/" * (not is_api), new, **more)
+    assert answer.status_code == 422
+    assert b"made a moment ago" in answer.content
+    answer = client.post("/api/v1/teams" if is_api else "/people/teams/", {"name": "New"}, **more)
+    assert answer.status_code == 422
+    assert b"made a moment ago" in answer.content
+    with pytest.raises(people.NameTaken):
+        people.change_team(team, name="New", members=[], luns=[], by=root)
+    assert not AuditEntry.objects.filter(what__in=["account made", "team made"]).exists()
+    assert Team.objects.filter(name="Old").exists()
+
+
 # --- The audit log ---
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_api", [False, True], ids=["page", "api"])
+def test_a_team_that_gets_another_name_is_in_the_log_with_both(is_api: bool) -> None:
+    root, team = person(Role.ADMINISTRATOR, "root"), Team.objects.create(name="Old")
+    if is_api:
+        _, token = tokens.create(root, "t", can_administer=True)
+        client = Client(headers={"Authorization": f"Bearer {token}"})
+        path, more = f"/api/v1/teams/{team.pk}", {"content_type": "application/json"}
+        assert client.patch(path, {"name": "New"}, **more).status_code == 200
+    else:
+        sent = {"name": "New"}
+        assert signed_in(root).post(f"/people/teams/{team.pk}/", sent).status_code == 302
+    entry = AuditEntry.objects.get(what="team changed")
+    assert entry.thing == "team Old"
+    assert entry.detail == {
+        "before": {"name": "Old", "members": []},
+        "after": {"name": "New", "members": []},
+    }
 
 
 def test_no_account_writes_the_audit_log_in_another_name(db: None) -> None:
@@ -331,3 +429,17 @@ def test_no_account_writes_the_audit_log_in_another_name(db: None) -> None:
     for name in ("fsbench", "FSBENCH", "worker:disk"):
         new = {"username": name, "role": "viewer", "password": "correct horse battery"}
         assert client.post("/people/", new).status_code == 422, name
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["\uff46sbench", "FSBENC\uff28", "\uff41da", "ad\uff41", "ada "])
+def test_a_name_in_look_alike_letters_is_the_name_it_becomes(ada: User, name: str) -> None:
+    """create_user folds them (NFKC): what is taken or reserved then must be so in the form."""
+    root = person(Role.ADMINISTRATOR, "root")
+    new = {"username": name, "role": "viewer", "password": "correct horse battery"}
+    assert signed_in(root).post("/people/", new).status_code == 422
+    _, token = tokens.create(root, "t", can_administer=True)
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = Client().post("/api/v1/people", new, content_type="application/json", headers=headers)
+    assert answer.status_code == 422
+    assert set(User.objects.values_list("username", flat=True)) == {"ada", "root"}

@@ -95,6 +95,27 @@ def test_another_spelling_of_the_name_does_not_help(client: Client, alice: User)
     assert sign_in(client, "alice", "wrong").status_code == 429
 
 
+@pytest.mark.parametrize(
+    "spelling", ["alice ", "  alice", "\talice", "\uff41lice", "al\u2170ce", "alice\u3000"]
+)
+def test_what_the_form_reads_as_the_same_name_is_the_same_name(
+    client: Client, alice: User, spelling: str
+) -> None:
+    """Blanks are dropped and letters folded (NFKC) before the account is looked up."""
+    assert sign_in(Client(), spelling).status_code == 302
+    for _ in range(throttle.LIMIT):
+        assert sign_in(client, "alice", "wrong").status_code == 422
+    assert sign_in(client, spelling).status_code == 429
+
+
+def test_the_addresses_of_one_ipv6_network_are_one(alice: User) -> None:
+    for number in range(throttle.LIMIT):
+        near = Client(REMOTE_ADDR=f"2001:db8:0:1::{number + 1}")
+        assert sign_in(near, password="wrong").status_code == 422
+    assert sign_in(Client(REMOTE_ADDR="2001:db8:0:1:ffff::1")).status_code == 429
+    assert sign_in(Client(REMOTE_ADDR="2001:db8:0:2::1")).status_code == 302
+
+
 def test_refused_attempts_do_not_prolong_the_wait(client: Client, alice: User) -> None:
     for _ in range(throttle.LIMIT + 5):
         sign_in(client, password="wrong")

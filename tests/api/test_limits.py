@@ -91,6 +91,10 @@ def test_addresses_of_one_ipv6_network_are_one() -> None:
     assert statuses(1, REMOTE_ADDR="::ffff:192.0.2.1") == [200]
 
 
+def test_a_word_in_the_address_is_no_sign_of_life() -> None:
+    assert statuses(4, "/api/v1/studies/health")[-1] == 429
+
+
 def test_health_and_pages_are_not_counted() -> None:
     assert statuses(5, "/api/v1/health/live") == [200] * 5
     assert statuses(5, "/account/sign-in/") == [200] * 5

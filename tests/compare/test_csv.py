@@ -52,7 +52,22 @@ def test_what_is_missing_is_an_empty_cell():
     assert row["score"] == "0.0"
 
 
-@pytest.mark.parametrize("label", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+@pytest.mark.parametrize(
+    "label",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\tx",
+        "\rx",
+        "\nx",
+        "\uff1d1",
+        "\uff0b1",
+        "\uff0d1",
+        "\uff20S",
+    ],
+)
 def test_no_spreadsheet_takes_text_for_a_formula(label):
     make_score(label, filesystem="ext4", test="=cmd()")
     [row] = lines()

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from fsbench_web.accounts.models import Person, Role
+from fsbench_web.accounts.models import AuditEntry, Person, Role
 from fsbench_web.compare import deliveries, watching
 from fsbench_web.compare.deliveries import secret_of
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
@@ -518,6 +518,21 @@ class TestPages:
         assert Watch.objects.count() == 1
         hers.post(f"/watches/{one.pk}/delete/")
         assert Watch.objects.count() == 0
+
+    def test_the_audit_log_has_where_watches_send(self, hers, ada, line):
+        address = "https://chat.example/hooks/4711-secret"
+        one = watched(ada, line, webhook_url=address)
+        for part in ("pause/", "pause/", "resume/", "resume/", "delete/"):
+            hers.post(f"/watches/{one.pk}/{part}")
+        found = AuditEntry.objects.filter(thing=f"watch {one.pk}").order_by("id")
+        assert [(entry.who, entry.what) for entry in found] == [
+            ("ada", "watch made"),
+            ("ada", "watch paused"),
+            ("ada", "watch resumed"),
+            ("ada", "watch deleted"),
+        ]
+        assert found[0].detail["webhook"] == "chat.example"
+        assert "4711" not in str(list(found.values()))
 
     def test_retries_and_what_went_wrong_are_on_the_pages(self, hers, ada, line):
         with receiver(says(500)) as (address, _):

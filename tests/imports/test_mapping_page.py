@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import Import, ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportRefused
@@ -81,6 +82,12 @@ def test_a_name_that_exists_is_replaced(signed_in: Client) -> None:
     for unit in ("KB/s", "MB/s"):
         signed_in.post(page_of(where), {**FORM, "name": "Lab", "constant-unit": unit})
     assert SavedMapping.objects.get().mapping["constants"]["unit"] == "MB/s"
+    # Whose tables are read by it next must be able to find out who said so.
+    found = AuditEntry.objects.filter(what="columns kept").order_by("id")
+    assert [(one.thing, one.detail["columns"]["constants"]["unit"]) for one in found] == [
+        ("columns Lab", "KB/s"),
+        ("columns Lab", "MB/s"),
+    ]
 
 
 def test_a_mapping_that_does_not_fit_is_told_with_its_lines(signed_in: Client) -> None:

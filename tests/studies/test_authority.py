@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import ProtectedError
 
 from fsbench_web.accounts import people
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role, Team
@@ -111,6 +112,16 @@ def test_a_study_that_went_to_another_team_takes_no_run_of_hers(
         team=Team.objects.create(name="Databases")
     )
     assert "belongs to the team Databases, and eve" in refused(hers[0], worker)
+
+
+def test_an_account_with_orders_is_not_deleted(hers: list[Run], worker: Worker, eve: User) -> None:
+    """Without an author they would pass for orders of the host, which nobody asks any more."""
+    LunGrant.objects.all().delete()
+    with pytest.raises(ProtectedError):
+        eve.delete()
+    with pytest.raises(ProtectedError):
+        User.objects.filter(pk=eve.pk).delete()
+    assert "not granted any more to eve" in refused(hers[0], worker)
 
 
 def test_an_administrator_needs_no_grant(order: Order, root: User, worker: Worker) -> None:

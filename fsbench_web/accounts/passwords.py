@@ -1,0 +1,62 @@
+"""Passwords that somebody else chose: whoever signs in with one chooses another before all else.
+
+The account keeps that its password was given (``GivenPassword``); a session that such a password
+opened carries a mark, which ``accounts.gate`` asks for at every request. The mark cannot outlive
+what it tells of: a new password ends all other sessions, and only ``choose`` takes it away.
+"""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from fsbench_web.accounts import audit
+from fsbench_web.accounts.models import GivenPassword
+
+SENTENCE = (
+    "An administrator set the password that this session was opened with: choose one of your own "
+    "at /account/password/ first. Nothing else is open until then."
+)
+_MARK = "password_was_given"
+# The page that ends it. Ways in and out are open to everybody (rights.Action.OPEN).
+ROUTE = "account/password/"
+
+
+def give(user: User) -> None:
+    """Somebody else has set this account's password. The caller holds the transaction."""
+    GivenPassword.objects.update_or_create(user=user, defaults={"given_at": timezone.now()})
+
+
+def signed_in(request: HttpRequest, user: User) -> bool:
+    """Mark the session that a password has just opened. True where the password was given."""
+    was_given = GivenPassword.objects.filter(user=user).exists()
+    if was_given:
+        request.session[_MARK] = True
+    return was_given
+
+
+def must_be_chosen(request: HttpRequest) -> bool:
+    """Whether whoever asks may do nothing but choose a password. Asks nothing of the database."""
+    return request.user.is_authenticated and _MARK in request.session
+
+
+def choose(user: User, before: str) -> bool:
+    """Store the password that ``user.set_password`` holds, if the account still has ``before``.
+
+    ``before`` is the digest that the old password was checked against. False where somebody
+    changed it meanwhile, or closed the account; nothing is stored then. The digest is the one
+    column that is written: nothing that an administrator changes at this moment is set back.
+    """
+    with transaction.atomic():
+        rows = User.objects.filter(pk=user.pk, password=before, is_active=True)
+        if not rows.update(password=user.password):
+            return False
+        was_given, _ = GivenPassword.objects.filter(user=user).delete()
+        detail = {"instead_of": "one that an administrator set"} if was_given else {}
+        audit.note(user, "password changed", f"account {user}", **detail)
+    return True
+
+
+def chosen(request: HttpRequest) -> None:
+    """This session is as any other from here on."""
+    request.session.pop(_MARK, None)
