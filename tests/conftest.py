@@ -16,7 +16,6 @@ import hypothesis
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from hypothesis import settings as examples
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
 
@@ -48,9 +47,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts what is in its background with Ctrl-C ignored, which every process of the tests
     # would inherit: `make run` and `fsbench watch` could not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # How long an example takes says more about a busy machine than about the code.
-    examples.register_profile("any-speed", examples(), deadline=None)
-    examples.load_profile("any-speed")
 
 
 @pytest.hookimpl(wrapper=True)
