@@ -6,7 +6,7 @@ from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.figures import numbers
 from fsbench_web.scoring import significance
 from fsbench_web.scoring.confidence import SAMPLES, Interval
-from fsbench_web.scoring.significance import SIGNIFICANT, TIE, Verdict
+from fsbench_web.scoring.significance import FALSE_ALARM, SIGNIFICANT, TIE, Verdict
 
 NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
@@ -93,8 +93,14 @@ def named(names: Sequence[str], most: int = NAMED_AT_MOST) -> str:
 
 
 def probability(p: float) -> str:
-    """Two significant digits, and no zero: ``0.034``, ``below 0.0001``."""
-    return "below 0.0001" if p < 0.0001 else f"{p:.2g}"
+    """Two significant digits, and no zero: ``0.034``, ``below 0.0001``.
+
+    More where two would stand on the other side of 0.05 than the number does: ``0.0501``.
+    """
+    if p < 0.0001:
+        return "below 0.0001"
+    texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
+    return next(t for t in texts if (float(t) <= FALSE_ALARM) == (p <= FALSE_ALARM))
 
 
 def percents(value: float) -> str:
@@ -112,7 +118,19 @@ def _margin(verdict: Verdict) -> str:
     than = f"less than the {verdict.margin_percent:g}% of the rule"
     if verdict.difference_percent is None:
         return f"Means differ by {than}."
-    return f"The means differ by {percents(verdict.difference_percent)}, {than}."
+    return (
+        f"The means differ by {_less(verdict.difference_percent, verdict.margin_percent)}, {than}."
+    )
+
+
+def _less(value: float, limit: float) -> str:
+    """``percents`` of what is less than a limit, with as many decimals as it takes to read so."""
+    if value < limit:
+        for decimals in (2, 3, 5, 10):
+            text = numbers.number(value, decimals)
+            if float(text.replace(",", "")) < limit:
+                return percents(value) if decimals == 2 else f"{text}%"
+    return percents(value)
 
 
 def _holm(verdict: Verdict) -> str:

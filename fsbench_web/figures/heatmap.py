@@ -116,7 +116,7 @@ def ratio(
         stops=colourscale.DIVERGING,
         reverse=False,
         label=_ratio_text,
-        words=lambda value: f"{value:.3f} ×",
+        words=lambda value: f"{_times(value)} ×",
         title=title,
         bar={
             "title": {"text": "times as fast, log", "side": "right"},
@@ -281,6 +281,11 @@ def _ratio_text(value: float) -> str:
     return f"{value:.3g}"
 
 
+def _times(value: float) -> str:
+    """Three decimals, and three digits of a small one: no ratio is written as zero."""
+    return f"{value:.3f}" if value >= 0.1 else numbers.amount(value, "")
+
+
 def _ratio_summary(cells: Mapping[Cell, float], first: str, second: str, title: str) -> str:
     if not cells:
         return f"{title}: heat map without any cell that both have."
@@ -289,7 +294,7 @@ def _ratio_summary(cells: Mapping[Cell, float], first: str, second: str, title: 
     return (
         f"{title}: heat map of {len(cells)} matched cells, record size by file size. "
         f"{first} is faster in {faster}, {second} in {slower}; the ratio lies between "
-        f"{min(cells.values()):.3f} and {max(cells.values()):.3f}."
+        f"{_times(min(cells.values()))} and {_times(max(cells.values()))}."
     )
 
 

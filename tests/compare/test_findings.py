@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fsbench_web.compare.findings import Finding, collected, findings, pairs_tested, summary
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import judged
+from fsbench_web.compare.uncertainty import probability
 from fsbench_web.figures import numbers
 from fsbench_web.scoring.confidence import Interval
 from tests.compare.conftest import make_run, make_score, make_series
@@ -201,9 +202,12 @@ def written(tables: list[DeltaTable]) -> set[str]:
             if each.verdict is not None:
                 found |= {f"{each.verdict.margin_percent:g}", str(each.verdict.tested)}
                 if each.verdict.difference_percent is not None:
-                    found.add(numbers.percent(each.verdict.difference_percent))
+                    found |= {
+                        numbers.number(each.verdict.difference_percent, decimals)
+                        for decimals in (2, 3, 5, 10)
+                    }
                 for p in (each.verdict.p_value, each.verdict.p_holm):
-                    found.add("" if p is None else f"{p:.2g}")
+                    found.add("" if p is None else probability(p))
         # Others of many that tie, and the counts of the summary.
         found |= {str(n) for n in range(len(shown.rows) + 1)}
     return found | {str(n) for n in range(len(tables) + 1)}

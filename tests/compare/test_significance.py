@@ -130,6 +130,32 @@ def test_means_of_the_same_decimals_are_the_same_score() -> None:
     assert (first.status, first.reasons) == (second.status, second.reasons) == ("tie", ("equal",))
 
 
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (0.034, "0.034"),
+        (0.05, "0.05"),
+        (0.0501, "0.0501"),  # not "0.05, above 0.05"
+        (0.05001, "0.05001"),
+        (0.0499, "0.05"),
+        (0.00001, "below 0.0001"),
+    ],
+)
+def test_a_probability_reads_on_its_side_of_the_limit(p: float, words: str) -> None:
+    assert uncertainty.probability(p) == words
+
+
+def test_a_difference_below_the_margin_reads_as_below() -> None:
+    # 9.9991 of 99.9991 to 90: 9.99919%, which two decimals would make "10.00%, less than the 10%".
+    [found] = judged([table(row("a", 90, around(90)), row("b", 99.9991, around(99.9991)))])
+    [said] = [each.verdict for each in found.rows if each.best]
+    assert said is not None
+    assert "The means differ by 9.999%, less than the 10% of the rule." in uncertainty.why(said)
+    [found] = judged([table(row("a", 95, around(95)), row("b", 100, around(100)))])
+    assert found.rows[0].verdict is not None
+    assert "differ by 5.00%, less than" in uncertainty.why(found.rows[0].verdict)
+
+
 def test_of_times_the_shortest_is_ahead() -> None:
     [found] = judged([table(row("slow", 20, around(20)), row("fast", 10, around(10)), lower=True)])
     assert verdicts(found)["fast"] == ("significant", ("slow",))

@@ -114,6 +114,13 @@ def test_a_ratio_diverges_around_one() -> None:
     assert "a is faster in 1, b in 1" in figure.layout.meta["summary"]
 
 
+def test_a_small_ratio_is_not_written_as_zero() -> None:
+    figure = heatmap.ratio({(4, 64): 0.0004, (4, 128): 1.5}, "a", "b", "Read: a / b")
+    summary = figure.layout.meta["summary"]
+    assert "the ratio lies between 0.0004 and 1.500." in summary
+    assert any("0.0004 ×" in text for row in figure.data[0].customdata for text in map(str, row))
+
+
 def test_small_differences_do_not_fill_the_scale() -> None:
     trace = heatmap.ratio({(4, 64): 1.01}, "a", "b", "Read").data[0]
     assert trace.zmax == math.log2(1.25)
