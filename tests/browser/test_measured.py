@@ -112,7 +112,7 @@ def test_an_order_ends_in_a_delta_table_of_two_file_systems(
     page.get_by_role("button", name="Review the order").click()
     page.get_by_label("Type the name of the LUN").fill("scratch")
     page.get_by_role("button", name="Erase scratch and run").click()
-    page.wait_for_url("**/sweeps/*/")
+    page.wait_for_url(re.compile(r"/runs/\d+/$"))
     newest = Run.objects.order_by("-id")[0]
     assert newest.pk != last.pk
     page.goto(f"/runs/{newest.pk}/")

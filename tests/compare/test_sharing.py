@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from html import unescape
 from html.parser import HTMLParser
@@ -114,10 +114,18 @@ def test_what_is_private_expires_without_a_word_to_others(jo, al):
     assert signed_in(jo).get(f"/p/{link.key}/").status_code == 410
 
 
-def test_it_opens_on_its_last_day_and_not_behind_it(client, jo):
-    link = pinned(jo, expires_on=timezone.localdate())
+@pytest.fixture
+def today(monkeypatch: pytest.MonkeyPatch) -> date:
+    """A day that does not end while the test runs."""
+    day = timezone.localdate()
+    monkeypatch.setattr(timezone, "localdate", lambda: day)
+    return day
+
+
+def test_it_opens_on_its_last_day_and_not_behind_it(client, jo, today):
+    link = pinned(jo, expires_on=today)
     assert statuses(client, link) == {200}
-    Permalink.objects.update(expires_on=timezone.localdate() - timedelta(days=1))
+    Permalink.objects.update(expires_on=today - timedelta(days=1))
     assert statuses(client, link) == {410}
     text = client.get(f"/p/{link.key}/").content.decode()
     assert "This permalink has expired" in text
@@ -129,9 +137,8 @@ def test_it_opens_on_its_last_day_and_not_behind_it(client, jo):
     assert statuses(Client(), link) == {200}
 
 
-def test_housekeeping_deletes_what_nobody_prolonged(jo, capsys):
+def test_housekeeping_deletes_what_nobody_prolonged(jo, capsys, today):
     kept = pinned(jo, title="for good")
-    today = timezone.localdate()
     recent = pinned(jo, title="recent")
     old = pinned(jo, title="old")
     Permalink.objects.filter(pk=recent.pk).update(expires_on=today - timedelta(days=30))

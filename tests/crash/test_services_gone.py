@@ -47,7 +47,7 @@ def test_dockerd_is_killed_and_started_again(
     try:
         lab.wait_for(run, RunState.FAILED)
         assert "The Docker daemon went away during the run" in run.reason
-        lab.wait_until(lambda: not lab.agents(), timeout_s=5)
+        lab.wait_until(lambda: not lab.agents(), timeout_s=30)
         lab.wait_until(lambda: not Worker.objects.get(name=lab.name).capabilities["is_usable"])
         following.refresh_from_db()
         assert following.state == RunState.QUEUED
