@@ -47,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts what is in its background with Ctrl-C ignored, which every process of the tests
     # would inherit: `make run` and `fsbench watch` could not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.option.loadscopereorder = False  # xdist keeps the order that is made below
 
 
 @pytest.hookimpl(wrapper=True)
@@ -76,7 +77,10 @@ def pytest_collection_modifyitems(
             path = _path(item.nodeid)
             if _is_browser_test(item) and lane_of(path) != BROWSERS:
                 raise pytest.UsageError(f"{path} has browser tests and imports no Playwright")
-        items.sort(key=lambda item: _rank(lane_of(_path(item.nodeid))))
+    if hasattr(config, "workerinput"):  # in a process of xdist
+        counts = Counter(_path(item.nodeid) for item in items)
+        has_lanes = getattr(config.option, "loadgroup", False)
+        items.sort(key=lambda item: place_of(_path(item.nodeid), counts, has_lanes))
 
 
 BROWSERS = "browsers"
@@ -90,6 +94,9 @@ LANES = {
     "guests": ("guest/", "runner/test_guest.py", "hosts/"),
     "installation": ("test_make_run.py",),
 }
+# Of what is in no lane the first, each file by itself: a process that begins one of them when the
+# others have nothing left to do would keep them waiting for a minute.
+LONG = ("test_rights.py", "api/test_schema.py", "client/")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
@@ -99,10 +106,6 @@ class Lanes(LoadScopeScheduling):  # type: ignore[misc]
     wait for disks, boots and browsers more than they compute; files that need no service fill that
     time and the rest.
     """
-
-    def __init__(self, config: pytest.Config, log: Any) -> None:
-        super().__init__(config, log)
-        config.option.loadscopereorder = False  # the order is that of the collection
 
     def _split_scope(self, nodeid: str) -> str:
         return lane_of(_path(nodeid))
@@ -118,8 +121,16 @@ def lane_of(path: str) -> str:
     return max(found)[1] if found else path
 
 
-def _rank(lane: str) -> int:
-    return list(LANES).index(lane) if lane in LANES else len(LANES)
+def place_of(path: str, counts: Counter[str], has_lanes: bool) -> tuple[int, int]:
+    """When a file begins, as a key of sorting: what takes longest first.
+
+    Lanes in their order, then ``LONG``, then files by their number of tests.
+    """
+    lane = lane_of(path)
+    if has_lanes and lane in LANES:
+        return list(LANES).index(lane), 0
+    is_long = path.removeprefix("tests/").startswith(LONG)
+    return len(LANES) + (not is_long), -counts[path]
 
 
 def _path(nodeid: str) -> str:

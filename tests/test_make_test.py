@@ -1,0 +1,85 @@
+"""`make test` fails when any of its parts does. The parts are stand-ins: the Makefile is asked."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+PARTS = {
+    "types": "-m mypy",
+    "imports": "lint-imports",
+    "migrations": "manage.py makemigrations",
+    "PostgreSQL": "--database",
+    "SQLite": "--after-database",
+}
+PROGRAM = """#!/bin/sh
+echo "called: ${0##*/} $* (bytecode is ${PYTHONDONTWRITEBYTECODE:-kept})"
+case "${0##*/} $*" in *"$FAILING"*) exit 3 ;; esac
+"""
+Make = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """``make("test", failing="-m mypy")``: each program of the tree says how it was called."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        (tmp_path / name).touch()
+    for name in (".venv/bin/python", ".venv/bin/lint-imports", "tests/services/install.sh"):
+        program = tmp_path / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy/environment.sh").write_text("true\n")
+
+    def run(target: str, failing: str = "nothing of that name", **more: str) -> Any:
+        ours = re.compile(r"MAKE|MFLAGS|PYTHON")
+        kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
+        return subprocess.run(
+            ["make", target],
+            cwd=tmp_path,
+            env=kept | {"FAILING": failing} | more,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run
+
+
+def test_everything_is_called(make: Make) -> None:
+    done = make("test")
+    assert done.returncode == 0, done.stderr
+    for part in PARTS.values():
+        assert part in done.stdout
+    assert "install.sh" in done.stdout
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_it_fails_when_a_part_fails(make: Make, part: str) -> None:
+    done = make("test", failing=PARTS[part])
+    assert done.returncode != 0, done.stdout
+    assert "make: ***" in done.stderr
+    if part != "SQLite":
+        assert PARTS["SQLite"] not in done.stdout
+
+
+def test_what_was_compiled_is_kept(make: Make) -> None:
+    done = make("test", PYTHONDONTWRITEBYTECODE="1")
+    called = [line for line in done.stdout.splitlines() if "pytest" in line]
+    assert len(called) == 2
+    assert all(line.endswith("(bytecode is kept)") for line in called)
+
+
+def test_it_fails_when_a_service_cannot_be_installed(make: Make) -> None:
+    done = make("test", failing="install.sh")
+    assert done.returncode != 0
+    assert "pytest" not in done.stdout
