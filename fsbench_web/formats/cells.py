@@ -12,7 +12,7 @@ from fsbench_web.formats.result import (
     ParsedValue,
     Problem,
 )
-from fsbench_web.formats.text import ENOUGH_PROBLEMS, shown
+from fsbench_web.formats.text import ENOUGH_PROBLEMS, shown, vanishes
 
 _UNITS = {
     "kb/s": "KB/s",
@@ -230,6 +230,8 @@ def _value(reading: Reading, place: Place, line: int) -> float | None:
         value = float(text.replace(",", "."))
         if value > MAX_VALUE:  # infinity too
             message = f"{shown(text)} is too large a number."
+        elif vanishes(text, value):
+            message = f"{shown(text)} is too small a number to be kept: it would become 0."
         elif value < 0:
             message = f"{text} is negative, and no rate or time is."
         else:

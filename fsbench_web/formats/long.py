@@ -27,7 +27,7 @@ from fsbench_web.formats.grid import DELIMITERS, SPACES, grid_of, row_of
 from fsbench_web.formats.mapping import LONG, Mapping
 from fsbench_web.formats.result import MAX_VALUE, ParsedResult, Problem, UnreadableFile
 from fsbench_web.formats.table import FORMAT, check_header, needs_mapping, proposal
-from fsbench_web.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, shown
+from fsbench_web.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, shown, vanishes
 
 MAX_ROWS = 5_000_000
 MAX_RUNS = 20_000
@@ -213,6 +213,7 @@ class _Reader:
                 or not _POINT(text)
                 or ("." in text and self.slow.decimal == ",")
                 or (value := float(text)) > MAX_VALUE  # infinity too
+                or vanishes(text, value)
             ):
                 del words[-1]
                 kept = self._slowly(words, number)

@@ -3,6 +3,7 @@
 import codecs
 import re
 from itertools import islice
+from sys import float_info
 
 from fsbench_web.formats.result import Problem, UnreadableFile
 
@@ -17,7 +18,17 @@ MAX_LINES_OF_DOCUMENTS = 3_000_000
 _LOOKED_AT = 50_000
 # What no benchmark tool prints: control characters other than tab, newline, form feed.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_DIGIT = re.compile("[1-9]").search
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def vanishes(text: str, value: float) -> bool:
+    """Whether ``value``, read of ``text``, is without digits of it because it is that small.
+
+    Below 2.2e-308 a float has the fewer digits the smaller it is, and none in the end: it would be
+    a zero that nobody measured.
+    """
+    return abs(value) < float_info.min and _DIGIT(text.lower().partition("e")[0]) is not None
 
 
 def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:

@@ -19,7 +19,7 @@ from fsbench_web.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.formats.text import ENOUGH_PROBLEMS, capped, first_of, shown
+from fsbench_web.formats.text import ENOUGH_PROBLEMS, capped, first_of, shown, vanishes
 
 # C prints with the decimal sign of its locale and never groups digits.
 _NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
@@ -32,7 +32,7 @@ def number(text: str, times: Decimal | int = 1) -> float | None:
     if not _NUMBER.fullmatch(text):
         return None
     value = float(Decimal(text.replace(",", ".")) * times)
-    return value if value <= MAX_VALUE else None
+    return value if value <= MAX_VALUE and not vanishes(text, value) else None
 
 
 def test_name(*parts: str) -> str:

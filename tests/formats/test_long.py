@@ -72,6 +72,7 @@ BAD = [
     "write,4,64,-1,KB/s",
     "write,4,64,nan,KB/s",
     "write,4,64,1e999,KB/s",
+    "write,4,64,1e-400,KB/s",
     "write,4,0,1,KB/s",
     "write,4,99999999999999,1,KB/s",
     "write,4,64,1,KB/s,more",

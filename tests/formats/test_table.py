@@ -189,6 +189,19 @@ def test_a_value_whose_sums_are_no_numbers_is_refused(number: str) -> None:
     assert "too large" in message
 
 
+@pytest.mark.parametrize("number", ["1e-400", "0.04E-307", "1e-308"])
+def test_a_value_that_would_become_zero_or_lose_digits_is_refused(number: str) -> None:
+    [(line, column, message)] = problems(HEADER + f"write,4,64,{number},KB/s\n")
+    assert (line, column) == (2, 4)
+    assert "too small" in message
+
+
+@pytest.mark.parametrize("number", ["0", "0.00", "0e5", "3e-308"])
+def test_a_zero_and_the_smallest_value_are_read(number: str) -> None:
+    [value] = values(HEADER + f"write,4,64,{number},KB/s\n")
+    assert value[3] == float(number)
+
+
 def test_a_repeat_leaves_room_for_further_ones() -> None:
     text = "test,value,unit,repeat\nboot,1,s,{}\n"
     assert values(text.format(1_000_000))
