@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET
 
-from fsbench_web.accounts import audit, identities, oidc
+from fsbench_web.accounts import audit, identities, oidc, passwords
 from fsbench_web.accounts.forms import SignInForm
 from fsbench_web.accounts.views import next_page, safe_page, sign_in_page
 from fsbench_web.sign_on import SignOn
@@ -55,6 +55,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         return _refused(request, refused, "")
     with transaction.atomic():
         login(request, user, backend=_BACKEND)
+        passwords.open_up(request)  # where the same session began with a given password
         oidc.remember(request, way_out)
         audit.note(
             user, "signed in", f"account {user}", issuer=claims.issuer, subject=claims.subject

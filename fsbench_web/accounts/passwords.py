@@ -2,7 +2,8 @@
 
 The account keeps that its password was given (``GivenPassword``); a session that such a password
 opened carries a mark, which ``accounts.gate`` asks for at every request. The mark cannot outlive
-what it tells of: a new password ends all other sessions, and only ``choose`` takes it away.
+what it tells of: a new password ends all other sessions, and only a password of one's own, or the
+sign-in service, takes it away.
 """
 
 from django.contrib.auth.models import User
@@ -57,6 +58,6 @@ def choose(user: User, before: str) -> bool:
     return True
 
 
-def chosen(request: HttpRequest) -> None:
-    """This session is as any other from here on."""
+def open_up(request: HttpRequest) -> None:
+    """This session is as any other from here on: it shows something that its owner alone has."""
     request.session.pop(_MARK, None)

@@ -145,7 +145,9 @@ def _person_page(
         "identities": identities.of_account(found),
         "identity_form": identity_form or IdentityForm(),
         "has_password": found.has_usable_password(),
-        "given": GivenPassword.objects.filter(user=found).first(),
+        "given": GivenPassword.objects.filter(user=found).first()
+        if found.has_usable_password()
+        else None,
     }
     return render(request, "accounts/person.html", context, status=status)
 

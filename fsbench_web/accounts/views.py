@@ -187,7 +187,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
         if passwords.choose(user, before):
             # Every other session of the user ends; this one goes on.
             update_session_auth_hash(request, user)
-            passwords.chosen(request)
+            passwords.open_up(request)
             messages.success(request, "Your password is changed. Other browsers are signed out.")
             return redirect(next_page(request) or "accounts:account")
         form.add_error(None, "The password was changed elsewhere a moment ago: sign in again.")

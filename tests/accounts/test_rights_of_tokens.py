@@ -135,7 +135,9 @@ def test_pages_of_people_change_what_they_say() -> None:
     assert client.post(f"/people/{ada.pk}/", sent).status_code == 302
     assert rights.role_of(User.objects.get(pk=ada.pk)) == Role.OPERATOR
     whats = list(AuditEntry.objects.order_by("id").values_list("what", flat=True))
-    assert whats == ["account made", "team made", "team changed", "account changed"]
+    assert whats == [
+        *("account made", "password set", "team made", "team changed", "account changed"),
+    ]
     page = client.get("/audit/?what=account+changed")
     assert b"operator" in page.content
     assert b"account made</td>" not in page.content

@@ -374,6 +374,36 @@ def test_an_importer_that_is_stopped_leaves_the_import_to_the_next(importing: Cl
     assert Run.objects.count() == 6
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"is_active": False}, "needs an account"),
+        ({"is_staff": False}, "needs the role contributor"),
+        (None, "is gone"),
+    ],
+    ids=["closed", "demoted", "deleted"],
+)
+def test_who_may_not_import_any_more_stores_nothing(
+    importing: Client, settings: Settings, change: dict[str, bool] | None, said: str
+) -> None:
+    """The table waits for the importer, and its uploader's account is changed meanwhile."""
+    settings.DEFAULT_ROLE = "viewer"
+    User.objects.update(is_staff=True)
+    where = upload(importing, table())
+    work()
+    assert importing.post(f"{where}commit/").status_code == 302
+    if change is None:
+        User.objects.all().delete()
+    else:
+        User.objects.update(**change)
+    work()
+    row = Import.objects.get()
+    assert row.state == ImportState.PREVIEWED
+    assert said in row.report["refused"][0]["message"]
+    assert not Study.objects.exists()
+    assert not Run.objects.exists()
+
+
 def test_a_table_that_ends_every_importer_is_given_up(importing: Client) -> None:
     where = upload(importing, table())
     now = timezone.now()

@@ -25,7 +25,7 @@ class AccessForm(forms.ModelForm):
         labels = {"visibility": "Who sees it", "team": "Team that owns it"}
         help_texts = {
             "visibility": "It holds for its runs, scores, raw output, uploads, comparisons and the "
-            "permalinks of them. Names of hardware, configurations and LUNs are everybody's.",
+            "permalinks of them. Names of hardware, LUNs, workers and workloads are everybody's.",
             "team": "Only its members (and administrators) then add runs and imports.",
         }
 
