@@ -156,6 +156,7 @@ class Machine:
         return person
 
     def remove(self) -> None:
+        self.says("systemctl", "stop", "fsbench-worker")  # it gives its loop device back
         for argv in (("rm", "--force", "--volumes", NAME), ("network", "rm", NAME)):
             subprocess.run(["docker", *argv], env=self.environment, capture_output=True)
 
