@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.deploy.readers import Readers
 from tests.services.compose import Person, Stack
 from tests.services.image import ROOT
 
@@ -140,41 +141,6 @@ def test_the_disk_of_the_host_is_refused(the_stack: Stack) -> None:
     assert done.returncode == 1, done.stdout
     assert "FAIL root disk" in done.stdout, done.stdout
     assert "FAIL mounts" in done.stdout
-
-
-class Readers:
-    """Visitors who ask all the time, each time on a connection of its own."""
-
-    def __init__(self, port: int, count: int = 4) -> None:
-        self.port = port
-        self.answers = 0
-        self.failures: list[str] = []
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._read) for _ in range(count)]
-
-    def _read(self) -> None:
-        while not self._stop.is_set():
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-            try:
-                connection.request("GET", "/api/v1/studies", headers={"Connection": "close"})
-                answer = connection.getresponse()
-                json.loads(answer.read())
-                assert answer.status == 200
-                self.answers += 1
-            except (OSError, ValueError, AssertionError, http.client.HTTPException) as error:
-                self.failures.append(repr(error))
-            finally:
-                connection.close()
-
-    def __enter__(self) -> "Readers":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
 
 
 def web_processes(stack: Stack) -> set[str]:
