@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.services.pages import look
 from tests.test_rights import READ_BY_ALL, SIGNED_IN, ada, there
@@ -100,8 +100,6 @@ def test_axe_finds_nothing_serious_on_any_page(
 def test_keys_reach_the_search_the_rows_and_what_scrolls(
     page: Page, there: dict[str, object]
 ) -> None:
-    # The list follows its runs: fetched anew, it would take the focus away.
-    page.route("**/runs/**", without_following)
     page.goto("/runs/")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
@@ -120,12 +118,6 @@ def test_keys_reach_the_search_the_rows_and_what_scrolls(
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/search/\?q=ext4$"))
     expect(page.get_by_role("heading", name="Runs")).to_be_visible()
-
-
-def without_following(route: Route) -> None:
-    """What htmx asks for by itself is not answered."""
-    if "hx-request" not in route.request.headers:
-        route.continue_()
 
 
 def test_single_keys_can_be_switched_off(page: Page, there: dict[str, object]) -> None:
