@@ -149,6 +149,8 @@ class _ForTheSite(Treeprocessor):
         if parts.path.endswith(".md") and name in self.names:
             anchor = f"#{parts.fragment}" if parts.fragment else ""
             link.set("href", address(name) + anchor)
+            if link.text == parts.path:
+                link.text = name
         else:
             link.tag = "span"
             link.attrib.clear()
@@ -161,7 +163,9 @@ def _align(cell: Element) -> None:
         cell.set("class", "num")
     elif "center" in style:
         cell.set("class", "is-centred")
-    if cell.tag == "th":
+    if cell.tag == "th" and not (cell.text or len(cell)):
+        cell.tag = "td"  # A column without a name: an empty heading says nothing to anybody.
+    elif cell.tag == "th":
         cell.set("scope", "col")
 
 

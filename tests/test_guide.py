@@ -66,7 +66,7 @@ def test_no_markdown_is_left_over(client: Client, name: str) -> None:
         assert rest not in read, rest
     assert not re.search(r"^\s*(#+ |\|)", read, re.M)
     title = re.findall(r"^# (.+)$", (ROOT / "docs" / f"{name}.md").read_text(), re.M)[0]
-    assert f"<title>{title} – fsbench</title>" in page
+    assert f"<title>{'Guide' if name == 'index' else title} – fsbench</title>" in page
     assert page.count("<h1") == 1
 
 
@@ -196,18 +196,18 @@ def test_links_between_files_become_links_between_pages(tmp_path: Path) -> None:
     page = written(
         tmp_path,
         "# A\n[o](other.md#b) [s](index.md) [h](#a) [w](https://a.example/b.md)\n"
-        "[r](../README.md) [c](code.py)\n",
+        "[r](../README.md) [c](code.py) [other.md](other.md)\n",
     )
     for link in ("/guide/other/#b", "/guide/", "#a", "https://a.example/b.md"):
         assert f'href="{link}"' in page.body
     assert "<span>r</span> <span>c</span>" in page.body
+    assert '<a href="/guide/other/">other</a>' in page.body
 
 
 def test_columns_are_aligned_by_classes(tmp_path: Path) -> None:
-    page = written(
-        tmp_path, "# A\n\n| a | b | c |\n| --- | ---: | :---: |\n| 1 | 2 | 3 |\n\nEnd.\n"
-    )
+    page = written(tmp_path, "# A\n\n| | b | c |\n| --- | ---: | :---: |\n| 1 | 2 | 3 |\n\nEnd.\n")
     assert '<div class="table-wrap">' in page.body
+    assert re.search(r'<tr>\s*<td></td>\s*<th class="num" scope="col">b</th>', page.body)
     assert '<td class="num">2</td>' in page.body
     assert '<td class="is-centred">3</td>' in page.body
     assert "style" not in page.body
