@@ -87,7 +87,8 @@ def pages(folder: Path) -> Mapping[str, Path]:
 
 @lru_cache
 def pictures(folder: Path) -> Mapping[str, Path]:
-    """The pictures of docs/images by their name in the address."""
+    """The pictures of docs/images by their name in the address. Raises as ``pages`` does."""
+    pages(folder)
     return MappingProxyType({path.name: path for path in (folder / "images").glob("*.png")})
 
 

@@ -151,7 +151,7 @@ def test_without_the_folder_it_says_what_to_do(
     client: Client, settings: Settings, tmp_path: Path
 ) -> None:
     settings.GUIDE_DIR = tmp_path / "docs"
-    for address in ("/guide/", "/guide/operating/"):
+    for address in ("/guide/", "/guide/operating/", "/guide/images/unisys-2005.png"):
         answer = client.get(address)
         assert answer.status_code == 404
         assert "copy it there from the same version" in answer.content.decode()
