@@ -11,6 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 from fsbench_web import env, log_lines, production, sign_on
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# The documentation of this version, which the site shows at /guide/.
+GUIDE_DIR = BASE_DIR / "docs"
 DATA_DIR = env.folder("FSBENCH_DATA", BASE_DIR / "data")
 DEBUG = env.flag("FSBENCH_DEBUG", False)
 # "production" refuses what an installation for others must not start with (fsbench_web.production).

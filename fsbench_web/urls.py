@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from fsbench_web.api.main import urls as api_urls
 from fsbench_web.compare import study_page
 from fsbench_web.compare.report import views as report_views
+from fsbench_web.guide import guide, picture
 from fsbench_web.studies.urls import urlpatterns as study_urls
 from fsbench_web.studies.views.home import home
 from fsbench_web.words import words
@@ -15,6 +16,9 @@ study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("words/", words, name="words"),
+    path("guide/", guide, name="guide"),
+    path("guide/<slug:name>/", guide, name="guide_page"),
+    path("guide/images/<str:name>", picture, name="guide_picture"),
     path("", include((study_urls, "studies"))),
     path("studies/<slug:slug>/report/", report_views.html, name="report"),
     path("studies/<slug:slug>/report.pdf", report_views.pdf_file, name="report_pdf"),

@@ -46,6 +46,9 @@ TARGET = Target("Lab", "ext4", "ext4")
 READ_BY_ALL = {
     "": ("", 200),
     "words/": ("words/", 200),
+    "guide/": ("guide/", 200),
+    "guide/<slug:name>/": ("guide/operating/", 200),
+    "guide/images/<str:name>": ("guide/images/unisys-2005.png", 200),
     "studies/": ("studies/", 200),
     "studies/<slug:slug>/": ("studies/lab/", 200),
     "studies/<slug:slug>/report/": ("studies/lab/report/", 200),

@@ -23,7 +23,7 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 def _sign_on() -> SignOn:
     found: SignOn | None = settings.SIGN_ON
     if found is None:
-        raise Http404("No sign-in service is set up here: docs/people.md says how.")
+        raise Http404("No sign-in service is set up here: /guide/people/#single-sign-on says how.")
     return found
 
 

@@ -184,7 +184,7 @@ def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
     """Link a subject of the sign-in service to this account."""
     found = _account(user_id)
     if settings.SIGN_ON is None:
-        raise Http404("No sign-in service is set up: docs/people.md says how.")
+        raise Http404("No sign-in service is set up: /guide/people/#single-sign-on says how.")
     form = IdentityForm(request.POST)
     if form.is_valid():
         try:

@@ -344,6 +344,9 @@ _LIST_AND_ORDER = {"GET": Action.READ, "POST": Action.RUN}
 RULES: dict[str, Rule] = {
     "": Action.READ,
     "words/": Action.READ,
+    "guide/": Action.READ,
+    "guide/<slug:name>/": Action.READ,
+    "guide/images/<str:name>": Action.READ,
     "studies/": Action.READ,
     "studies/<slug:slug>/": Action.READ,
     "studies/<slug:slug>/report/": Action.READ,

@@ -116,7 +116,7 @@ class Correction(Strict):
 class ColumnsIn(Strict):
     """Columns count from 0, ``header_line`` from 1. ``tests`` of the shape tests: [column, test,
 
-    unit]. See docs/importing.md.
+    unit]. See /guide/importing/ of the site.
     """
 
     shape: str = "long"

@@ -12,7 +12,7 @@ from fsbench_web.api.run_schemas import RunSummary
 
 
 class DocumentIn(Strict):
-    """A sweep as a document (docs/api.md): an object, or a text that is YAML or JSON."""
+    """A sweep as a document (/guide/api/#sweeps): an object, or a text that is YAML or JSON."""
 
     document: dict[str, Any] | str
 

@@ -20,7 +20,10 @@ from fsbench_web.figures.numbers import size
 from fsbench_web.workloads.base import Limits
 from fsbench_web.workloads.own import ALLOWED_PREFIX
 
-GUIDE = "docs/operating.md"
+# Pages of this site, with docs/operating.md and docs/guest.md; the API says these sentences too.
+_LISTING = "/guide/operating/#what-a-worker-may-touch of this site"
+_STARTING = "/guide/operating/#starting-and-stopping of this site"
+_GUESTS = "/guide/guest/#setting-it-up of this site"
 
 
 def is_alive(worker: Worker, now: datetime | None = None) -> bool:
@@ -45,7 +48,8 @@ def worker_problems(worker: Worker) -> Iterator[str]:
     if not is_alive(worker, now):
         yield (
             f"The worker {worker.name} has given no sign of life for "
-            f"{timesince(worker.seen_at, now)}: start it on its host ({GUIDE}), then order again."
+            f"{timesince(worker.seen_at, now)}: start it on its host ({_STARTING}), then order "
+            "again."
         )
     if worker.drained_at is not None:
         by = f" by {worker.drained_by}" if worker.drained_by else ""
@@ -74,7 +78,7 @@ def _listing_problems(lun: Lun) -> Iterator[str]:
     if not lun.is_listed:
         yield (
             f"{lun.name} is no longer in the LUN file of the worker {lun.worker.name}: choose "
-            f"another LUN, or list it there again ({GUIDE})."
+            f"another LUN, or list it there again ({_LISTING})."
         )
     elif lun.problem:
         yield f"{lun.name} cannot be used now: {lun.problem}"
@@ -100,7 +104,7 @@ def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
     if journal.role != Lun.Role.JOURNAL:
         yield (
             f"{journal.name} is a LUN for data: choose one that the LUN file of the worker "
-            f'{lun.worker.name} lists with role = "journal" ({GUIDE}).'
+            f'{lun.worker.name} lists with role = "journal" ({_LISTING}).'
         )
     yield from _listing_problems(journal)
     if journal.size_bytes is not None and journal.size_bytes < external.minimum_bytes:
@@ -121,7 +125,7 @@ def guest_problems(lun: Lun) -> Iterator[str]:
     if ability is None:
         yield (
             f"The worker {worker.name} does not say that it can boot guest kernels: choose its own "
-            f"executor, or set up guests on its host (docs/guest.md)."
+            f"executor, or set up guests on its host ({_GUESTS})."
         )
     elif not ability.is_usable:
         yield ability.reason or (
@@ -130,7 +134,7 @@ def guest_problems(lun: Lun) -> Iterator[str]:
     elif not ability.usable_kernels:
         yield (
             f"No kernel of the worker {worker.name} can be booted as a guest: put one into its "
-            "folder of kernels (docs/guest.md), or choose its own executor."
+            f"folder of kernels ({_GUESTS}), or choose its own executor."
         )
     if lun.kind == Lun.Kind.DIRECTORY:
         yield (

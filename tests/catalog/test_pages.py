@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_the_lun_page_says_how_to_get_a_worker(client):
     page = client.get("/luns/").content.decode()
     assert "No worker has announced itself." in page
-    assert "docs/operating.md" in page
+    assert 'href="/guide/operating/#what-a-worker-may-touch"' in page
 
 
 def test_it_shows_the_luns_of_every_worker_with_their_state(client, runs):

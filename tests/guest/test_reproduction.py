@@ -157,7 +157,7 @@ def test_without_guests_the_page_says_what_to_do(paper: Study, ann: User, client
     client.force_login(ann)
     page = client.get(ADDRESS)
     assert page.status_code == 200
-    assert "docs/guest.md" in page.content.decode()
+    assert "/guide/guest/#setting-it-up" in page.content.decode()
     assert client.get("/studies/sun-2004/reproduce/").status_code == 404
 
 

@@ -62,7 +62,7 @@ def test_ordering_needs_a_sign_in(client):
 def test_it_says_how_to_get_a_lun_when_there_is_none(signed_in):
     page = text(signed_in.get("/runs/new/"))
     assert "No worker has announced a LUN yet." in page
-    assert "docs/operating.md" in page
+    assert "/guide/operating/#trying-it-without-a-disk" in page
 
 
 def test_the_form_shows_identity_and_problems_of_every_lun(signed_in, worker):

@@ -139,7 +139,7 @@ def test_it_refuses_a_silent_worker(order, worker):
     Worker.objects.update(seen_at=timezone.now() - timedelta(hours=2))
     (problem,) = problems(order())
     assert "no sign of life" in problem
-    assert "docs/operating.md" in problem
+    assert "/guide/operating/#starting-and-stopping" in problem
 
 
 def test_it_refuses_a_worker_that_cannot_run_anything(order):
