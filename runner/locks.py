@@ -9,10 +9,13 @@ import fcntl
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from runner import blockdev
+
+_AGAIN_S = 0.05
 
 
 class LockedElsewhere(Exception):
@@ -33,16 +36,21 @@ def lock_folder() -> Path:
     return folder
 
 
-def _take(name: str, kind: int, advice: str = "") -> int:
+def _take(name: str, kind: int, advice: str = "", wait_s: float = 0.0) -> int:
     descriptor = os.open(
         lock_folder() / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
     )
-    try:
-        fcntl.flock(descriptor, kind)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise LockedElsewhere(f"Another process on this host holds {name}. {advice}") from None
-    return descriptor
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(descriptor, kind)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() < deadline:
+                time.sleep(_AGAIN_S)
+                continue
+            os.close(descriptor)
+            raise LockedElsewhere(f"Another process on this host holds {name}. {advice}") from None
 
 
 @contextlib.contextmanager
@@ -77,8 +85,8 @@ def _key(path: Path) -> tuple[str, list[str]]:
 
 
 @contextlib.contextmanager
-def device_lock(path: Path) -> Iterator[None]:
-    """Hold a device, file or folder for one run. Raises LockedElsewhere at once.
+def device_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold a device, file or folder for one run. Raises LockedElsewhere after ``wait_s``.
 
     The disk of a partition is locked too, shared: its partitions may be used at the same time,
     but never the disk and one of its partitions.
@@ -90,5 +98,5 @@ def device_lock(path: Path) -> Iterator[None]:
     )
     with contextlib.ExitStack() as stack:
         for name, kind in [(own, fcntl.LOCK_EX), *((one, fcntl.LOCK_SH) for one in below)]:
-            stack.callback(os.close, _take(name, kind | fcntl.LOCK_NB, advice))
+            stack.callback(os.close, _take(name, kind | fcntl.LOCK_NB, advice, wait_s))
         yield

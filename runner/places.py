@@ -23,6 +23,7 @@ from runner.scheduler import read_schedulers, scheduler_set
 
 # A file system that is being unmounted, or udev looking at a device, is over after this time.
 SETTLE_S = 10.0
+LOCK_WAIT_S = 10.0
 _PASSING = {"mounts", "openers", "exclusive"}
 
 
@@ -93,11 +94,12 @@ def in_use(host: Host, executor: Executor, entries: Sequence[LunEntry]) -> Itera
 def locked(places: Sequence[Place]) -> Iterator[None]:
     """Hold all on this host (runner.locks), and keep their devices open: the name and number of one
 
-    cannot go to another disk meanwhile. Raises LockedElsewhere.
+    cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: whoever detached
+    a loop device holds the lock of its number for a moment after the kernel gave it to us.
     """
     with contextlib.ExitStack() as stack:
         for place in places:
-            stack.enter_context(device_lock(Path(place.device)))
+            stack.enter_context(device_lock(Path(place.device), LOCK_WAIT_S))
         for place in places:
             if not place.entry.is_directory:
                 descriptor = os.open(place.device, os.O_RDONLY | os.O_CLOEXEC)

@@ -3,7 +3,6 @@
 import codecs
 import re
 from itertools import islice
-from sys import float_info
 
 from fsbench_web.formats.result import Problem, UnreadableFile
 
@@ -23,12 +22,8 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def vanishes(text: str, value: float) -> bool:
-    """Whether ``value``, read of ``text``, is without digits of it because it is that small.
-
-    Below 2.2e-308 a float has the fewer digits the smaller it is, and none in the end: it would be
-    a zero that nobody measured.
-    """
-    return abs(value) < float_info.min and _DIGIT(text.lower().partition("e")[0]) is not None
+    """Whether ``value``, read of ``text``, is zero only because no float is as small."""
+    return value == 0 and _DIGIT(text.lower().partition("e")[0]) is not None
 
 
 def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:

@@ -131,9 +131,9 @@ def test_no_word_about_a_series_is_taken_for_markup() -> None:
         ComparisonSpec(tests=("write", "read"), categories=("overall",), kernels=("6.1",)),
     ],
 )
-def test_the_export_of_a_table_is_the_comparison_of_it_alone(spec: ComparisonSpec) -> None:
+def test_the_export_of_a_table_is_a_part_of_its_comparison(spec: ComparisonSpec) -> None:
     table = replace(TABLE, test="random read@threads=8", category="overall")
-    alone = replace(spec, tests=(table.test,), categories=(table.category,))
+    part = replace(spec, part_tests=(table.test,), part_categories=(table.category,))
     address = export_address(Context({"spec": spec}), table)
-    assert address == f"/compare/export/?{alone.to_query()}"
-    assert ComparisonSpec.from_query(address.partition("?")[2]) == alone
+    assert address == f"/compare/export/?{part.to_query()}"
+    assert ComparisonSpec.from_query(address.partition("?")[2]) == part

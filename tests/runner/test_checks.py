@@ -6,6 +6,7 @@ import subprocess
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -431,6 +432,20 @@ class TestLocks:
             pass
         with locks.device_lock(Path(device)):
             pass
+
+    def test_a_lock_that_is_held_for_a_moment_is_waited_for(self, device: str) -> None:
+        """Who detached a loop device still has its lock when the kernel gives its number again."""
+
+        def take() -> str:
+            with locks.device_lock(Path(device), wait_s=30):
+                return "taken"
+
+        with ThreadPoolExecutor(1) as thread:
+            with locks.device_lock(Path(device)):
+                waiting = thread.submit(take)
+                with pytest.raises(TimeoutError):
+                    waiting.result(0.3)
+            assert waiting.result(30) == "taken"
 
     def test_devices_are_locked_apart(self, device: str, other_loop: str) -> None:
         with locks.device_lock(Path(device)), locks.device_lock(Path(other_loop)):

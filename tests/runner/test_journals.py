@@ -17,7 +17,7 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, journal_command, mkfs_c
 from fsbench_web.catalog.journals import MIB, JournalLun
 from fsbench_web.catalog.marks import OWN_LABEL
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState
-from runner import blockdev, checks, execute
+from runner import blockdev, checks, execute, places
 from runner.executors import fake
 from runner.executors.base import Executor, OnMessage, Outcome, ShouldStop
 from runner.executors.docker import DockerExecutor
@@ -313,8 +313,12 @@ def test_the_host_decides_which_lun_keeps_journals(
 
 
 def test_a_journal_that_somebody_else_has_locked_is_not_used(
-    digests: tuple[Host, Callable[[], list[str]]], order: Order, carry_out: CarryOut
+    digests: tuple[Host, Callable[[], list[str]]],
+    order: Order,
+    carry_out: CarryOut,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(places, "LOCK_WAIT_S", 0.2)
     host, _ = digests
     run = order(host, "ext4", journal="log")
     with device_lock(Path(device_of(host, "log"))):
