@@ -39,7 +39,7 @@ _TRANSPORT_OPTIONS = {
 
 router = Router()
 # Few threads, so that a broker which hangs cannot gather threads however often it is asked about.
-_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="health")
+_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ask-broker")
 
 
 class Health(Schema):

@@ -141,8 +141,9 @@ def test_many_at_once_do_not_gather_threads(
         use_broker(f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
         for _ in range(12):
             assert client.get(HEALTH).status_code == 503
-    asking = [thread for thread in threading.enumerate() if thread.name.startswith("health")]
-    assert len(asking) <= 4
+    # "health" are threads of fsbench_web/lanes.py, which a live server in this process may have left.
+    names = [thread.name for thread in threading.enumerate()]
+    assert 0 < len([name for name in names if name.startswith("ask-broker")]) <= 4
 
 
 def test_live_asks_nothing_of_any_other_part(
