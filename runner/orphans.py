@@ -100,8 +100,7 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
             number = blockdev.device_number(device)
             if number is not None:
                 devices[number] = entry.name
-    here = Path("/proc/self/mountinfo").read_text()
-    points_here = {mount.point for mount in blockdev.parse_mountinfo(here)}
+    points_here = {mount.point for mount in blockdev.own_mounts()}
     for mount in blockdev.all_mounts():
         for number in mount.numbers & set(devices):
             what = f"{mount.filesystem} of LUN {devices[number]} on {mount.point}"

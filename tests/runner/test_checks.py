@@ -163,6 +163,26 @@ def test_what_is_stacked_on_it_is_refused_and_so_is_where_that_is_mounted(
     assert "/srv/vms" in problems["mounts"]
 
 
+def test_a_device_under_a_loop_device_is_refused_and_so_is_one_on_a_mounted_device(
+    entry: LunEntry, lun_file: Path, device: str, tmp_path: Path
+) -> None:
+    """The kernel notes no holder for a loop device, and does not claim what is under it."""
+    upper = tool("losetup", "--find", "--show", device)
+    try:
+        assert Path(upper).name in failed(entry, lun_file, device)["holders"]
+        tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", device)
+        (tmp_path / "mounted").mkdir()
+        write_luns(lun_file, {"name": "upper", "kind": "device", "path": upper})
+        assert "mounts" not in failed(read_luns(lun_file)[0], lun_file, "")
+        tool("mount", device, str(tmp_path / "mounted"))
+        try:
+            assert str(tmp_path) in failed(read_luns(lun_file)[0], lun_file, "")["mounts"]
+        finally:
+            tool("umount", str(tmp_path / "mounted"))
+    finally:
+        tool("losetup", "--detach", upper)
+
+
 def test_a_partition_table_is_not_erased(entry: LunEntry, lun_file: Path, device: str) -> None:
     label = b"\x00" * 446 + b"\x00\x01\x01\x00\x83\x01\x01\x00\x01\x00\x00\x00\x00\x01\x00\x00"
     with Path(device).open("r+b") as disk:
