@@ -342,7 +342,7 @@ def _devices(plan: RunPlan, target: Target) -> list[tuple[str, str]]:
     return pairs
 
 
-def devices_in(pairs: list[tuple[str, str]]) -> list[dict[str, str]]:
+def devices_in(pairs: list[tuple[str, str]]) -> list[Any]:
     """As Docker wants them: readable and writable, and none may be made there.
 
     Not in one text with colons, which the name of a device may have: it would be another device's.
