@@ -234,6 +234,16 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
         ]
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         return [Check("directory", False, f"{path} cannot be read and written by this user.")]
+    mode = path.stat().st_mode
+    if os.geteuid() == 0 and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        return [
+            Check(
+                "directory",
+                False,
+                f"{path} can be written by everybody, who could put a link in the way of a "
+                f"benchmark that runs as root: chmod o-w {path}",
+            )
+        ]
     # A benchmark follows a link, and it may run as root.
     for entry_path in sorted(path.iterdir()):
         name = entry_path.name

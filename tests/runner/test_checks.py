@@ -321,6 +321,17 @@ def test_a_link_to_a_folder_of_the_system_is_no_lun(lun_file: Path, tmp_path: Pa
     assert "operating system" in failed(entry, lun_file, "")["directory"]
 
 
+def test_root_measures_no_folder_that_everybody_can_write(lun_file: Path, tmp_path: Path) -> None:
+    """Somebody could put a link there after the checks. In a sticky one the kernel follows none."""
+    (tmp_path / "shared").mkdir()
+    entry = directory_lun(lun_file, tmp_path / "shared")
+    (tmp_path / "shared").chmod(0o777)
+    assert "by everybody" in failed(entry, lun_file, "")["directory"]
+    for mode in (0o1777, 0o775):
+        (tmp_path / "shared").chmod(mode)
+        assert failed(entry, lun_file, "") == {}
+
+
 def test_a_benchmark_overwrites_nobodys_file(lun_file: Path, tmp_path: Path) -> None:
     folder, precious = tmp_path / "folder", tmp_path / "precious"
     folder.mkdir()
