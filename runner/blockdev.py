@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 SYS_BLOCK = Path("/sys/dev/block")
+PROC = Path("/proc")
 # A host tool that hangs must not hang the worker: every call has this limit.
 TOOL_TIMEOUT_S = 60
 # After a run its data may have to be written back before the device is free.
@@ -37,7 +38,9 @@ def run_tool(*argv: str, accepted: tuple[int, ...] = (0,)) -> str:
             argv,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            # A label may be in any encoding, and its disk is to be refused for what it is.
+            encoding="utf-8",
+            errors="backslashreplace",
             timeout=TOOL_TIMEOUT_S,
             env={"PATH": path, "LC_ALL": "C"},
             check=False,
@@ -102,13 +105,40 @@ def _links(number: int, kind: str) -> set[int]:
     return {child for child in found if child is not None}
 
 
+def _backing(loop: Path) -> int | None:
+    """The block device that a loop device stands on; None for a file, and for all others."""
+    try:
+        path = os.fsdecode((loop / "loop" / "backing_file").read_bytes()[:-1])
+    except OSError:
+        return None
+    # Not asked of files: one on a share that hangs would hang the checks of all LUNs.
+    return device_number(path) if path.startswith("/dev/") else None
+
+
+def _below(number: int) -> set[int]:
+    backing = _backing(sys_folder(number))
+    found = {whole_disk(number)} | _links(number, "slaves") | ({backing} if backing else set())
+    return found - {number}
+
+
+def _above(number: int) -> set[int]:
+    """What is stacked on the device. The kernel notes no holder for a loop device on it."""
+    loops = {
+        _number_in(loop) for loop in Path("/sys/block").glob("loop*") if _backing(loop) == number
+    }
+    return _links(number, "holders") | {loop for loop in loops if loop is not None}
+
+
 def ancestors(number: int) -> set[int]:
-    """What the device is made of: its disk, and the devices below a RAID, LVM or crypt layer."""
+    """What the device is made of: its disk, and the devices below a RAID, LVM, crypt or loop layer.
+
+    A loop device on a file is made of nothing.
+    """
     found: set[int] = set()
     waiting = [number]
     while waiting:
         current = waiting.pop()
-        for below in ({whole_disk(current)} - {current}) | _links(current, "slaves"):
+        for below in _below(current):
             if below not in found:
                 found.add(below)
                 waiting.append(below)
@@ -121,7 +151,7 @@ def descendants(number: int) -> set[int]:
     waiting = [number]
     while waiting:
         current = waiting.pop()
-        for above in partitions(current) | _links(current, "holders"):
+        for above in partitions(current) | _above(current):
             if above not in found:
                 found.add(above)
                 waiting.append(above)
@@ -130,9 +160,9 @@ def descendants(number: int) -> set[int]:
 
 def holders(number: int) -> list[str]:
     """Names of what is stacked on the device or on one of its partitions."""
-    stacked = set(_links(number, "holders"))
+    stacked = _above(number)
     for partition in partitions(number):
-        stacked |= _links(partition, "holders")
+        stacked |= _above(partition)
     return sorted(kernel_name(one) for one in stacked)
 
 
@@ -155,9 +185,10 @@ def parse_mountinfo(text: str) -> Iterator[Mount]:
 
     Btrfs shows an anonymous device number there, so the source path counts as well.
     """
-    for line in text.splitlines():
+    # The kernel escapes these two alone: names may have all else that counts as a space or line.
+    for line in text.split("\n"):
         before, _, after = line.partition(" - ")
-        fields, rest = before.split(), after.split()
+        fields, rest = before.split(" "), after.split(" ")
         if len(fields) < 5 or len(rest) < 2:
             continue
         major, _, minor = fields[2].partition(":")
@@ -169,16 +200,28 @@ def parse_mountinfo(text: str) -> Iterator[Mount]:
         yield Mount(_unescape(fields[4]), source, rest[0], frozenset(numbers))
 
 
+def mounts_of(process: Path) -> list[Mount]:
+    """The mounts that a process (its folder in /proc) sees. Raises OSError."""
+    # Names are bytes: one that is no text must not hide all the others.
+    text = (process / "mountinfo").read_bytes().decode("utf-8", "backslashreplace")
+    return list(parse_mountinfo(text))
+
+
+def own_mounts() -> list[Mount]:
+    """The mounts that this process sees."""
+    return mounts_of(PROC / "self")
+
+
 def all_mounts() -> list[Mount]:
     """The mounts of every mount namespace this process can see (as root: of all)."""
     seen: set[str] = set()
     mounts: list[Mount] = []
-    for process in [Path("/proc/self"), *Path("/proc").glob("[0-9]*")]:
+    for process in [PROC / "self", *PROC.glob("[0-9]*")]:
         try:
             namespace = str((process / "ns" / "mnt").readlink())
             if namespace in seen:
                 continue
-            mounts += parse_mountinfo((process / "mountinfo").read_text())
+            mounts += mounts_of(process)
             seen.add(namespace)
         except OSError:
             continue  # ended meanwhile, or not ours to see
@@ -186,8 +229,8 @@ def all_mounts() -> list[Mount]:
 
 
 def swap_numbers() -> set[int]:
-    lines = Path("/proc/swaps").read_text().splitlines()[1:]
-    found = {device_number(_unescape(line.split()[0])) for line in lines if line.split()}
+    lines = (PROC / "swaps").read_bytes().split(b"\n")[1:]
+    found = {device_number(_unescape(os.fsdecode(line.split()[0]))) for line in lines if line}
     return {number for number in found if number is not None}
 
 
@@ -198,9 +241,9 @@ def root_disks() -> set[int]:
     processes, its own ``/`` is an image, and the first process's is the host's.
     """
     found: set[int] = set()
-    mounts = list(parse_mountinfo(Path("/proc/self/mountinfo").read_text()))
+    mounts = own_mounts()
     with contextlib.suppress(OSError):  # not ours to see without root
-        mounts += parse_mountinfo(Path("/proc/1/mountinfo").read_text())
+        mounts += mounts_of(PROC / "1")
     for mount in mounts:
         if mount.point in ("/", "/boot", "/boot/efi", "/usr", "/var"):
             for number in mount.numbers:
@@ -212,19 +255,32 @@ def root_disks() -> set[int]:
 def openers(number: int) -> list[str]:
     """Processes, other than this one, that have the device open: "qemu (pid 4711)"."""
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
+    for process in PROC.glob("[0-9]*"):
         if process.name == str(os.getpid()):
             continue
         try:
-            for handle in (process / "fd").iterdir():
-                # The link's name is cheap; only /dev paths are worth a stat.
-                target = str(handle.readlink())
-                if target.startswith("/dev/") and device_number(handle) == number:
-                    found.append(f"{(process / 'comm').read_text().strip()} (pid {process.name})")
-                    break
+            handles = list((process / "fd").iterdir())
         except OSError:
-            continue
+            continue  # ended meanwhile, or not ours to see
+        if any(_is_of(handle, number) for handle in handles):
+            found.append(f"{_command_of(process)} (pid {process.name})")
     return found
+
+
+def _is_of(handle: Path, number: int) -> bool:
+    """Whether this open file is the device. One that was closed meanwhile says nothing of others"""
+    try:
+        # The link's name is cheap; only /dev paths are worth a stat.
+        return str(handle.readlink()).startswith("/dev/") and device_number(handle) == number
+    except OSError:
+        return False
+
+
+def _command_of(process: Path) -> str:
+    try:
+        return (process / "comm").read_bytes().decode("utf-8", "backslashreplace").strip()
+    except OSError:
+        return "a process"
 
 
 def size_bytes(number: int) -> int:

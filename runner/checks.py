@@ -65,14 +65,15 @@ def _device_checks(
     entry: LunEntry, number: int, real: str
 ) -> Iterator[tuple[str, Callable[[], tuple[bool, str]]]]:
     family = {number, *blockdev.descendants(number)}
+    below = blockdev.ancestors(number)
     if entry.kind == "sparse-file":
         yield "backing file", lambda: _backing(entry, real)
     else:
         yield "path", lambda: _path(entry, number)
     yield "identity", lambda: _identity(entry, number)
     yield "root disk", lambda: _root_disk(number, family)
-    yield "mounts", lambda: _mounts(family)
-    yield "swap", lambda: _swap(family)
+    yield "mounts", lambda: _mounts(family | below)
+    yield "swap", lambda: _swap(family | below)
     yield "holders", lambda: _holders(number)
     yield "openers", lambda: _openers(number)
     yield "exclusive", lambda: _exclusive(real)
@@ -159,8 +160,8 @@ def _swap(family: set[int]) -> tuple[bool, str]:
 def _holders(number: int) -> tuple[bool, str]:
     names = blockdev.holders(number)
     if names:
-        return False, f"It is part of {', '.join(names)} (RAID, LVM or encryption)."
-    return True, "no RAID, LVM or encryption on it"
+        return False, f"It is part of {', '.join(names)} (RAID, LVM, encryption, loop device)."
+    return True, "no RAID, LVM, encryption or loop device on it"
 
 
 def _openers(number: int) -> tuple[bool, str]:
@@ -233,6 +234,16 @@ def _directory_checks(entry: LunEntry) -> list[Check]:
         ]
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         return [Check("directory", False, f"{path} cannot be read and written by this user.")]
+    mode = path.stat().st_mode
+    if os.geteuid() == 0 and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        return [
+            Check(
+                "directory",
+                False,
+                f"{path} can be written by everybody, who could put a link in the way of a "
+                f"benchmark that runs as root: chmod o-w {path}",
+            )
+        ]
     # A benchmark follows a link, and it may run as root.
     for entry_path in sorted(path.iterdir()):
         name = entry_path.name
@@ -265,7 +276,7 @@ def directory_filesystem(path: Path) -> str:
     number = path.stat().st_dev
     real = path.resolve()
     found = ""
-    for mount in blockdev.parse_mountinfo(Path("/proc/self/mountinfo").read_text()):
+    for mount in blockdev.own_mounts():
         # Btrfs subvolumes have numbers of their own: the longest mount point decides there.
         if number in mount.numbers or (real.is_relative_to(mount.point) and not found):
             found = mount.filesystem

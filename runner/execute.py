@@ -210,6 +210,7 @@ def _erase_and_measure(
                 places.verify(host, [data, *journals], recorder)
                 _note_erasures(run, host, [data, *journals], recorder)
                 _still_wanted(run, host, recorder)
+                _still_free(run, host, [data, *journals], recorder)
                 target = Target(
                     run.pk,
                     host.name,
@@ -244,6 +245,20 @@ def _still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
         raise Stopped
     if refused:
         raise RunRefused(f"{refused} Nothing was erased. {authority.RETRY}")
+
+
+def _still_free(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+    """The disks once more: noting and asking may have waited for the database, and somebody may
+
+    have mounted one meanwhile. Raises RunRefused, Stopped, LeaseLost.
+    """
+    try:
+        places.verify(host, luns, recorder)
+    except RunRefused as error:
+        # Its erasure is in the audit log already.
+        with contextlib.suppress(OperationalError, InterfaceError):
+            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=str(error))
+        raise
 
 
 def _note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:

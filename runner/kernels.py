@@ -18,6 +18,7 @@ import struct
 import subprocess
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,8 @@ CHECKSUMS = (
     "crypto-sha256",
     "crypto-blake2b-256",
 )
+# What reading a file of any content may raise: ValueError is of ar(5), zlib.error of a module.
+_BROKEN = (OSError, EOFError, ValueError, tarfile.TarError, lzma.LZMAError, zlib.error)
 _MODULE_BYTES = 64 * 2**20
 _IMAGE_BYTES = 512 * 2**20
 _AR_MAGIC = b"!<arch>\n"
@@ -146,7 +149,7 @@ def unpacked(package: Package, cache: Path) -> Kernel:
         with tempfile.TemporaryDirectory(dir=cache, prefix=".unpack-") as work:
             try:
                 _unpack(package.path, Path(work))
-            except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+            except _BROKEN as error:
                 raise UnusableKernel(f"{package.path} cannot be unpacked: {error}") from None
             # Named when it is whole; another worker may have been quicker.
             whole = Path(work)

@@ -68,10 +68,18 @@ def read_luns(path: Path, must_exist: bool = True) -> list[LunEntry]:
 
 
 def _check_owner(path: Path, status: os.stat_result) -> None:
-    """Whoever can write the file can have disks erased: with root's rights that must be root."""
+    """Whoever can write the file can have disks erased: with root's rights that must be root.
+
+    A worker of another user may erase them through Docker, so that everybody must not write there.
+    """
     if not stat.S_ISREG(status.st_mode):
         raise LunFileError(f"{path}: this is not a file.")
     if os.geteuid() != 0:
+        if status.st_mode & 0o002:
+            raise LunFileError(
+                f"{path}: everybody may write this file, and could have any disk erased. "
+                f"Run: chmod o-w {path}"
+            )
         return
     if status.st_uid != 0 or status.st_mode & 0o022:
         raise LunFileError(

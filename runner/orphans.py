@@ -22,6 +22,7 @@ from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
+from runner.hardware import host_mark
 from runner.luns import LunEntry, read_luns
 
 
@@ -60,7 +61,7 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
     yield from _loops(config, entries, alive)
     if not alive:
         yield from _spooled(config)
-        yield from _leases(config.name)
+        yield from _leases(config)
         yield from _messages(config.name)
 
 
@@ -100,8 +101,7 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
             number = blockdev.device_number(device)
             if number is not None:
                 devices[number] = entry.name
-    here = Path("/proc/self/mountinfo").read_text()
-    points_here = {mount.point for mount in blockdev.parse_mountinfo(here)}
+    points_here = {mount.point for mount in blockdev.own_mounts()}
     for mount in blockdev.all_mounts():
         for number in mount.numbers & set(devices):
             what = f"{mount.filesystem} of LUN {devices[number]} on {mount.point}"
@@ -187,10 +187,10 @@ def _spooled(config: WorkerConfig) -> Iterator[Orphan]:
             yield Orphan("output", f"{path} of a run that has ended", path.unlink)
 
 
-def _leases(name: str) -> Iterator[Orphan]:
-    """Leases of a worker that does not live."""
-    worker = Worker.objects.filter(name=name).first()
-    if worker is None:
+def _leases(config: WorkerConfig) -> Iterator[Orphan]:
+    """Leases of a worker that does not live, unless one of its name was last on another host."""
+    worker = Worker.objects.filter(name=config.name).first()
+    if worker is None or worker.capabilities.get("host_mark") not in (None, host_mark()):
         return
     held = Lease.objects.filter(worker=worker).exclude(run=None)
     runs = sorted(set(held.values_list("run_id", "run__state")))
@@ -198,8 +198,14 @@ def _leases(name: str) -> Iterator[Orphan]:
         yield Orphan(
             "lease",
             f"run {run_id}, {state}, which ends as lost",
-            lambda: lifecycle.recover(worker),
+            lambda: _end_as_lost(worker, config),
         )
+
+
+def _end_as_lost(worker: Worker, config: WorkerConfig) -> None:
+    """Raises LockedElsewhere where the worker was started meanwhile: its leases are its own."""
+    with locks.worker_lock(lock_of(config.name, config.site)):
+        lifecycle.recover(worker)
 
 
 def _messages(name: str) -> Iterator[Orphan]:

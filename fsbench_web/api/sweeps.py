@@ -30,7 +30,7 @@ from fsbench_web.studies import control, estimates, named, sweep_document, sweep
 from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.drift import Drift, drift_of
 from fsbench_web.studies.models import Submission
-from fsbench_web.studies.order_checks import time_limit_s
+from fsbench_web.studies.planned_runs import time_limit_s
 from fsbench_web.studies.submission import (
     RunRequest,
     SubmissionRefused,

@@ -122,7 +122,8 @@ def _device_commands(
 ) -> list[PlannedCommand]:
     """What is done to the device before mkfs: blkdiscard(8), then dd(1) past the page cache.
 
-    The data are random, so that an array which compresses or finds doubles has to store them.
+    The data are random, so that an array which compresses or finds doubles has to store them. A
+    device that was unplugged is not made as a file (nocreat), which would fill the memory of /dev.
     """
     found = []
     if preparation.discard:
@@ -137,7 +138,7 @@ def _device_commands(
                 (
                     *("dd", "if=/dev/urandom", f"of={device}", "bs=1M"),
                     *(f"count={count}", f"seek={PRECONDITION_FROM_BYTES // MIB}"),
-                    *("iflag=fullblock,count_bytes", "oflag=direct", "conv=notrunc,fsync"),
+                    *("iflag=fullblock,count_bytes", "oflag=direct", "conv=nocreat,notrunc,fsync"),
                     "status=progress",
                 ),
             )

@@ -19,7 +19,6 @@ EXECUTORS = {
     GUEST: "A guest kernel, booted anew for every run",
 }
 KVM, EMULATED = "kvm", "emulated"
-EMULATED_WORDS = "emulated: for function, not for speed"
 # As the plan of a guest run names its LUNs: the first and the second virtio disk.
 GUEST_DEVICE, GUEST_JOURNAL_DEVICE = "/dev/vda", "/dev/vdb"
 # Artefacts of a guest run: all that its kernel printed, and the lines of a crash alone.

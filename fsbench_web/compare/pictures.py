@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from fsbench_web.compare.spec import LONGEST_VALUE, ComparisonSpec, SpecError
-from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.scoring import categories
 
 LARGEST_KEY = 2**63 - 1
@@ -151,10 +150,6 @@ class PictureSpec:
     def of_kind(self, kind: str) -> "PictureSpec":
         """Another kind of picture of the same test and contenders."""
         return replace(self, kind=kind, record_kb=None, file_kb=None)
-
-    @property
-    def too_many_lines(self) -> bool:
-        return len(self.lines) > MOST_LINES
 
 
 def _number(text: str) -> int | None:

@@ -4,19 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import plotly.graph_objects as go
-from django.core.paginator import Page, Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
-from fsbench_web.catalog import preparation
-from fsbench_web.catalog.machines import Machine
-from fsbench_web.compare import beside, bounds, folds, uncertainty
+from fsbench_web.compare import beside, bounds, folds, shown_series, uncertainty
 from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
@@ -24,13 +21,11 @@ from fsbench_web.compare.tables import told_tables
 from fsbench_web.figures import bars, numbers, palette, stacked
 from fsbench_web.figures.frame import Plain
 from fsbench_web.scoring import categories, testnames
-from fsbench_web.studies import repeats, reproductions
-from fsbench_web.studies.models import END_STATES, Run, RunState, Study
-from fsbench_web.studies.queries import on_worker
+from fsbench_web.studies import reproductions
+from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import address_of
 
 IMPORTS_SHOWN = 50
-SERIES_SHOWN = 50
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     tables, emulated = told_tables(spec)
     groups = test_groups(tables, shown.get("tests", {}))
     placed = folds.placed(groups, lambda group: group.test)
-    series_page = None if found.is_published else _series_page(found, request.GET)
+    series_page = None if found.is_published else shown_series.page_of(found, request.GET)
     sections = [_with_figure(section, tables) for section in found.sections]
     return render(
         request,
@@ -150,7 +145,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
                 if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
             ],
             "stated": next((s["items"] for s in found.sections if s["kind"] == "statements"), []),
-            "series": [] if series_page is None else _series(series_page),
+            "series": [] if series_page is None else shown_series.shown(series_page),
             "series_page": series_page,
             "imports": found.imports.filter(state="done")
             .select_related("created_by")
@@ -336,75 +331,3 @@ def _combined(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> go.Fi
 
 _stated = lru_cache(maxsize=64)(bars.stated)
 _read_write = lru_cache(maxsize=64)(stacked.read_write)
-
-
-class ShownSeries(NamedTuple):
-    """A series in words, how its rules of repetition stand, and its runs.
-
-    What nobody stated is empty.
-    """
-
-    configuration: str
-    is_known: bool
-    preparation: str
-    machine: Machine
-    repeats: list[str]
-    workload: str
-    lun: str
-    hardware: str
-    hardware_name: str
-    kernel: str
-    done_count: int
-    failed_count: int
-    run_count: int
-
-
-_OF_SERIES = (
-    *("pk", "configuration__label", "configuration__is_known", "preparation", "machine"),
-    *("workload__title", "lun__name", "lun__worker__name"),
-    *("hardware__slug", "hardware__name", "kernel"),
-)
-SeriesColumns = tuple[Any, ...]
-"""The columns ``_OF_SERIES`` of one series."""
-
-
-def _series_page(found: Study, query: QueryDict) -> Page[SeriesColumns]:
-    """A page of the study's series (``?configurations=``). One query, and one when it is read."""
-    series = found.series.order_by("configuration__filesystem", "configuration__label", "id")
-    return Paginator(series.values_list(*_OF_SERIES), SERIES_SHOWN).get_page(
-        query.get("configurations")
-    )
-
-
-def _series(rows: Iterable[SeriesColumns]) -> list[ShownSeries]:
-    """The rows with what is said of them. Two queries."""
-    shown = list(rows)
-    keys = [key for key, *_ in shown]
-    rules = repeats.rules_of(keys)
-    counts: dict[int, dict[str, int]] = defaultdict(dict)
-    states = Run.objects.filter(series__in=keys).order_by().values_list("series_id", "state")
-    for series_id, state, count in states.annotate(Count("pk")):
-        counts[series_id][state] = count
-    found = []
-    for key, label, is_known, prepared, machine, workload, lun, worker, slug, name, kernel in shown:
-        of_series = counts[key]
-        ended = sum(count for state, count in of_series.items() if state in END_STATES)
-        done = of_series.get(RunState.DONE, 0)
-        found.append(
-            ShownSeries(
-                configuration=label,
-                is_known=is_known,
-                preparation=preparation.in_words(prepared) if prepared else "",
-                machine=Machine.of(machine),
-                repeats=[repeats.in_words(rule) for rule in rules.get(key, ())],
-                workload=workload or "",
-                lun=on_worker(lun, worker) or "",
-                hardware=slug or "",
-                hardware_name=name or "",
-                kernel=kernel,
-                done_count=done,
-                failed_count=ended - done,
-                run_count=sum(of_series.values()),
-            )
-        )
-    return found

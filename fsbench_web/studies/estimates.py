@@ -18,7 +18,7 @@ from django.db.models import Avg, Count, ExpressionWrapper, F, fields
 
 from fsbench_web.catalog.stored_workloads import known_workload
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.order_checks import PlannedRun
+from fsbench_web.studies.planned_runs import PlannedRun
 
 Kind = tuple[int, int, str]
 """(workload, LUN, file system) by keys and slug."""

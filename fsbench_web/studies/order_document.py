@@ -7,7 +7,7 @@ from fsbench_web.catalog.machines import GUEST, MIB
 from fsbench_web.catalog.preparation import PLAIN
 from fsbench_web.studies.orders import ConfigurationRequest, RunRequest
 from fsbench_web.studies.sequence import AS_WRITTEN
-from fsbench_web.studies.sweep_plan import DEFAULT_VALUES
+from fsbench_web.studies.sweep_configurations import DEFAULT_VALUES
 
 
 def written(request: RunRequest, *, study: str, lun: str, worker: str) -> dict[str, Any]:

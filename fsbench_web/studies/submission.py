@@ -1,6 +1,6 @@
 """From an order ("these file systems on that LUN, twice") to runs. No HTTP here.
 
-``order_checks`` says what is wrong with an order, and which runs it makes; here they are written.
+``order_checks`` says what is wrong with an order, or plans its runs; here they are written.
 """
 
 import secrets
@@ -17,12 +17,7 @@ from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies import lifecycle, new_study
 from fsbench_web.studies.lifecycle import NewRun
 from fsbench_web.studies.models import RepeatRule, Run, Series, Study, Submission
-from fsbench_web.studies.order_checks import (
-    MAXIMUM_REPEATS,
-    Plan,
-    PlannedRun,
-    checked,
-)
+from fsbench_web.studies.order_checks import MAXIMUM_REPEATS, checked
 from fsbench_web.studies.order_document import written
 from fsbench_web.studies.orders import (
     ConfigurationRequest,
@@ -33,6 +28,7 @@ from fsbench_web.studies.orders import (
     SubmissionRefused,
     WorkloadRequest,
 )
+from fsbench_web.studies.planned_runs import Plan, PlannedRun
 from fsbench_web.studies.series import next_repeat, series_for
 
 __all__ = [

@@ -46,6 +46,8 @@ END_WAIT_S = 60
 # So long a daemon that is away may take to come back before a run ends without it.
 REMOVE_WAIT_S = 10
 SILENCE_S = 40 * 24 * 3600
+# Of the kernel, not of a container: the same wherever one kernel runs (random(4)).
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _ERRORS = (DockerException, RequestException)
 _SILENCES: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such socket",
@@ -64,6 +66,8 @@ class DockerExecutor:
         self.image = image
         self.site = site
         self.is_privileged = is_privileged
+        # Why its daemon cannot be used though it answers; known once it was probed.
+        self._elsewhere = ""
         self._client: docker.DockerClient | None = None
         self._asking: docker.DockerClient | None = None
         # The first process of each container that runs, by the container's id.
@@ -83,9 +87,8 @@ class DockerExecutor:
                 self._asking = docker.from_env(timeout=ANSWER_S)
             self._asking.ping()
         except _ERRORS as error:
-            place = os.environ.get("DOCKER_HOST") or "/var/run/docker.sock"
             return (
-                f"No Docker daemon answers at {place}: {_why_silent(error)}. "
+                f"No Docker daemon answers at {_address()}: {_why_silent(error)}. "
                 "Start it, or set DOCKER_HOST."
             )
         try:
@@ -103,11 +106,14 @@ class DockerExecutor:
         if reason:
             return Capabilities(is_usable=False, reason=reason)
         try:
+            self._elsewhere = self.elsewhere()
+            if self._elsewhere:
+                return Capabilities(is_usable=False, reason=self._elsewhere)
             message = self._environment()
             load_modules(message["filesystems"])
             message = self._environment()
             version = str(self.client.version()["Version"])
-        except (*_ERRORS, ValueError, KeyError) as error:
+        except (*_ERRORS, OSError, ValueError, KeyError) as error:
             return Capabilities(
                 is_usable=False, reason=f"The image {self.image} cannot be run: {_short(error)}"
             )
@@ -115,7 +121,29 @@ class DockerExecutor:
         return replace(found, versions={"Docker": version})
 
     def problem(self) -> str:
-        return self.missing()
+        return self.missing() or self._elsewhere
+
+    def elsewhere(self) -> str:
+        """Why the daemon's containers do not run on this host, or nothing.
+
+        The LUNs are checked here, and a daemon on another host would erase the disk of the same
+        name there. Raises DockerException, RequestException, OSError.
+        """
+        output = self.client.containers.run(
+            self.image,
+            entrypoint=["cat"],
+            command=[_BOOT_ID],
+            remove=True,
+            network_mode="none",
+            labels={"fsbench.site": self.site},
+        )
+        if output.strip() == _boot_id():
+            return ""
+        return (
+            f"The Docker daemon at {_address()} runs its containers on another host or in a "
+            "virtual machine, and has other disks than those in this host's list: start a worker "
+            "there, or set DOCKER_HOST to a daemon of this host."
+        )
 
     def _environment(self) -> Any:
         output = self.client.containers.run(
@@ -207,6 +235,8 @@ class DockerExecutor:
             stream = client.api.attach(
                 str(container.id), stdout=True, stderr=True, stream=True, demux=True
             )
+            if should_stop():  # a daemon may have taken long to answer until here
+                return Outcome(None, was_stopped=True)
             container.start()
             self._pids[str(container.id)] = _pid(container)
             was_stopped = follow(
@@ -292,6 +322,14 @@ class DockerExecutor:
         return [f"container {container.name}" for container in left]
 
 
+def _boot_id() -> bytes:
+    return Path(_BOOT_ID).read_bytes().strip()
+
+
+def _address() -> str:
+    return os.environ.get("DOCKER_HOST") or "/var/run/docker.sock"
+
+
 def _first_cpus(count: int | None) -> str | None:
     return None if count is None else f"0-{count - 1}"
 
@@ -304,9 +342,15 @@ def _devices(plan: RunPlan, target: Target) -> list[tuple[str, str]]:
     return pairs
 
 
-def devices_in(pairs: list[tuple[str, str]]) -> list[str]:
-    """As Docker wants them: readable and writable, and none may be made there."""
-    return [f"{outside}:{inside}:rw" for outside, inside in pairs]
+def devices_in(pairs: list[tuple[str, str]]) -> list[Any]:
+    """As Docker wants them: readable and writable, and none may be made there.
+
+    Not in one text with colons, which the name of a device may have: it would be another device's.
+    """
+    return [
+        {"PathOnHost": outside, "PathInContainer": inside, "CgroupPermissions": "rw"}
+        for outside, inside in pairs
+    ]
 
 
 def _why_silent(error: BaseException) -> str:

@@ -159,8 +159,11 @@ class GuestExecutor(DockerExecutor):
         if missing or self.qemu:
             return missing
         try:
+            elsewhere = self.elsewhere()
+            if elsewhere:
+                return elsewhere
             said = self._ask(["/fsbench/guest.py", "--version"])
-        except (*_ERRORS, ValueError, LookupError):
+        except (*_ERRORS, OSError, ValueError, LookupError):
             said = {}
         if not said.get("version") or not said.get("is_whole"):
             return f"The image {self.image} cannot boot guests: build it again (make image)."

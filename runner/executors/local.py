@@ -101,6 +101,8 @@ class LocalExecutor:
             return Outcome(
                 1, reason="Without a container the memory of a benchmark cannot be limited."
             )
+        if should_stop():
+            return Outcome(None, was_stopped=True)
         isolated = _ISOLATED if plan.makes_filesystem else ()
         process = subprocess.Popen(
             [*isolated, *_PYTHON],

@@ -1,3 +1,6 @@
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from fsbench_web.catalog.commands import run_commands
@@ -61,6 +64,17 @@ def test_the_whole_lun_is_written_but_its_label() -> None:
     assert f"count={99 * MIB}" in dd
     assert "seek=1" in dd
     assert "of=/dev/x" in dd
+
+
+def test_a_lun_that_was_unplugged_is_not_made_as_a_file(tmp_path: Path) -> None:
+    """It would fill the memory that /dev is, up to the size of the LUN."""
+    dd = commands(Preparation(precondition=True), 3 * MIB)["precondition"]
+    gone = tmp_path / "gone"
+    done = subprocess.run(
+        [word.replace("/dev/x", str(gone)) for word in dd], capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    assert not gone.exists()
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)

@@ -8,8 +8,9 @@ from django.template import Context
 from fsbench_web.catalog.machines import Machine
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.sections import Section
+from fsbench_web.compare.shown_series import ShownSeries
 from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.study_page import ShownSeries, ShownTable, TestGroup, Winner
+from fsbench_web.compare.study_page import ShownTable, TestGroup, Winner
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
 from fsbench_web.compare.templatetags.delta_tables import (
     delta_table,

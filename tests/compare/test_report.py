@@ -9,7 +9,7 @@ from pypdf import PdfReader
 
 from fsbench_web.compare.drawings.bars import Bar, bars
 from fsbench_web.compare.drawings.svg import svg
-from fsbench_web.compare.report import content
+from fsbench_web.compare.report import appendices
 from fsbench_web.compare.spec import ComparisonSpec
 from fsbench_web.compare.tables import delta_tables
 from fsbench_web.figures import numbers
@@ -220,9 +220,9 @@ def test_a_report_of_very_many_rows_prints_whole_tables_and_says_how_many(client
     for label in ("ext4_noatime", "xfs"):
         for test in ("read", "reread"):
             make_score(label, 50, study=study.slug, test=test)
-    monkeypatch.setattr(content, "MOST_ROWS", 4)
+    monkeypatch.setattr(appendices, "MOST_ROWS", 4)
     html = words(client.get(f"/studies/{study.slug}/report/").content.decode())
     assert "These are the first 2 of 3 tables" in html
-    monkeypatch.setattr(content, "MOST_ROWS", 1)  # one table at least
+    monkeypatch.setattr(appendices, "MOST_ROWS", 1)  # one table at least
     html = words(client.get(f"/studies/{study.slug}/report/").content.decode())
     assert "These are the first 1 of 3 tables" in html

@@ -163,6 +163,26 @@ def test_what_is_stacked_on_it_is_refused_and_so_is_where_that_is_mounted(
     assert "/srv/vms" in problems["mounts"]
 
 
+def test_a_device_under_a_loop_device_is_refused_and_so_is_one_on_a_mounted_device(
+    entry: LunEntry, lun_file: Path, device: str, tmp_path: Path
+) -> None:
+    """The kernel notes no holder for a loop device, and does not claim what is under it."""
+    upper = tool("losetup", "--find", "--show", device)
+    try:
+        assert Path(upper).name in failed(entry, lun_file, device)["holders"]
+        tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", device)
+        (tmp_path / "mounted").mkdir()
+        write_luns(lun_file, {"name": "upper", "kind": "device", "path": upper})
+        assert "mounts" not in failed(read_luns(lun_file)[0], lun_file, "")
+        tool("mount", device, str(tmp_path / "mounted"))
+        try:
+            assert str(tmp_path) in failed(read_luns(lun_file)[0], lun_file, "")["mounts"]
+        finally:
+            tool("umount", str(tmp_path / "mounted"))
+    finally:
+        tool("losetup", "--detach", upper)
+
+
 def test_a_partition_table_is_not_erased(entry: LunEntry, lun_file: Path, device: str) -> None:
     label = b"\x00" * 446 + b"\x00\x01\x01\x00\x83\x01\x01\x00\x01\x00\x00\x00\x00\x01\x00\x00"
     with Path(device).open("r+b") as disk:
@@ -299,6 +319,17 @@ def test_a_link_to_a_folder_of_the_system_is_no_lun(lun_file: Path, tmp_path: Pa
     (tmp_path / "innocent").symlink_to("/")
     entry = directory_lun(lun_file, tmp_path / "innocent")
     assert "operating system" in failed(entry, lun_file, "")["directory"]
+
+
+def test_root_measures_no_folder_that_everybody_can_write(lun_file: Path, tmp_path: Path) -> None:
+    """Somebody could put a link there after the checks. In a sticky one the kernel follows none."""
+    (tmp_path / "shared").mkdir()
+    entry = directory_lun(lun_file, tmp_path / "shared")
+    (tmp_path / "shared").chmod(0o777)
+    assert "by everybody" in failed(entry, lun_file, "")["directory"]
+    for mode in (0o1777, 0o775):
+        (tmp_path / "shared").chmod(mode)
+        assert failed(entry, lun_file, "") == {}
 
 
 def test_a_benchmark_overwrites_nobodys_file(lun_file: Path, tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import docker
 import pytest
+from docker.utils import parse_devices
 
 from fsbench_web.studies.models import Measurement, Run, RunState
 from runner import checks, locks, orphans
 from runner.blockdev import as_text, device_number
-from runner.executors.base import Message, Target
+from runner.executors import docker as docker_executor
+from runner.executors.base import Message, Outcome, Target
 from runner.executors.docker import DockerExecutor
 from runner.host import Host
 from runner.luns import read_luns
@@ -53,7 +55,7 @@ class OnLun:
         self.plan = plan or plan_run("ext4", {}, "iozone", LONG, device=inside)
         self.messages: list[Message] = []
         self.stop = threading.Event()
-        self.outcome = None
+        self.outcome: Outcome | None = None
         self.thread = threading.Thread(target=self._run)
         self.lun_file = lun_file
 
@@ -225,6 +227,39 @@ def test_it_says_in_a_sentence_why_no_daemon_answers(
     assert DockerExecutor("x", "test").missing() == (
         f"No Docker daemon answers at {address}: {reason}. Start it, or set DOCKER_HOST."
     )
+
+
+def test_a_daemon_on_another_host_gets_no_run(
+    executor: DockerExecutor, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was checked here is erased by the name it has there."""
+    assert host.capabilities.is_usable
+    assert executor.problem() == ""
+    monkeypatch.setattr(docker_executor, "_boot_id", lambda: b"of another kernel")
+    found = executor.probe()
+    assert not found.is_usable
+    assert "on another host" in found.reason
+    assert executor.problem() == found.reason
+
+
+def test_a_device_with_a_colon_in_its_name_is_no_other_device() -> None:
+    """Split at its colon it would be /dev/mapper/a, and readable and writable as said behind."""
+    (device,) = parse_devices(docker_executor.devices_in([("/dev/mapper/a:b", "/dev/fsbench/x")]))
+    assert device["PathOnHost"] == "/dev/mapper/a:b"
+    assert device["PathInContainer"] == "/dev/fsbench/x"
+    assert device["CgroupPermissions"] == "rw"
+
+
+def test_a_run_that_is_to_stop_before_it_began_writes_nothing(
+    host: Host, lun_file: Path, client: docker.DockerClient
+) -> None:
+    run = OnLun(host, lun_file)
+    run.stop.set()
+    run._run()
+    assert run.outcome is not None
+    assert run.outcome.was_stopped
+    assert run.messages == []
+    assert client.containers.list(all=True) == []
 
 
 def test_a_directory_is_not_for_containers(host: Host, lun_file: Path, tmp_path: Path) -> None:

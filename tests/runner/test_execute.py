@@ -5,11 +5,13 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState, Score
@@ -549,6 +551,30 @@ def test_a_worker_that_was_held_up_before_it_erased_erases_nothing(
     carry_out(run, host)
     assert run.state == RunState.LOST
     assert host.executor.plans == []  # type: ignore[attr-defined]
+    assert_not_measured(run)
+
+
+def test_a_lun_that_is_taken_while_the_worker_waits_for_the_database_is_not_erased(
+    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    run = order(host)
+    still_wanted, taken = execute._still_wanted, []
+
+    def take_meanwhile(*arguments: Any) -> None:
+        still_wanted(*arguments)
+        taken.append(os.open(host.device(host.entry("scratch")), os.O_RDONLY | os.O_EXCL))
+
+    monkeypatch.setattr(execute, "_still_wanted", take_meanwhile)
+    try:
+        carry_out(run, host)
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+    assert run.state == RunState.FAILED
+    assert "scratch was not erased" in run.reason
+    assert host.executor.plans == []  # type: ignore[attr-defined]
+    assert AuditEntry.objects.filter(what="run refused", thing=f"run {run.pk}").exists()
     assert_not_measured(run)
 
 

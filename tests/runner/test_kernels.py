@@ -1,5 +1,6 @@
 """Kernel packages: unpacked, their modules in order, and what is none refused."""
 
+import gzip
 import io
 import lzma
 import struct
@@ -156,6 +157,18 @@ def test_what_is_no_package_is_refused(tmp_path: Path, content: bytes, said: str
 
     with pytest.raises(UnusableKernel, match=said):
         unpack(tmp_path / "bad.deb")
+
+
+def test_a_package_that_is_damaged_anywhere_is_refused(tmp_path: Path) -> None:
+    """Whatever reading it raises: one that raised something else kept all others from a look."""
+    head = f"{'control.tar.xz':<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{'many':<10}`\n".encode()
+    (tmp_path / "size.deb").write_bytes(b"!<arch>\n" + head)
+    (tmp_path / "text.deb").write_bytes(b"!<arch>\n" + b"\xff" * 60)
+    packed = gzip.compress(MODULES["fs/jfs/jfs.ko"])
+    deb(tmp_path / "zlib.deb", files({"fs/jfs/jfs.ko.gz": packed[:10] + b"\xff" * 40}))
+    for package in kernels.listed(tmp_path):
+        with pytest.raises(UnusableKernel, match="cannot be unpacked"):
+            kernels.unpacked(package, tmp_path / "cache")
 
 
 def test_a_download_that_broke_off_is_refused_and_leaves_nothing(package: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.studies.models import Measurement, Run, RunState
-from runner import checks
+from runner import blockdev, checks
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
 from runner.host import Host
@@ -100,6 +100,18 @@ def test_a_cancelled_run_has_stopped_and_unmounted(host: Host, lun_file: Path) -
     assert outcome.was_stopped
     assert outcome.exit_code == 3
     assert checks.problem(checks.verify(entry, lun_file, device)) == ""
+
+
+def test_a_run_that_is_to_stop_before_it_began_writes_nothing(host: Host, lun_file: Path) -> None:
+    entry = read_luns(lun_file)[0]
+    device = host.device(entry)
+    plan = plan_run("ext4", {}, "iozone", LONG, device=device)
+    messages: list[Message] = []
+    target = Target(1, host.name, entry.name, device)
+    outcome = host.executor.run(plan, target, messages.append, lambda: True)
+    assert outcome.was_stopped
+    assert messages == []
+    assert blockdev.signatures(device) == []
 
 
 def test_a_lost_lease_kills_the_agent_at_once(host: Host, lun_file: Path) -> None:

@@ -109,6 +109,18 @@ def test_bytes_that_are_no_text_are_refused(file: Path) -> None:
         read_luns(file)
 
 
+def test_no_worker_takes_a_file_that_everybody_can_write(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user whom the Docker daemon obeys can have disks erased as root can."""
+    monkeypatch.setattr(os, "geteuid", lambda: 65533)
+    file.chmod(0o660)
+    assert read_luns(file)
+    file.chmod(0o602)
+    with pytest.raises(LunFileError, match="everybody may write"):
+        read_luns(file)
+
+
 @pytest.mark.root
 @pytest.mark.parametrize(("mode", "owner"), [(0o660, 0), (0o602, 0), (0o600, 65534)])
 def test_root_refuses_a_file_that_others_can_write(file: Path, mode: int, owner: int) -> None:

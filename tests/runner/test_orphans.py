@@ -168,6 +168,31 @@ def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
     assert not Lease.objects.exclude(run=None).exists()
 
 
+def test_leases_of_a_worker_that_came_back_meanwhile_are_its_own(
+    config: WorkerConfig, host: Host, order: Callable[..., Run]
+) -> None:
+    run = order(host)
+    assert lifecycle.claim(run.pk, announce(host.announcement())) is not None
+    found = left(config, "lease")
+    lock = orphans.lock_of(config.name, config.site)
+    with locks.worker_lock(lock), pytest.raises(locks.LockedElsewhere):
+        remove(found)
+    run.refresh_from_db()
+    assert run.state == RunState.LEASED
+
+
+def test_leases_of_a_worker_that_moved_to_another_host_are_left_alone(
+    config: WorkerConfig, host: Host, order: Callable[..., Run]
+) -> None:
+    run = order(host)
+    worker = announce(host.announcement())
+    assert lifecycle.claim(run.pk, worker) is not None
+    assert left(config, "lease")
+    worker.capabilities["host_mark"] = "another host"
+    worker.save()
+    assert left(config, "lease") == []
+
+
 def test_messages_without_a_run_that_waits_are_removed_and_others_stay(
     config: WorkerConfig, host: Host, order: Callable[..., Run], broker: str
 ) -> None:

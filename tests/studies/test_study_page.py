@@ -9,7 +9,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations import configuration_for, unknown_configuration
-from fsbench_web.compare import study_page
+from fsbench_web.compare import shown_series
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
 from fsbench_web.studies.series import series_for
 from fsbench_web.studies.views import study as study_views
@@ -208,7 +208,7 @@ def test_heat_maps_show_the_mean_of_the_repeats_on_one_scale(
 def test_configurations_come_a_page_at_a_time(
     client: Client, measured: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study_page, "SERIES_SHOWN", 1)
+    monkeypatch.setattr(shown_series, "SERIES_SHOWN", 1)
     html = client.get("/studies/mine/?by=configuration").content.decode()
     listed = text_of(html[html.index('id="configurations"') :])
     assert "1 to 1 of 2, by file system and name." in listed

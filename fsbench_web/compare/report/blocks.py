@@ -1,10 +1,10 @@
 """What a report is made of: the same blocks for HTML and PDF. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.compare.drawings.shapes import Drawing
-from fsbench_web.compare.findings import Part
+from fsbench_web.compare.findings import Finding, Part
 
 
 @dataclass(frozen=True)
@@ -129,3 +129,20 @@ def prose(text: str) -> Prose:
 def sentences(texts: Sequence[str]) -> Bullets:
     """Plain sentences."""
     return Bullets(tuple((Part(text),) for text in texts))
+
+
+def bullets(said: Iterable[Finding], site: str) -> Bullets:
+    """Findings, with addresses that lead somewhere on paper too."""
+    return Bullets(
+        tuple(
+            tuple(
+                Part(part.text, _absolute(part.href, site), part.is_name) for part in finding.parts
+            )
+            for finding in said
+        )
+    )
+
+
+def _absolute(href: str, site: str) -> str:
+    """On paper an address needs its host."""
+    return site + href[1:] if href.startswith("/") else href

@@ -106,6 +106,13 @@ def grouped(series: tuple[Recorded, ...]) -> list[tuple[list[Recorded], tuple[st
     return [(several, lines) for lines, several in found.items() if lines]
 
 
+def not_listed(method: Method) -> tuple[str, ...]:
+    """A sentence about the series that are not listed, where there are such."""
+    if method.total <= len(method.series):
+        return ()
+    return (f"The first {MOST_SERIES} of {method.total}; the study's page lists all.",)
+
+
 def _recorded(row: Series, run: Run | None, rules: list[str]) -> Recorded:
     lun = f"{row.lun.name} on {row.lun.worker.name}" if row.lun else ""
     return Recorded(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare.study_page import ShownSeries
+from fsbench_web.compare.shown_series import ShownSeries
 from fsbench_web.compare.writing import escaped
 
 MISSING = '<span class="muted">–</span>'

@@ -6,7 +6,7 @@ from typing import Any
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.machines import memory_words
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import estimates, order_checks, repeats, submission
+from fsbench_web.studies import estimates, planned_runs, repeats, submission
 from fsbench_web.studies.estimates import Estimate
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import runs_before
@@ -69,7 +69,7 @@ def review_context(
         "is_random": order.order == RANDOM,
         "order": order,
         "references": sum(run.is_reference for run in runs),
-        "time_limit_s": order_checks.time_limit_s(order, runs),
+        "time_limit_s": planned_runs.time_limit_s(order, runs),
         "study_title": study.title if study else order.new_study,
         "is_new_study": study is None,
         "waiting": runs_before([lun]).get(lun.pk, 0),

@@ -23,8 +23,6 @@ from fsbench_web.studies.submission import SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
 from fsbench_web.workloads import presets
 
-MOST_MIB = 2**30
-
 
 @dataclass(frozen=True)
 class Place:

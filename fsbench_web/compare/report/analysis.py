@@ -1,0 +1,124 @@
+"""The chapter that compares, test by test, and sets it against what a paper states."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from fsbench_web.compare import charts, findings, folds, statements
+from fsbench_web.compare.drawings.bars import Bar, Stack, bars, stacks
+from fsbench_web.compare.drawings.shapes import Drawing
+from fsbench_web.compare.report.appendices import printed_tables
+from fsbench_web.compare.report.blocks import (
+    Block,
+    Charts,
+    FoldBegins,
+    FoldEnds,
+    Grid,
+    Heading,
+    bullets,
+    prose,
+)
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.figures import numbers, palette, stacked
+from fsbench_web.scoring import testnames
+from fsbench_web.studies.models import Study
+
+_CHARTS_WIDTH = 330.0
+
+
+def analysis(
+    study: Study, tables: Sequence[DeltaTable], place: Callable[[DeltaTable], str], site: str
+) -> Iterable[Block]:
+    """Of the tests whose tables are printed; ``place`` and ``site`` as in the summary."""
+    yield Heading("Comparative analysis", 1, "analysis")
+    if not tables:
+        yield prose("There is nothing to compare yet.")
+    said = findings.findings(tables, place)
+    tests = dict.fromkeys(table.test for table in printed_tables(tables))
+    for each in folds.placed(tests, str):
+        test = each.entry
+        if each.opens:
+            yield FoldBegins(each.opens.title, each.opens.of)
+        of_test = [table for table in tables if table.test == test]
+        yield Heading(testnames.label(test), 2)
+        yield Charts(tuple(charts.chart(table, width=_CHARTS_WIDTH, most=12) for table in of_test))
+        yield bullets([finding for finding in said if finding.test == test], site)
+        if each.closes:
+            yield FoldEnds()
+    combined = [
+        drawing
+        for section in study.sections
+        if section["kind"] in ("combined", "chart")
+        for drawing in [_section_chart(section, tables)]
+        if drawing is not None
+    ]
+    if combined:
+        yield Heading("Read and write combined", 2)
+        yield Charts(tuple(combined))
+        for section in study.sections:
+            if section["kind"] == "chart":
+                yield prose(" ".join(filter(None, (section.get("text"), section.get("note")))))
+    stated: Sequence[Mapping[str, Any]] = next(
+        (one["items"] for one in study.sections if one["kind"] == "statements"), ()
+    )
+    if stated:
+        yield Heading("Set against what the text states", 2)
+        yield Grid(
+            columns=(
+                ("The text states", False),
+                ("Where", False),
+                ("Verdict", False),
+                ("What the tables show", False),
+            ),
+            rows=tuple(
+                (one.text, one.place, one.verdict, "".join(part.text for part in one.parts))
+                for one in statements.check(stated, tables, place)
+            ),
+        )
+
+
+def _section_chart(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> Drawing | None:
+    if section["kind"] == "chart":
+        series = palette.series_of([label for label, _, _ in section["rows"]])
+        return bars(
+            [
+                Bar(
+                    label,
+                    None if value is None else float(value),
+                    "not stated" if value is None else f"{bound} {value} {section['unit']}".strip(),
+                    number,
+                    is_bound=bound == "more than",
+                )
+                for (label, value, bound), number in zip(section["rows"], series, strict=True)
+            ],
+            section["title"],
+            f"{section['unit']}, less is better",
+            width=_CHARTS_WIDTH,
+        )
+    kept = [
+        table
+        for table in tables
+        if table.category == section["category"] and table.test in ("write", "read")
+    ]
+    if not kept:
+        return None
+    scores: dict[str, dict[str, float]] = {}
+    for table in kept:
+        for row in table.rows:
+            scores.setdefault(row.contender, {})[table.test] = row.score
+    rows = [
+        Stack(
+            name,
+            (found.get("write"), found.get("read")),
+            numbers.number(found["write"] + found["read"]) if len(found) == 2 else numbers.MISSING,
+        )
+        for name, found in scores.items()
+    ]
+    rows.sort(key=lambda row: (None in row.parts, -sum(part or 0 for part in row.parts)))
+    return stacks(
+        rows,
+        ("write", "read"),
+        (stacked.WRITE_SERIES, stacked.READ_SERIES),
+        section["title"],
+        f"{kept[0].unit}, more is better",
+        width=_CHARTS_WIDTH,
+    )

@@ -1,0 +1,132 @@
+"""The appendices: every table, and how to do it again."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fsbench_web.compare import folds
+from fsbench_web.compare.exports.document import (
+    columns,
+    footnotes,
+    least_decimals,
+    marks,
+    remarks,
+    title_line,
+    unit_line,
+)
+from fsbench_web.compare.findings import Part
+from fsbench_web.compare.report.blocks import (
+    Block,
+    Commands,
+    FoldBegins,
+    FoldEnds,
+    Grid,
+    Heading,
+    Prose,
+    prose,
+)
+from fsbench_web.compare.report.recorded import Method, Recorded, grouped, not_listed
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.studies.models import Study
+
+MOST_TABLES = 300
+"""Tables that are printed; those beyond are named and had as a file."""
+MOST_ROWS = 3000
+"""Rows of all tables that are printed: a PDF of 12,600 rows takes a processor over a minute."""
+
+
+def tables_of(
+    tables: Sequence[DeltaTable], places: Mapping[int, str], csv_address: str
+) -> Iterable[Block]:
+    """``places`` are the anchors of the tables by identity; ``csv_address`` has all of them."""
+    yield Heading("Appendix A: tables", 1, "tables")
+    yield Prose(
+        (
+            Part("The same as a file, unrounded: "),
+            Part(csv_address, csv_address),
+            Part("."),
+        )
+    )
+    printed = printed_tables(tables)
+    for each in folds.placed(printed, lambda table: table.test):
+        table = each.entry
+        if each.opens:
+            yield FoldBegins(each.opens.title, each.opens.of)
+        shown, notes, least = columns(table), footnotes(table), least_decimals(table)
+        yield Grid(
+            columns=tuple((column.heading, column.kind == "number") for column in shown),
+            rows=tuple(
+                (
+                    shown[0].text(row, least)
+                    + (" (best)" if row.best else "")
+                    + "".join(f" ({mark})" for mark in marks(row, notes)),
+                    *(column.text(row, least) for column in shown[1:]),
+                )
+                for row in table.rows
+            ),
+            title=f"{title_line(table)} ({unit_line(table)})",
+            anchor=places[id(table)],
+            strong=frozenset(place for place, row in enumerate(table.rows) if row.best),
+            notes=(
+                *remarks(table),
+                *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),
+            ),
+        )
+        if each.closes:
+            yield FoldEnds()
+    if len(tables) > len(printed):
+        yield prose(
+            f"These are the first {len(printed)} of {len(tables)} tables; the file has all of them."
+        )
+
+
+def printed_tables(tables: Sequence[DeltaTable]) -> Sequence[DeltaTable]:
+    """The first of the tables, whole: as many as have ``MOST_ROWS`` rows; one at least."""
+    rows = 0
+    for place, table in enumerate(tables[:MOST_TABLES]):
+        rows += len(table.rows)
+        if rows > MOST_ROWS and place:
+            return tables[:place]
+    return tables[:MOST_TABLES]
+
+
+def commands_of(study: Study, method: Method, site: str, query: str) -> Iterable[Block]:
+    """``query`` is that of the study's tables, for the calls that give the numbers."""
+    yield Heading("Appendix B: doing it again", 1, "reproduction")
+    if study.is_published:
+        yield prose(
+            "The figures come from the publication. Its method is above; fsbench has run none of "
+            "it, and knows no command beyond those that the publication names."
+        )
+    else:
+        yield from _commands(method, site)
+    yield Commands(
+        "The numbers of this report",
+        (
+            f"curl '{site}api/v1/deltas.csv?{query}'",
+            f"curl '{site}api/v1/deltas?{query}'",
+            f"curl '{site}api/v1/studies/{study.slug}'",
+        ),
+    )
+
+
+def _commands(method: Method, site: str) -> Iterable[Block]:
+    found = grouped(method.series)
+    if found:
+        yield prose(
+            "The commands as they were run, in this order, of the newest finished run of each "
+            "configuration. They erase the disk that they name."
+        )
+    for several, lines in found:
+        yield Commands(_whose(several), lines)
+    silent = [one for one in method.series if not one.commands]
+    if silent:
+        names = ", ".join(dict.fromkeys(one.configuration for one in silent))
+        yield prose(f"No command is recorded of: {names}. They were imported, or are not done yet.")
+    for line in not_listed(method):
+        yield prose(line)
+
+
+def _whose(several: Sequence[Recorded]) -> str:
+    return "; ".join(
+        f"{one.configuration}, {one.workload or 'workload not known'}, run {one.run_id}"
+        for one in several
+    )

@@ -1,0 +1,104 @@
+"""The chapter of how it was measured: what the study says, what was recorded, how scores come."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fsbench_web.compare.report.blocks import (
+    Block,
+    Facts,
+    Grid,
+    Heading,
+    prose,
+    sentences,
+)
+from fsbench_web.compare.report.recorded import Method, not_listed
+from fsbench_web.figures import numbers
+from fsbench_web.scoring import categories
+from fsbench_web.studies.models import Study
+
+
+def methodology(study: Study, method: Method) -> Iterable[Block]:
+    """What a published study says of itself comes first; of runs, what is stored of them."""
+    yield Heading("Methodology", 1, "methodology")
+    told = [section for section in study.sections if section["kind"] in _SECTIONS]
+    for section in told:
+        yield Heading(section["title"], 2)
+        if section.get("text"):
+            yield prose(section["text"])
+        yield _SECTIONS[section["kind"]](section)
+        for name in ("note", "source"):
+            if section.get(name):
+                yield prose(("Source: " if name == "source" else "") + section[name])
+    if not study.is_published:
+        yield from _recorded(method)
+    yield Heading("Scores", 2)
+    yield Facts(
+        tuple(
+            (categories.label(slug), categories.category(slug).definition)
+            for slug in categories.all_slugs()
+        )
+    )
+    yield Heading("Deltas", 2)
+    yield prose(
+        "Delta 1 is (best − x) / best: by how much x is slower than the best. Delta 2 is "
+        "(x − best) / x: by how much the best is faster than x, as a negative number. Both in "
+        "percent; for times both are of the speeds (1 / time)."
+    )
+
+
+_SECTIONS: dict[str, Callable[[Mapping[str, Any]], Block]] = {
+    "facts": lambda section: Facts(tuple((str(a), str(b)) for a, b in section["items"])),
+    "list": lambda section: sentences(section["items"]),
+    "missing": lambda section: sentences(section["items"]),
+    "table": lambda section: Grid(
+        columns=tuple(
+            (str(name), place in section.get("numeric", ()))
+            for place, name in enumerate(section["columns"])
+        ),
+        rows=tuple(tuple(str(cell) for cell in row) for row in section["rows"]),
+    ),
+}
+
+
+def _recorded(method: Method) -> Iterable[Block]:
+    for title, parts, missing in (
+        ("Hardware", method.hardware, "No hardware profile was named."),
+        ("Systems", method.environments, "Nothing was recorded of kernel and tools."),
+        ("Workloads", method.workloads, "No workload was named."),
+    ):
+        yield Heading(title, 2)
+        if not parts:
+            yield prose(missing)
+        for name, facts in parts:
+            yield Heading(name, 3)
+            yield Facts(facts) if facts else prose("Nothing more is known of it.")
+    yield Heading("Configurations and repeats", 2)
+    if not method.series:
+        yield prose("There are no runs.")
+        return
+    yield Grid(
+        columns=(
+            ("Configuration", False),
+            ("Workload", False),
+            ("LUN", False),
+            ("System", False),
+            ("Prepared", False),
+            ("Done", True),
+            ("Failed", True),
+            ("Repeats", False),
+        ),
+        rows=tuple(
+            (
+                one.configuration,
+                one.workload or numbers.MISSING,
+                one.lun or numbers.MISSING,
+                one.system or numbers.MISSING,
+                one.preparation or "new file system",
+                str(one.done),
+                str(one.failed),
+                one.repeats or "a fixed number",
+            )
+            for one in method.series
+        ),
+        notes=not_listed(method),
+    )

@@ -1,0 +1,116 @@
+"""The chapter that somebody in a hurry reads: what was found, and who is best in what."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from fsbench_web.compare import findings, folds
+from fsbench_web.compare.findings import Part
+from fsbench_web.compare.report.blocks import (
+    Block,
+    FoldBegins,
+    FoldEnds,
+    Grid,
+    Heading,
+    Prose,
+    bullets,
+    prose,
+)
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.significance import nearest_first
+from fsbench_web.figures import numbers
+from fsbench_web.scoring import categories, testnames
+from fsbench_web.studies.models import Study
+
+
+def summary(
+    study: Study,
+    tables: Sequence[DeltaTable],
+    said: findings.Findings,
+    place: Callable[[DeltaTable], str],
+    site: str,
+) -> Iterable[Block]:
+    """``place`` says where a table stands; ``site`` is the address of the home page."""
+    yield Heading("Executive summary", 1, "summary")
+    if study.summary:
+        yield prose(study.summary)
+    if not tables:
+        yield prose("There are no scores yet: no run of this study is done.")
+        return
+    runs = {run for table in tables for row in table.rows for run in row.run_ids}
+    tests = {table.test for table in tables}
+    counted = f"{len(tables)} tables of {len(tests)} tests"
+    yield prose(
+        f"{counted}, from {len(runs)} runs." if runs else f"{counted}, all of published figures."
+    )
+    if said.summary:
+        yield bullets(said.summary, site)
+    yield bullets([test.headline for test in said.tests if not test.is_further], site)
+    more = sum(test.is_further for test in said.tests)
+    if more:
+        yield Prose(
+            (
+                Part(f"{more} further percentile{'s' * (more > 1)} of latencies follow in the "),
+                Part("comparative analysis", "#analysis"),
+                Part(" and in "),
+                Part("Appendix A", "#tables"),
+                Part("."),
+            )
+        )
+    if said.margin_percent is not None:
+        yield prose(_rule(said))
+    yield from _winners(tables)
+
+
+def _rule(said: findings.Findings) -> str:
+    holm = (
+        f", with p at most 0.05 by Holm's correction over the {said.tested} pairs tested at once"
+        if said.tested > 1
+        else ""
+    )
+    return (
+        "A winner is significant when the 95% intervals do not overlap and the means differ by at "
+        f"least {said.margin_percent:g}%{holm}; otherwise it is a tie. Where there are no repeats, "
+        "nobody knows."
+    )
+
+
+def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:
+    """Who is best in which test and category, and by how much faster than the next."""
+    for is_mean in (False, True):
+        kept = [table for table in tables if (table.category == categories.MEAN) == is_mean]
+        slugs = sorted({table.category for table in kept}, key=categories.place)
+        lines: dict[tuple[str, str], dict[str, str]] = {}
+        for table in kept:
+            units = {other.unit for other in kept if other.test == table.test}
+            unit = table.unit if is_mean and len(units) > 1 else ""
+            lines.setdefault((table.test, unit), {})[table.category] = _winner(table)
+        folded = folds.further(test for test, _ in lines)
+        for is_folded in (False, True):
+            rows = {key: found for key, found in lines.items() if (key[0] in folded) == is_folded}
+            if not rows:
+                continue
+            if is_folded:
+                yield FoldBegins(f"More percentiles ({len(folded)})")
+            yield Grid(
+                columns=(("Test", False), *((categories.label(slug), False) for slug in slugs)),
+                rows=tuple(
+                    (
+                        testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
+                        *(found.get(slug, numbers.MISSING) for slug in slugs),
+                    )
+                    for (test, unit), found in rows.items()
+                ),
+                title="The best, and by how many percent it is faster than the next",
+            )
+            if is_folded:
+                yield FoldEnds()
+
+
+def _winner(table: DeltaTable) -> str:
+    names = [row.contender for row in table.rows if row.best]
+    order = [table.rows[number] for number in nearest_first(table)]
+    second = next((row for row in order if not row.best), None)
+    if not names:
+        return "not ranked"
+    if len(names) > 1 or second is None or second.delta2_percent is None:
+        return ", ".join(names)
+    return f"{names[0]} +{numbers.number(abs(second.delta2_percent))}"

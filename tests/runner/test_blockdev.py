@@ -1,0 +1,42 @@
+"""What is read of the kernel, from texts that are rare on a quiet host."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from runner import blockdev
+
+
+@pytest.mark.parametrize("name", ["a\x0cb", "a\x85b", "a\u2028b", "a\u00a0b"])
+def test_a_mount_whose_name_has_a_line_or_space_of_unicode_is_found(name: str) -> None:
+    lines = f"36 35 8:1 / /mnt/{name} rw - ext4 /dev/nosuch rw\n37 35 8:2 / /srv rw - xfs x rw\n"
+    first, second = blockdev.parse_mountinfo(lines)
+    assert first.point == f"/mnt/{name}"
+    assert first.numbers == {os.makedev(8, 1)}
+    assert second.numbers == {os.makedev(8, 2)}
+
+
+def test_a_mount_whose_name_is_no_text_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "mountinfo").write_bytes(
+        b"36 35 8:1 / /mnt/\xff rw - ext4 none rw\n37 35 8:2 / /srv rw - xfs none rw\n"
+    )
+    found = blockdev.mounts_of(tmp_path)
+    assert [mount.point for mount in found] == ["/mnt/\\xff", "/srv"]
+    # It is announced, and stored as text.
+    assert found[0].point.encode()
+
+
+def test_a_file_that_was_closed_meanwhile_hides_no_opener(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = tmp_path / "4711"
+    (process / "fd").mkdir(parents=True)
+    (process / "comm").write_bytes(b"qemu-\xff\n")
+    for number in range(50):  # no link: reading it fails as of one that is gone
+        (process / "fd" / str(number)).touch()
+    (process / "fd" / "50").symlink_to("/dev/sdz")
+    monkeypatch.setattr(blockdev, "PROC", tmp_path)
+    monkeypatch.setattr(blockdev, "device_number", lambda path: 7 if "50" in str(path) else None)
+    assert blockdev.openers(7) == ["qemu-\\xff (pid 4711)"]
+    assert blockdev.openers(8) == []
