@@ -279,9 +279,10 @@ def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:
 
 
 def _runs_words(row: DeltaRow) -> str:
-    """What stands before the numbers of the runs of the row's configuration.
+    """What stands before the numbers of a row's runs.
 
-    Not all of them need have measured the test, and a selection may be without some.
+    Links and scores of before each score kept its runs name all of the series: some of these may
+    not have measured the test, and a selection may be without some.
     """
     if len(row.run_ids) == 1:
         return "run "
