@@ -93,14 +93,20 @@ def named(names: Sequence[str], most: int = NAMED_AT_MOST) -> str:
 
 
 def probability(p: float) -> str:
-    """Two significant digits, and no zero: ``0.034``, ``below 0.0001``.
+    """A p-value, wherever one is written: two significant digits, and no zero.
 
-    More where two would stand on the other side of 0.05 than the number does: ``0.0501``.
+    ``0.034``, ``below 0.0001``. More where two would not stand on the side of 0.05 where the number
+    does: ``0.0501``, ``0.0497``. The command line writes them alike (client/fsbench/terminal.py).
     """
     if p < 0.0001:
         return "below 0.0001"
     texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
-    return next(t for t in texts if (float(t) <= FALSE_ALARM) == (p <= FALSE_ALARM))
+    return next(text for text in texts if _side(float(text)) == _side(p))
+
+
+def _side(p: float) -> int:
+    """Below, at or above the limit."""
+    return (p > FALSE_ALARM) - (p < FALSE_ALARM)
 
 
 def percents(value: float) -> str:

@@ -29,7 +29,8 @@ from fsbench_web.scoring.confidence import LEVEL, SAMPLES, Interval
 
 MARGIN_PERCENT = 10.0
 """By how much two means differ at least, where nobody says otherwise (FREENIX 2002)."""
-FALSE_ALARM = 1 - LEVEL
+FALSE_ALARM = 0.05
+"""1 - LEVEL, without what binary rounding adds to it."""
 
 SIGNIFICANT = "significant"
 TIE = "tie"

@@ -137,8 +137,13 @@ def test_means_of_the_same_decimals_are_the_same_score() -> None:
         (0.05, "0.05"),
         (0.0501, "0.0501"),  # not "0.05, above 0.05"
         (0.05001, "0.05001"),
-        (0.0499, "0.05"),
+        (0.0499, "0.0499"),  # not "0.05", which is not below 0.05
+        (0.049997, "0.049997"),
+        (0.0497, "0.0497"),
+        (0.00034, "0.00034"),
         (0.00001, "below 0.0001"),
+        (0.0, "below 0.0001"),
+        (1.0, "1"),
     ],
 )
 def test_a_probability_reads_on_its_side_of_the_limit(p: float, words: str) -> None:
