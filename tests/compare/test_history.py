@@ -77,6 +77,17 @@ def test_a_change_that_is_just_sure_is_not_said_to_be_at_the_limit(db):
     assert "0.050" not in change.sentence
 
 
+def test_a_change_without_any_scatter_says_that_there_was_none(db):
+    for kernel, level in (("6.1", 100), ("6.2", 80)):
+        for _ in range(2):
+            run = measured(kernel, level)
+    (change,) = history(run.series, "write", "maximum", "kernel", 10).changes
+    assert change.sentence.endswith(
+        "significant (p is below 0.0001). "
+        "Each side came out the same every time: there was no scatter to judge by."
+    )
+
+
 def test_intervals_are_drawn_so_that_they_are_seen(line):
     """Their ends reach beyond the marker sideways, however short they are."""
     (trace,) = chart(history(line, "write", "maximum", "kernel", 10), "x", "kernel").data
