@@ -78,7 +78,7 @@ class TestWhatIsTold:
         watched(ada, line)
         kernel("6.3", 80, study="weekly")
         (message,) = watching.keep_house()
-        assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3 %, from 100.33 KB/s to")
+        assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3%, from 100.33 KB/s to")
         assert message.sentence.endswith("slower, significant (p is below 0.0001).")
         (letter,) = mail.outbox
         assert letter.to == ["ada@example.org"]
