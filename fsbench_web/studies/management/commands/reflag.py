@@ -12,7 +12,8 @@ _SAY_EVERY = 100
 class Command(BaseCommand):
     help = (
         "Find the quality flags of results that were never judged or by older rules, and make "
-        "their scores of sound, cached and uncached cells. Scores of all cells stay what they are. "
+        "their scores of sound, cached and uncached cells, with the runs that each score is made "
+        "of. Scores of all cells stay what they are. "
         "It can be stopped and started again, and run while people work."
     )
 
