@@ -62,11 +62,12 @@ def create(
     return row, token
 
 
-def revoke(row: ApiToken, by: User) -> None:
+def revoke(row: ApiToken, by: User, because: str = "") -> None:
     """From now on the token opens nothing."""
+    why = {"because": because} if because else {}
     with transaction.atomic():
         row.delete()
-        audit.note(by, "token revoked", f"token {row.hint}…", name=row.name)
+        audit.note(by, "token revoked", f"token {row.hint}…", name=row.name, **why)
 
 
 def row_of(token: str) -> ApiToken | None:

@@ -34,7 +34,7 @@ class Command(changepassword.Command):
     def _typed(self, user: User) -> str:
         """The new password. Raises CommandError after three that will not do."""
         for _ in range(_TRIES):
-            first, second = self._get_pass(), self._get_pass("Password (again): ")
+            first, second = self._get_pass(), self._get_pass("Again: ")  # type: ignore[attr-defined]
             if first != second:
                 self.stdout.write("These were two different ones. Try again.")
                 continue

@@ -44,10 +44,10 @@ class Command(createsuperuser.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.UserModel = _Accounts
+        self.UserModel = _Accounts  # type: ignore[assignment]
 
     def _validate_username(self, username: str, *args: Any) -> str | None:
         if unicodedata.normalize("NFKC", username).lower() in people.RESERVED:
             return "Error: The audit log uses this name for what no person did."
-        refused: str | None = super()._validate_username(username, *args)
+        refused: str | None = super()._validate_username(username, *args)  # type: ignore[misc]
         return refused
