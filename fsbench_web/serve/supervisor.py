@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -43,6 +44,10 @@ class AddressInUse(Exception):
     """The address cannot be listened on; the text says why and what to do."""
 
 
+class GivenSocket(socket.socket):
+    """A port that a service manager keeps, before and after this program."""
+
+
 def open_socket(host: str, port: int) -> socket.socket:
     """Listen on the address; port 0 takes a free one. Raises AddressInUse.
 
@@ -52,7 +57,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
         # For this process alone; children get what they need by number.
         del os.environ["LISTEN_PID"], os.environ["LISTEN_FDS"]
-        return socket.socket(fileno=FIRST_GIVEN_SOCKET)
+        return GivenSocket(fileno=FIRST_GIVEN_SOCKET)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
@@ -89,6 +94,7 @@ class Supervisor:
         with_worker: bool,
         say: Callable[[str], None],
     ):
+        self._listening = listening
         manage = str(settings.BASE_DIR / "manage.py")
         descriptor = listening.fileno()
         self.webs = [
@@ -251,12 +257,23 @@ class Supervisor:
         started = [child for child in self.children if child.is_running]
         if started:
             self._say("Stopping ...")
+        self._refuse_others()
         for child in started:
             child.ask_to_end()
         for child in started:
             within_s = WEB_END_S if child in self.webs else WORKER_END_S
             if not child.end(within_s):
                 self._tell(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
+
+    def _refuse_others(self) -> None:
+        """Close the port now, where it is our own: nobody would answer who comes from here on.
+
+        Answers may take seconds yet, and connections that wait in the backlog meanwhile would be
+        dropped with it. A refused one is tried again by a proxy, whatever was to be asked.
+        """
+        if not isinstance(self._listening, GivenSocket):
+            with suppress(OSError):
+                self._listening.shutdown(socket.SHUT_RDWR)  # for all processes that share it
 
 
 def _shared_counters() -> TemporaryDirectory[str]:
