@@ -50,6 +50,7 @@ class Command(BaseCommand):
                     can_run="run" in scopes,
                     can_administer="administer" in scopes,
                     expires_at=timezone.now() + timedelta(days=days) if days else None,
+                    on_host=True,
                 )
         except IntegrityError:
             raise CommandError(f'"{username}" has a token named "{name}".') from None
