@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from fsbench_web.commands import SiteCommand
 from fsbench_web.serve import telling
 from fsbench_web.serve.preparation import prepare_database
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Migrate the database, load the published studies, and make an account if there is none. "
         "Then start the web with `manage.py serve --prepared`."
