@@ -53,11 +53,6 @@ def digest_of(run_id: int) -> str:
     return digest_of_rows(rows.values_list(*fields).iterator())
 
 
-def remember(run: Run, digest: str) -> None:
-    """Keep the digest of a run that was just stored."""
-    RunContent.objects.create(run=run, digest=digest)
-
-
 def forget(run_ids: Sequence[int]) -> None:
     """The numbers of these runs have changed."""
     RunContent.objects.filter(run_id__in=run_ids).delete()
