@@ -156,11 +156,27 @@ def _store(
     ``row`` is written with the first run where it is new.
     """
     study, is_new = study_for(target, user)
+    # Whether they may is decided. What a run is numbered and how it is judged must not depend on
+    # which studies they may see.
+    with rights.seen_by(None):
+        stored, problems = _store_in(study, files, user, row, notes)
+    return ImportPreview(study, is_new, stored, problems)
+
+
+def _store_in(
+    study: Study,
+    files: Sequence[PlannedFile],
+    user: User | None,
+    row: Import,
+    notes: list[models.Model],
+) -> tuple[list[StoredRun], list[ImportProblem]]:
     problems: list[ImportProblem] = []
     stored: list[StoredRun] = []
-    places = [[_series(study, entry) for entry in file.runs] for file in files]
+    is_one = sum(len(file.runs) for file in files) == 1
+    places = [[_series(study, entry, is_locked=is_one) for entry in file.runs] for file in files]
     touched = {series.pk: series for serieses in places for series in serieses}
-    lock_all(touched.values())
+    if not is_one:
+        lock_all(touched.values())
     there = contents.of_series(touched.values())
     known_of: dict[int, dict[str, Run | str]] = {pk: {**there[pk].runs} for pk in touched}
     row.study = study
@@ -208,7 +224,7 @@ def _store(
                     "study are repeats of each other; import these into a study of their own."
                 )
             )
-    return ImportPreview(study, is_new, stored, problems)
+    return stored, problems
 
 
 def store_source(run: Run, source: SourceFile) -> Artefact:
@@ -291,11 +307,13 @@ def hardware_for(name: str, file: str) -> HardwareProfile | None:
     return hardware
 
 
-def _series(study: Study, entry: PlannedRun) -> Series:
+def _series(study: Study, entry: PlannedRun, *, is_locked: bool) -> Series:
     hardware = hardware_for(entry.hardware, entry.file)
     configuration = from_label(entry.configuration, entry.filesystem)
     workload = workload_of(entry.parsed)
-    series = series_for(study, configuration, workload=workload, hardware=hardware)
+    series = series_for(
+        study, configuration, workload=workload, hardware=hardware, is_locked=is_locked
+    )
     # A preview shows them after they were taken back, when they cannot be read any more.
     series.study, series.configuration = study, configuration
     series.workload, series.hardware = workload, hardware

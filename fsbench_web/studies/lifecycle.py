@@ -331,9 +331,10 @@ def heartbeat(
 @transaction.atomic
 def append_log(handle: LeaseHandle, lines: Iterable[tuple[datetime, str, str]]) -> None:
     """Add (time, stream, text) lines to the run's log. Raises LeaseLost."""
-    run = leases.hold(handle)
+    leases.lock(handle)
     LogLine.objects.bulk_create(
-        LogLine(run=run, at=at, stream=stream, text=_storable(text)) for at, stream, text in lines
+        LogLine(run_id=handle.run_id, at=at, stream=stream, text=_storable(text))
+        for at, stream, text in lines
     )
 
 
@@ -345,22 +346,22 @@ def _storable(text: str) -> str:
 @transaction.atomic
 def record_environment(handle: LeaseHandle, environment: Environment) -> None:
     """Note what the run runs on. Raises LeaseLost."""
-    run = leases.hold(handle)
-    Run.objects.filter(pk=run.pk).update(environment=environment)
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(environment=environment)
 
 
 @transaction.atomic
 def record_conditions(handle: LeaseHandle, conditions: dict[str, Any]) -> None:
     """Note what held for this run alone (runner.conditions). Raises LeaseLost."""
-    run = leases.hold(handle)
-    Run.objects.filter(pk=run.pk).update(conditions=conditions)
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(conditions=conditions)
 
 
 @transaction.atomic
 def record_commands(handle: LeaseHandle, commands: list[dict[str, Any]]) -> None:
     """Note the commands as run: [{phase, argv, exit_code, duration_s}]. Raises LeaseLost."""
-    run = leases.hold(handle)
-    Run.objects.filter(pk=run.pk).update(commands=commands)
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(commands=commands)
 
 
 @transaction.atomic

@@ -167,7 +167,8 @@ def test_a_further_repeat_takes_few_statements(
     """Twenty uploads at one moment are what a site is slowest at: docs/performance.md."""
     for number in (1, 2):
         do(("a.csv", table(f"write,4,64,{number},KB/s")))
-    with django_assert_max_num_queries(22):
+    # Rows of several tables are one visit to PostgreSQL.
+    with django_assert_max_num_queries(15 if connection.vendor == "postgresql" else 20):
         do(("a.csv", table("write,4,64,3,KB/s")))
 
 
