@@ -204,6 +204,7 @@ def _store_in(
                 beside=[row] if row.pk is None else [],
             )
             there[series.pk].following = max(following, run.repeat + 1)
+            there[series.pk].finished.append(run)
             artefact = artefact or new
             ingest.store_values(run, artefact, entry.values)
             notes.append(RunContent(run=run, digest=content))
@@ -216,7 +217,7 @@ def _store_in(
         row.save()
     for series in touched.values():
         try:
-            ingest.rescore_locked(series)
+            ingest.rescore_locked(series, there[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(
                 ImportProblem(
