@@ -170,12 +170,13 @@ def rescore(series: Series) -> None:
     rescore_locked(series)
 
 
-def rescore_locked(series: Series) -> None:
-    """``rescore`` for a caller who holds the lock (series.lock_all).
+def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> None:
+    """``rescore`` for a caller who holds the lock (series.lock_all), and may know its ``finished``
 
+    runs as they are now (quality.basis_of).
     Raises MixedMeasurements before anything is written.
     """
-    basis = quality.basis_of(series)
+    basis = quality.basis_of(series, finished)
     changed: dict[int, list[int]] = defaultdict(list)
     numbers = _measurements(series).order_by("run_id", "id").values_list("id", *_READ, "flags")
     some = list(numbers[: _SMALL_SERIES + 1])
