@@ -243,6 +243,8 @@ def _labels(
     if hatched:
         trace["marker"] = {
             "symbol": "line-ew",
+            # Markers of several sizes are bubbles to plotly, which lets the lines shine through.
+            "opacity": 1,
             "size": [
                 _PLATE_A_LETTER * (len(text) + 1) if cell in hatched else 0
                 for cell, text in zip(known, texts, strict=True)

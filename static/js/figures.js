@@ -153,11 +153,18 @@
     }
     if (layout.showlegend && layout.legend) {
       layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });
-      if (layout.legend.yanchor === "bottom") grow("t", 28);
+      if (layout.legend.yanchor === "bottom" && layout.legend.yref !== "container") grow("t", 28);
       else layout.height += 20 * data.length;
     }
     if (layout.scene) layout.scene.camera.eye = { x: -1.7, y: -1.9, z: 1.1 };
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
+  }
+
+  // Sizes below narrow columns stay level as long as smaller letters fit; then plotly turns them.
+  function fitSizes(layout, width, data) {
+    const map = data.find((trace) => trace.type === "heatmap");
+    if (!map || !width || !layout.xaxis || (width - 150) / (map.x.length - 1) >= 52) return;
+    layout.xaxis.tickfont = { size: 10 };
   }
 
   // How wide the labels of rows are, about: those of an axis of numbers are short.
@@ -173,6 +180,7 @@
     const copy = structuredClone(layout);
     wrapTitle(copy, width);
     makeRoom(copy, width, data);
+    fitSizes(copy, width, data);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";
