@@ -156,8 +156,23 @@
       if (layout.legend.yanchor === "bottom" && layout.legend.yref !== "container") grow("t", 28);
       else layout.height += 20 * data.length;
     }
+    putAbove(layout, grow, data);
     if (layout.scene) layout.scene.camera.eye = { x: -1.7, y: -1.9, z: 1.1 };
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
+  }
+
+  // Numbers beside bars would leave a narrow figure no room for the bars: they go above each.
+  function putAbove(layout, grow, data) {
+    const values = (layout.annotations || []).filter((note) => note.name === "value");
+    if (!values.length) return;
+    const rows = data[0].y.length;
+    grow("t", 4);
+    layout.height += 12 * rows;
+    layout.margin.r = 16;
+    layout.bargap = 0.55;
+    const row = (layout.height - layout.margin.t - layout.margin.b - 20) / rows;
+    const above = Math.round((row * (1 - layout.bargap)) / 2 + 8);
+    for (const note of values) Object.assign(note, { x: 0, xanchor: "left", xshift: -2, yshift: above });
   }
 
   // Sizes below narrow columns stay level as long as smaller letters fit; then plotly turns them.
