@@ -115,6 +115,25 @@
     return copy;
   }
 
+  // The traces in the page's colours. Intervals lie on bars of every colour and on the page: each
+  // gets an edge of the page's colour, drawn below it, so that it reads on all of them.
+  function themedData(data, theme, width) {
+    const traces = data.map((trace) => themedTrace(trace, theme, width));
+    const edges = traces.filter((trace) => trace.meta && trace.meta.role === "interval").map(function (trace) {
+      const edge = structuredClone(trace);
+      trace.zorder = 2;
+      edge.zorder = 1;
+      edge.hoverinfo = "skip";
+      delete edge.hovertemplate;
+      edge.marker.color = edge.error_x.color = theme.surface;
+      edge.marker.size += 3;
+      edge.error_x.thickness += 3;
+      edge.error_x.width += 2;
+      return edge;
+    });
+    return traces.concat(edges); // behind the others: a click tells a trace by its number
+  }
+
   function inLines(text, most) {
     const lines = [""];
     for (const word of text.split(" ")) {
@@ -232,7 +251,7 @@
     const height = layout.height || 450;
     layout.width = width;
     return plotly(panel).then((Plotly) => Plotly.toImage(
-      { data: panel.data.map((trace) => themedTrace(trace, theme, 900)), layout: layout },
+      { data: themedData(panel.data, theme, 900), layout: layout },
       { format: format, width: width, height: height, scale: format === "png" ? 2 : 1 }
     )).then(function (url) {
       const link = document.createElement("a");
@@ -285,7 +304,7 @@
       .then((Plotly) =>
         Plotly.react(
           canvas,
-          panel.data.map((trace) => themedTrace(trace, theme, canvas.clientWidth)),
+          themedData(panel.data, theme, canvas.clientWidth),
           themedLayout(panel.layout, theme, canvas.clientWidth || undefined, panel.data),
           config(element)
         )
