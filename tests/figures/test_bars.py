@@ -133,6 +133,12 @@ def test_stacks_come_largest_sum_first_and_the_incomplete_last() -> None:
     assert "c write – plus read 99.00 KB/s is –" in figure.layout.meta["summary"]
 
 
+def test_a_stack_says_its_sum_and_an_incomplete_one_has_none() -> None:
+    figure = stacked.read_write(["a", "b", "c"], [1.0, 2.0, None], [5.0, 9.0, 99.0], "KB/s", "T")
+    sums = [(note.y, note.x, note.text) for note in figure.layout.annotations]
+    assert sums == [("b", 11.0, "<b>11</b>"), ("a", 6.0, "<b>6</b>")]
+
+
 def test_figures_do_not_carry_the_template_of_plotly() -> None:
     figure = bars.best_case(["a"], [1.0], "KB/s", "T")
     assert "template" not in figure.to_plotly_json()["layout"]
