@@ -73,6 +73,9 @@ def work_on(run_id: int, host: Host) -> None:
             # The run waits: it would fail now, and so would all behind it.
             logger.warning("no run is claimed: %s", problem)
             return
+        if not host.capabilities.is_usable:
+            # It came back since the last sign of life, and what that found would refuse the run.
+            host.look_at_executor()
         following = queue.next_run(lun_id)
         if following is None:
             return

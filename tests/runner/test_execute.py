@@ -529,6 +529,29 @@ def test_a_run_that_is_cancelled_while_it_waits_for_a_busy_lun_is_cancelled_not_
     assert host.executor.plans == []  # type: ignore[attr-defined]
 
 
+def test_no_run_is_refused_for_a_daemon_that_is_back(make_host: MakeHost, order: Order) -> None:
+    """Its message comes after the daemon, and before the sign of life that would have told."""
+
+    class Restarted(FakeExecutor):
+        away = ""
+
+        def problem(self) -> str:
+            return self.away
+
+    executor = Restarted()
+    host = make_host(executor)
+    run = order(host)
+    executor.away = "No Docker daemon answers."
+    host.look_at_executor()
+    execute.work_on(run.pk, host)
+    run.refresh_from_db()
+    assert run.state == RunState.QUEUED
+    executor.away = ""
+    execute.work_on(run.pk, host)
+    run.refresh_from_db()
+    assert run.state == RunState.DONE, run.reason
+
+
 @pytest.mark.parametrize("moment", ["in the checks", "right before the erasing"])
 def test_a_worker_that_was_held_up_before_it_erased_erases_nothing(
     make_host: MakeHost,
