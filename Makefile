@@ -38,7 +38,7 @@ $(INSTALLED_DEV):
 
 # Lint, which is one process, beside everything that touches the database on PostgreSQL; then the
 # whole suite on SQLite, disks, daemons, machines and browsers beside each other and files that need
-# none of them between (conftest.py).
+# none of them between (conftest.py). What fails is run once more by itself (again.py).
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 IN_LANES := -n 3 --dist loadgroup --after-database
@@ -47,10 +47,10 @@ test test-quick: export PYTHONDONTWRITEBYTECODE :=
 test: test-packages $(INSTALLED_DEV)
 	@echo "== style and types, and on PostgreSQL"
 	@$(MAKE) lint & lint=$$!; trap 'kill $$lint 2>/dev/null || true' INT TERM; failed=0; \
-		$(PY) -m tests.services $(PY) -m pytest -q $(ON_TWO_CORES) --database || failed=$$?; \
+		$(PY) -m tests.services $(PY) -m tests.again -q $(ON_TWO_CORES) --database || failed=$$?; \
 		wait $$lint || { echo "make lint failed: see above" >&2; exit 1; }; exit $$failed
 	@echo "== on SQLite, with real disks, daemons and browsers"
-	@$(PY) -m pytest -q $(IN_LANES) --durations=10
+	@$(PY) -m tests.again -q $(IN_LANES) --durations=10
 
 test-quick: $(INSTALLED_DEV) lint
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"

@@ -233,7 +233,11 @@ def _copy(series: list[tuple[int, int, float]], copies: list[Copy]) -> None:
             for row in series:
                 if row[0] != row[1]:
                     copy.write_row(row)
-        cursor.execute("ANALYZE of_run; ANALYZE of_series")
+        cursor.execute(
+            "CREATE TEMP TABLE of_scored AS SELECT s.*, (SELECT jsonb_agg(id ORDER BY id) "
+            "FROM studies_run WHERE series_id = s.series_id) AS run_ids FROM of_series s"
+        )
+        cursor.execute("ANALYZE of_run; ANALYZE of_scored")
         # Run by run and series by series, as the site writes them: a hash join would strew the
         # numbers of each run over the whole table, a page of the disk for each.
         cursor.execute("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off")
@@ -261,8 +265,9 @@ def _copy(series: list[tuple[int, int, float]], copies: list[Copy]) -> None:
                     "series_id": "r.series_id",
                     "value": "t.value * r.f",
                     "half_width": "t.half_width * r.f",
+                    "run_ids": "r.run_ids",
                 },
-                "of_series r",
+                "of_scored r",
                 "t.series_id",
             )
         )

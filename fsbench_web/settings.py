@@ -42,6 +42,8 @@ ALLOWED_HOSTS = env.words("FSBENCH_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[
 CSRF_TRUSTED_ORIGINS = env.words("FSBENCH_TRUSTED_ORIGINS", [])
 
 INSTALLED_APPS = [
+    # Before Django's own: its changepassword and createsuperuser write into the audit log.
+    "fsbench_web.accounts",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -57,7 +59,6 @@ INSTALLED_APPS = [
     "fsbench_web.studies",
     "fsbench_web.compare",
     "fsbench_web.imports",
-    "fsbench_web.accounts",
     "fsbench_web.operations",
     "fsbench_web.serve",
     "runner",

@@ -5,6 +5,7 @@ fail when it cannot be had. ``site`` is a live server on the tests' database, ``
 page that fails its test when the page complains.
 """
 
+import gc
 import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -48,6 +49,20 @@ def pytest_configure(config: pytest.Config) -> None:
     # would inherit: `make run` and `fsbench watch` could not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.option.loadscopereorder = False  # xdist keeps the order that is made below
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector: it would look again and again, a third of the work,
+
+    through what stays until the end.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,9 +7,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from celery.fixups.django import DjangoWorkerFixup
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import call_command, get_commands, load_command_class
 from django.template.loader import get_template
+
+from fsbench_web.celery import app as celery_app
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.*"))
@@ -35,6 +38,26 @@ def test_no_migration_is_missing() -> None:
     output = StringIO()
     call_command("makemigrations", "--check", "--dry-run", stdout=output, stderr=output)
     assert "No changes detected" in output.getvalue()
+
+
+COMMANDS = {
+    name: application
+    for name, application in get_commands().items()
+    if application.startswith(("fsbench_web.", "runner"))
+}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_a_command_does_not_load_every_page_first(name: str) -> None:
+    assert load_command_class(COMMANDS[name], name).requires_system_checks == []
+
+
+def test_a_worker_does_not_load_every_page_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def checked() -> None:
+        raise AssertionError("the checks load every page")
+
+    monkeypatch.setattr("django.core.checks.run_checks", checked)
+    DjangoWorkerFixup(celery_app).validate_models()
 
 
 def test_scoring_and_formats_do_not_start_django() -> None:

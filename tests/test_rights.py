@@ -800,7 +800,7 @@ def readable(there: dict[str, object], secret: dict[str, object]) -> Iterator[st
 def answers(client: Client, there: dict[str, object], secret: dict[str, object]) -> set[str]:
     """The addresses whose answer tells of the secret study beyond what was asked."""
     found = set()
-    for path in readable(there, secret):
+    for path in dict.fromkeys(readable(there, secret)):  # what is of no study comes twice
         response = client.get(path)
         content = b"".join(response) if response.streaming else response.content
         # What was asked for is repeated: "there is no study ...".

@@ -1,5 +1,6 @@
 """What the tests rely on in each other: see tests/conftest.py."""
 
+import gc
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,10 @@ TESTS = Path(__file__).parent
 
 def test_no_example_is_too_slow() -> None:
     assert settings().deadline is None
+
+
+def test_garbage_is_collected_once_the_tests_are() -> None:
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("name", [*(name for names in LANES.values() for name in names), *LONG])

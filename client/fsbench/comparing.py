@@ -224,7 +224,7 @@ def _checked(rows: list[dict[str, Any]], by: str) -> str:
                 row["contender"],
                 terminal.number(row["score"], row["unit"]),
                 terminal.percent(row["change_percent"]),
-                _p((row["change_verdict"] or {}).get("p_holm")),
+                terminal.probability((row["change_verdict"] or {}).get("p_holm")),
                 Cell(_why(row), colours.get(row["result"], "")),
             )
             for row in rows
@@ -235,10 +235,6 @@ def _checked(rows: list[dict[str, Any]], by: str) -> str:
 def _why(row: dict[str, Any]) -> str:
     reasons = (row["change_verdict"] or {}).get("reasons", [])
     return f"{row['result']} ({', '.join(reasons)})" if reasons else str(row["result"])
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _in_words(code: int, fell: list[Any], unknown: list[Any], baseline: str) -> str:

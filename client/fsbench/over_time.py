@@ -6,6 +6,7 @@ from typing import Any
 
 from fsbench import terminal
 from fsbench.client import Client
+from fsbench.correction import holm
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
 from fsbench.terminal import RIGHT, Cell, Column
 
@@ -40,15 +41,18 @@ def _is_wanted(line: dict[str, Any], options: argparse.Namespace) -> bool:
 def check(client: Client, options: argparse.Namespace, others: Iterable[str]) -> int:
     """Whether a line's last change of level was a fall; see docs/client.md.
 
-    Where a level changes is the site's verdict, of each line and test by itself. ``others`` are
-    the options that mean nothing here.
+    Where a level changes is the site's verdict, of each line and test by itself; how sure that is
+    among all that are looked at here is worked out here. ``others`` are the options that mean
+    nothing here.
     """
     said = [name for name in others if getattr(options, name, None)]
     if said:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in said)
         raise ValueError(f"{names}: not with --along, which sets a line against its own past.")
     found = lines(client, options)
-    rows = [row for line in found for row in _rows(client, line, options)]
+    rows = corrected([row for line in found for row in _rows(client, line, options)])
+    for row in rows:
+        del row["changes"]
     fell = [row for row in rows if row["result"] == "fell"]
     unknown = [row for row in rows if row["result"] == "not known"]
     problems = []
@@ -66,7 +70,7 @@ def check(client: Client, options: argparse.Namespace, others: Iterable[str]) ->
     terminal.complain(*problems)
     if rows:
         verdict = _in_words(code, fell, unknown, options.along)
-        terminal.say(*(_sentence(row) for row in fell), verdict)
+        terminal.say(*(_sentence(row) for row in fell), verdict, *_of_all(rows))
     return code
 
 
@@ -88,15 +92,17 @@ def _rows(
 def _judged(line: dict[str, Any], one: dict[str, Any], since: str) -> dict[str, Any]:
     names = [point["name"] for point in one["points"]]
     runs = sum(len(point["values"]) for point in one["points"])
-    last = one["changes"][-1] if one["changes"] else None
-    if last is not None and since and not _is_since(last["to"], since, names, one["along"]):
-        last = None
+    found = [
+        change
+        for change in one["changes"]
+        if not since or _is_since(change["to"], since, names, one["along"])
+    ]
     reason = str(one["problem"])
     if len(names) < LEAST_POINTS or runs < LEAST_RUNS:
         result = "not known"
         reason = reason or f"needs {LEAST_POINTS} points and {LEAST_RUNS} runs"
     else:
-        result = "no change" if last is None else "fell" if last["is_slower"] else "rose"
+        result = _result(found)
     return {
         **{name: line[name] for name in ("series", "configuration", "workload", "lun")},
         **{name: one[name] for name in ("test", "category", "unit")},
@@ -105,7 +111,65 @@ def _judged(line: dict[str, Any], one: dict[str, Any], since: str) -> dict[str, 
         "latest": names[-1] if names else None,
         "result": result,
         "reason": reason,
-        "change": last,
+        "change": found[-1] if found else None,
+        "changes": found,
+    }
+
+
+def _result(changes: list[dict[str, Any]]) -> str:
+    return "no change" if not changes else "fell" if changes[-1]["is_slower"] else "rose"
+
+
+def corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with Holm's correction over all that could be judged, in ``p_holm`` and ``tested``.
+
+    What is tested of a row is its last change; one without a change has no p-value below the limit,
+    and counts. A change that is not sure among all is left out, the least sure of them first, and
+    the one before it is the last then: a recovery that may be chance hides no fall that is none.
+    """
+    judged = [row for row in rows if row["result"] != "not known"]
+    dropped: dict[int, tuple[dict[str, Any], float]] = {}
+    while True:
+        last = [row["changes"][-1]["p_value"] if row["changes"] else 1.0 for row in judged]
+        adjusted = holm(last)
+        unsure = [
+            place
+            for place, row in enumerate(judged)
+            if row["changes"] and adjusted[place] >= terminal.LIMIT
+        ]
+        if not unsure:
+            break
+        place = max(unsure, key=lambda place: last[place])
+        dropped.setdefault(place, (judged[place]["changes"].pop(), adjusted[place]))
+    found = {
+        id(row): _corrected(row, p_holm, len(judged), dropped.get(place))
+        for place, (row, p_holm) in enumerate(zip(judged, adjusted, strict=True))
+    }
+    return [found.get(id(row), {**row, "p_holm": None, "tested": None}) for row in rows]
+
+
+def _corrected(
+    row: dict[str, Any], p_holm: float, tested: int, dropped: tuple[dict[str, Any], float] | None
+) -> dict[str, Any]:
+    """``dropped``: the last change that is not sure, and its corrected p-value."""
+    reason, kept = row["reason"], row["changes"]
+    corrected: float | None = p_holm if kept else None
+    if dropped is not None:
+        change, p_of_dropped = dropped
+        corrected = p_holm if kept else p_of_dropped
+        words = (
+            f"a change to {'slower' if change['is_slower'] else 'faster'} at {change['to']} is "
+            f"not sure among {tested}: p is {terminal.probability(p_of_dropped)} by Holm's "
+            f"correction, {terminal.probability(change['p_value'])} by itself"
+        )
+        reason = f"{reason} {words}" if reason else words
+    return {
+        **row,
+        "result": _result(kept),
+        "reason": reason,
+        "change": kept[-1] if kept else None,
+        "p_holm": corrected,
+        "tested": tested,
     }
 
 
@@ -131,6 +195,7 @@ def _drawn(rows: list[dict[str, Any]]) -> str:
         Column("runs", RIGHT),
         Column("change", RIGHT),
         Column("since"),
+        Column("p (Holm)", RIGHT),
         Column("result"),
     ]
     return terminal.table(columns, [list(_cells(row)) for row in rows])
@@ -143,6 +208,7 @@ def _cells(row: dict[str, Any]) -> Iterator[Any]:
     yield row["runs"]
     yield terminal.percent(row["change"]["change_percent"]) if row["change"] else "–"
     yield row["change"]["to"] if row["change"] else "–"
+    yield terminal.probability(row["p_holm"])
     said = f"{row['result']} ({row['reason']})" if row["reason"] else row["result"]
     yield Cell(said, _COLOURS.get(row["result"], ""))
 
@@ -150,6 +216,15 @@ def _cells(row: dict[str, Any]) -> Iterator[Any]:
 def _sentence(row: dict[str, Any]) -> str:
     place = f"{row['configuration']}, {row['test']}, {row['category']}"
     return f"{terminal.clean(place)}: {terminal.clean(row['change']['sentence'])}"
+
+
+def _of_all(rows: list[dict[str, Any]]) -> Iterator[str]:
+    tested = max((row["tested"] or 0 for row in rows), default=0)
+    if tested > 1:
+        yield (
+            f"{tested} lines and tests were looked at at once: a change counts if its p-value, by "
+            f"Holm's correction over all of them, is below {terminal.LIMIT:g}."
+        )
 
 
 def _in_words(code: int, fell: list[Any], unknown: list[Any], along: str) -> str:

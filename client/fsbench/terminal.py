@@ -16,6 +16,8 @@ from typing import Any, TextIO
 LEFT, RIGHT = "left", "right"
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _LEAST = 8
+LIMIT = 0.05
+"""Of p-values: what is above is chance."""
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
@@ -148,6 +150,20 @@ def percent(value: float | None) -> str:
     if value == 0:
         return "0.0%"
     return f"{value:+.1f}%".replace("-", "−")
+
+
+def probability(p: float | None) -> str:
+    """A p-value as the site's pages write it: never on the other side of LIMIT than it is."""
+    if p is None:
+        return "–"
+    if p < 0.0001:
+        return "below 0.0001"
+    texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
+    return next(text for text in texts if _side(float(text)) == _side(p))
+
+
+def _side(p: float) -> int:
+    return (p > LIMIT) - (p < LIMIT)
 
 
 def delta(value: float | None) -> str:

@@ -184,10 +184,16 @@ class SignInAttempt(models.Model):
     """A sign-in that did not succeed, or is being checked now (accounts.throttle).
 
     ``key`` is a digest of user name and address: people type passwords into the name field.
+    ``source`` is one of the address alone; empty where only the name counts.
     """
 
     key = models.CharField(max_length=64)
+    source = models.CharField(max_length=64, default="", db_default="")
     at = models.DateTimeField()
 
     class Meta:
-        indexes = [models.Index(fields=["key", "at"]), models.Index(fields=["at"])]
+        indexes = [
+            models.Index(fields=["key", "at"]),
+            models.Index(fields=["source", "at"]),
+            models.Index(fields=["at"]),
+        ]

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from fsbench_web.accounts import audit, passwords, tokens
+from fsbench_web.accounts import audit, closing, passwords, tokens
 from fsbench_web.accounts.models import ApiToken, LunGrant, Person, Role, Team
 from fsbench_web.accounts.rights import role_of
 
@@ -72,8 +72,8 @@ def change(
 ) -> User:
     """Role, whether the account is open, its teams, LUNs and e-mail address, all at once.
 
-    ``email`` None leaves the address as it is. Raises LastAdministrator. A closed account's
-    sessions and tokens open nothing any more.
+    ``email`` None leaves the address as it is. Raises LastAdministrator. Closing an account ends
+    its sessions and revokes its tokens; opening it again brings none of them back.
     """
     user = _locked(user_id, role=role, is_active=is_active)
     before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
@@ -87,6 +87,8 @@ def change(
     if after != before:
         audit.note(by, "account changed", f"account {user}", before=before, after=after)
     grant(luns, by, user=user)
+    if is_active != before["open"]:
+        closing.end_all(user, by, closing.OPENED if is_active else closing.CLOSED)
     return user
 
 

@@ -106,7 +106,8 @@ class PersonForm(forms.Form):
     is_active = forms.BooleanField(
         required=False,
         label="The account is open",
-        help_text="A closed account's sessions and tokens open nothing; what it made stays.",
+        help_text="Closing it ends its sessions and revokes its API tokens; opening it again "
+        "brings none of them back. What it made stays.",
     )
     email = forms.EmailField(
         label="E-mail address",

@@ -213,6 +213,14 @@ def _about_study(user: User, action: Action, study: Any) -> Decision:
     )
 
 
+def taking(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
+    """Those of the studies that take what this person adds, as ``decide`` has it. One query."""
+    if is_administrator(user) or not isinstance(user, User):
+        return list(studies)
+    teams = {None, *user.teams.values_list("pk", flat=True)}
+    return [study for study in studies if study.team_id in teams]
+
+
 def why_not_any_more(author: User, luns: Iterable[Any], study: Any) -> str:
     """Why a run that this person ordered earlier must not start now; empty where it may.
 

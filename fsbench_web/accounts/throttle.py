@@ -1,35 +1,68 @@
-"""A limit on wrong passwords, by user name and address together.
+"""A limit on wrong passwords: of one name from one address, and of one address with any names.
 
-Together, so that a stranger who knows a name cannot lock its owner out from another machine. In
-the database rather than a cache, so that it holds over several web processes and restarts.
+Name and address together, so that a stranger who knows a name cannot lock its owner out from
+another machine. Addresses by themselves, because one password tried with many names (spraying)
+fails once with each. Where the failures of all addresses are those of an attack, each address has
+fewer, and none has none: nobody who comes from another address is locked out by it. Browsers that
+have signed in before are counted apart (accounts.known_browsers).
+
+In the database rather than a cache, so that it holds over several web processes and restarts.
 """
 
 import hashlib
+import logging
 import unicodedata
 from datetime import timedelta
+from enum import Enum
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from django.utils import timezone
-
 from fsbench_web.accounts.models import SignInAttempt
+from fsbench_web.catalog import clock
+
+logger = logging.getLogger("fsbench.accounts")
 
 LIMIT = 10
+"""Failures of one name from one address, or in one known browser, in a window."""
+ADDRESS_LIMIT = 50
+"""Failures of one address, whatever the names: an office behind one address has some, too."""
+SITE_LIMIT = 200
+"""Failures of all addresses together from which on each has ``BRAKED_LIMIT``."""
+BRAKED_LIMIT = 3
 WINDOW = timedelta(minutes=15)
 
-
-# What one machine or household has of IPv6: it chooses among 2^64 addresses as it likes (RFC 6177).
+# What one machine or household has of IPv6: it chooses among 2^64 addresses as it likes; and what
+# one customer may have at most (RFC 6177).
 _IPV6_PREFIX = 64
+_IPV6_SITE_PREFIX = 48
 
 
-def _key(username: str, address: str) -> str:
-    # As the form reads the name (UsernameField): with blanks around it, or in letters that NFKC
-    # makes the same, it is the same account.
-    name = unicodedata.normalize("NFKC", username.strip()).strip().casefold()
-    text = f"{name}\n{network_of(address)}"
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+class Answer(Enum):
+    """Whether the password of an attempt may be checked, and else what there was too much of."""
+
+    ADMITTED = "admitted"
+    NAME = "name"
+    ADDRESS = "address"
 
 
-def network_of(address: str) -> str:
+def plain_name(username: str) -> str:
+    """The name as the form reads it (UsernameField), without its capitals: one account, one name.
+
+    With blanks around it, or in letters that NFKC makes the same, it is the same account.
+    """
+    return unicodedata.normalize("NFKC", username.strip()).strip().casefold()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _key(username: str, address: str, browser: str = "") -> str:
+    # A mark is none of the forms that an address has.
+    where = f"browser {browser}" if browser else network_of(address)
+    return _digest(plain_name(username), where)
+
+
+def network_of(address: str, prefix: int = _IPV6_PREFIX) -> str:
     """What counts as one sender: an IPv4 address; of IPv6 the network that one host has."""
     try:
         found = ip_address(address)
@@ -38,7 +71,7 @@ def network_of(address: str) -> str:
     if isinstance(found, IPv6Address):
         if found.ipv4_mapped is not None:
             return str(found.ipv4_mapped)
-        return str(ip_network((found, _IPV6_PREFIX), strict=False).network_address)
+        return str(ip_network((found, prefix), strict=False).network_address)
     return str(found)
 
 
@@ -48,15 +81,47 @@ def admit(username: str, address: str, limit: int = LIMIT) -> bool:
     The attempt is written first and counted then, so that many at once cannot slip through; one
     that is refused is not kept, so that the wait ends ``WINDOW`` after the last real attempt.
     """
-    now = timezone.now()
+    return _count(_key(username, address), "", limit) is Answer.ADMITTED
+
+
+def admit_sign_in(username: str, address: str, browser: str = "") -> Answer:
+    """As ``admit``, where whoever asks is nobody yet and may go through many names.
+
+    ``browser`` is the mark of one that has opened this account before.
+    """
+    source = "" if browser else _digest(network_of(address, _IPV6_SITE_PREFIX))
+    return _count(_key(username, address, browser), source, LIMIT)
+
+
+def _count(key: str, source: str, limit: int) -> Answer:
+    now = clock.now()
     SignInAttempt.objects.filter(at__lt=now - WINDOW).delete()
-    attempt = SignInAttempt.objects.create(key=_key(username, address), at=now)
-    if SignInAttempt.objects.filter(key=attempt.key).count() > limit:
+    attempt = SignInAttempt.objects.create(key=key, source=source, at=now)
+    answer = Answer.ADMITTED
+    if SignInAttempt.objects.filter(key=key).count() > limit:
+        answer = Answer.NAME
+    elif source and SignInAttempt.objects.filter(source=source).count() > _limit_of_addresses():
+        answer = Answer.ADDRESS
+    if answer is not Answer.ADMITTED:
         attempt.delete()
-        return False
-    return True
+    return answer
 
 
-def forget(username: str, address: str) -> None:
-    """Forget the failures after a successful sign-in."""
-    SignInAttempt.objects.filter(key=_key(username, address)).delete()
+def _limit_of_addresses() -> int:
+    """How many failures each address has at this moment."""
+    # No further than needed: an attack may have left many.
+    failures = SignInAttempt.objects.exclude(source="")[: SITE_LIMIT + 2].count()
+    if failures == SITE_LIMIT + 1:
+        logger.warning(
+            "%s sign-ins with a password failed within %s minutes, from many addresses: each has "
+            "%s now; browsers that signed in before are not held up",
+            SITE_LIMIT,
+            int(WINDOW.total_seconds() // 60),
+            BRAKED_LIMIT,
+        )
+    return BRAKED_LIMIT if failures > SITE_LIMIT else ADDRESS_LIMIT
+
+
+def forget(username: str, address: str, browser: str = "") -> None:
+    """Forget the failures of this name after a successful sign-in, and nobody else's."""
+    SignInAttempt.objects.filter(key=_key(username, address, browser)).delete()

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
-from fsbench_web.accounts import audit
+from fsbench_web.accounts import audit, command_line
 from fsbench_web.accounts.models import ApiToken
 
 PREFIX = "fsb_"
@@ -35,10 +35,12 @@ def create(
     can_run: bool = True,
     can_administer: bool = False,
     expires_at: datetime | None = None,
+    on_host: bool = False,
 ) -> tuple[ApiToken, str]:
     """Make a token. Returns its row and the token itself, which cannot be had again.
 
-    Without a name it is called after its first characters. Raises IntegrityError where the user
+    Without a name it is called after its first characters. ``on_host``: its owner did not ask for
+    it, somebody on the command line of a host did. Raises IntegrityError where the user
     has a token of that name.
     """
     token = PREFIX + secrets.token_urlsafe(32)
@@ -54,15 +56,18 @@ def create(
             can_administer=can_administer,
             expires_at=expires_at,
         )
-        audit.note(user, "token made", f"token {hint}…", name=row.name, scopes=row.scopes)
+        facts = {"account": str(user), **command_line.facts()} if on_host else {}
+        who = command_line.who() if on_host else user
+        audit.note(who, "token made", f"token {hint}…", name=row.name, scopes=row.scopes, **facts)
     return row, token
 
 
-def revoke(row: ApiToken, by: User) -> None:
+def revoke(row: ApiToken, by: User, because: str = "") -> None:
     """From now on the token opens nothing."""
+    why = {"because": because} if because else {}
     with transaction.atomic():
         row.delete()
-        audit.note(by, "token revoked", f"token {row.hint}…", name=row.name)
+        audit.note(by, "token revoked", f"token {row.hint}…", name=row.name, **why)
 
 
 def row_of(token: str) -> ApiToken | None:

@@ -14,15 +14,27 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from fsbench_web.accounts import audit, identities, oidc, passwords, rights, throttle, tokens
+from fsbench_web.accounts import (
+    audit,
+    identities,
+    known_browsers,
+    oidc,
+    passwords,
+    rights,
+    throttle,
+    tokens,
+)
 from fsbench_web.accounts.forms import EmailForm, PasswordForm, SignInForm, TokenForm
 from fsbench_web.accounts.models import ApiToken
 
-_TOO_MANY = (
-    f"{throttle.LIMIT} sign-ins with this name failed from here. "
+_TOO_MANY = {
+    throttle.Answer.NAME: f"{throttle.LIMIT} sign-ins with this name failed from here. "
     f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
-    "an administrator sets a new password for who forgot theirs, under People."
-)
+    "an administrator sets a new password for who forgot theirs, under People.",
+    throttle.Answer.ADDRESS: "Too many sign-ins, with different names, failed from this address. "
+    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
+    "a browser in which you signed in before is not held up by that.",
+}
 
 _TOO_MANY_OLD = (
     f"{throttle.LIMIT} wrong passwords came from here. "
@@ -63,15 +75,19 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             raise PermissionDenied("Sign-in with a password is switched off here.")
         name, address = request.POST.get("username", ""), request.META.get("REMOTE_ADDR", "")
         form, status = SignInForm(request, data=request.POST), 422
-        if not throttle.admit(name, address):
-            form, refused, status = SignInForm(request), _TOO_MANY, 429
+        browser = known_browsers.mark_of(request, name)
+        answer = throttle.admit_sign_in(name, address, browser)
+        if answer is not throttle.Answer.ADMITTED:
+            form, refused, status = SignInForm(request), _TOO_MANY[answer], 429
         elif form.is_valid():
-            throttle.forget(name, address)
+            throttle.forget(name, address, browser)
             user = form.get_user()
             login(request, user)
             detail = {"with": "a given password"} if passwords.signed_in(request, user) else {}
             audit.note(user, "signed in", f"account {user}", **detail)
-            return redirect(wanted or resolve_url("home"))
+            response = redirect(wanted or resolve_url("home"))
+            known_browsers.remember(response, name)
+            return response
     heading = "Too many failed sign-ins." if refused else ""
     return sign_in_page(request, form, wanted, heading, refused, status)
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 from ninja import NinjaAPI
 from ninja.openapi.docs import DocsBase
 
@@ -39,10 +40,23 @@ class Operation:
     summary: str
     description: SafeString
     needs_token: bool
+    area: str = ""
     parameters: list[Field] = field(default_factory=list)
     media_type: str = ""
     body: list[Field] = field(default_factory=list)
     answers: list[Field] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Area:
+    """The calls of one tag, in their order."""
+
+    title: str
+    operations: list[Operation]
+
+    @property
+    def anchor(self) -> str:
+        return slugify(self.title)
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ class DocsPage(DocsBase):
         context = {
             "title": api.title,
             "description": prose(api.description),
-            "operations": operations(schema),
+            "areas": areas(operations(schema)),
             "models": models(schema),
             "openapi_url": self.get_openapi_url(api, kwargs),
         }
@@ -81,6 +95,14 @@ def operations(schema: Mapping[str, Any]) -> list[Operation]:
         for path, calls in schema["paths"].items()
         for method, call in calls.items()
     ]
+
+
+def areas(found: Iterable[Operation]) -> list[Area]:
+    """The calls by what they are about, in the order in which areas come first."""
+    by_area: dict[str, list[Operation]] = {}
+    for operation in found:
+        by_area.setdefault(operation.area, []).append(operation)
+    return [Area(area.capitalize(), calls) for area, calls in by_area.items()]
 
 
 def models(schema: Mapping[str, Any]) -> list[Model]:
@@ -104,6 +126,7 @@ def _operation(
         summary=call["summary"],
         description=prose(call.get("description")),
         needs_token=bool(call.get("security")),
+        area=next(iter(call.get("tags", [])), "other"),
         parameters=[
             _field(item["name"], item["schema"], item.get("required", False), item)
             for item in call.get("parameters", [])

@@ -49,8 +49,16 @@ class _API(NinjaAPI):
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
 
-    def get_openapi_schema(self, **kwargs: Any) -> Any:
-        return finished(super().get_openapi_schema(**kwargs))
+    _schemas: dict[str, Any] = {}
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> Any:
+        """Made once for each prefix: it takes a second, and only new code changes it."""
+        prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
+        if prefix not in self._schemas:
+            self._schemas[prefix] = finished(super().get_openapi_schema(path_prefix=prefix))
+        return self._schemas[prefix]
 
 
 class _StorableQuery(Parser):

@@ -167,7 +167,9 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     url_name="change_person",
 )
 def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[str, Any]:
-    """Role, teams, LUNs, whether it is open. 409 for the last administrator's."""
+    """Role, teams, LUNs, whether it is open. Closing it ends its sessions and revokes its tokens.
+    409 for the last administrator's.
+    """
     with transaction.atomic():
         people.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()

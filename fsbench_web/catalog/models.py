@@ -193,3 +193,8 @@ class Lun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} on {self.worker}"
+
+    @property
+    def recognised_by(self) -> list[list[str]]:
+        """``identity`` without what ``device`` says already: pages show both beside each other."""
+        return [[label, value] for label, value in self.identity if value != self.device]

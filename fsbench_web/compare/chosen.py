@@ -188,7 +188,6 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         spec.tests,
         spec.categories,
         selection=spec.cells or Selection.ALL,
-        with_runs=False,
     )
     wanted = _wanted(spec)
     passing = [

@@ -134,7 +134,7 @@ def _send_email(message: WatchMessage) -> None:
         ("Workload", line["workload"]),
         ("Hardware", line["hardware"]),
         ("LUN", line["lun"]),
-        ("Margin", f"{watch.margin_percent} %"),
+        ("Margin", f"{watch.margin_percent}%"),
         ("Runs", ", ".join(map(str, payload.get("change", {}).get("runs", [])))),
     ]
     text = [

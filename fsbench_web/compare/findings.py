@@ -15,7 +15,7 @@ from fsbench_web.compare import emulation
 from fsbench_web.compare.folds import further
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import is_ranked, nearest_first
-from fsbench_web.compare.uncertainty import missing, named, percents, why
+from fsbench_web.compare.uncertainty import missing, named, nothing_to_judge_by, percents, why
 from fsbench_web.figures import numbers
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.significance import SIGNIFICANT, TIE, UNKNOWN
@@ -229,6 +229,8 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         parts.append(Part("."))
     elif status == SIGNIFICANT:
         parts.append(Part(f"; significant against {'it' if len(others) == 1 else 'every other'}."))
+        if words := nothing_to_judge_by(verdict):
+            parts.append(Part(f" {words}"))
     elif status == TIE:
         parts.append(Part(f", and ties with {named(verdict.against)}: not significant. "))
         parts.append(Part(why(verdict)))
@@ -279,9 +281,10 @@ def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:
 
 
 def _runs_words(row: DeltaRow) -> str:
-    """What stands before the numbers of the runs of the row's configuration.
+    """What stands before the numbers of a row's runs.
 
-    Not all of them need have measured the test, and a selection may be without some.
+    Links and scores of before each score kept its runs name all of the series: some of these may
+    not have measured the test, and a selection may be without some.
     """
     if len(row.run_ids) == 1:
         return "run "

@@ -15,6 +15,7 @@ from django.db.models import Count, F, Max, Min, Q
 from django.db.models.functions import TruncDate
 
 from fsbench_web.compare.models import Watch
+from fsbench_web.compare.uncertainty import NO_SCATTER, probability
 from fsbench_web.figures import lines, numbers
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.scoring.changes import Change, changes
@@ -257,13 +258,16 @@ def _point(name: str, runs: Sequence[int], scores: Mapping[int, float]) -> Point
 def _said(change: Change, points: Sequence[Point], unit: str, lower: bool) -> ShownChange:
     old, new = points[change.place - 1].name, points[change.place].name
     is_slower = (change.change_percent > 0) == lower
-    size = f"{change.change_percent:+.1f} %".replace("-", "\u2212")
-    p_value = "p < 0.001" if change.p_value < 0.001 else f"p = {change.p_value:.3f}"
+    beside = (points[change.place - 1], points[change.place])
+    # Zero is also what vanishes: of very many points that scatter by very little.
+    is_still = change.p_value == 0 and all(len(set(point.values)) == 1 for point in beside)
+    size = f"{change.change_percent:+.1f}%".replace("-", "\u2212")
     return ShownChange(
         change,
         f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "
         f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
-        f"significant ({p_value}).",
+        f"significant (p is {probability(change.p_value)})."
+        f"{f' {NO_SCATTER}' if is_still else ''}",
         is_slower,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsbench_web.compare.contenders import Contender
-from fsbench_web.scoring.categories import MEAN, Cell
+from fsbench_web.scoring.categories import CATEGORIES, MEAN, Cell
 from fsbench_web.scoring.confidence import score_intervals
 from fsbench_web.scoring.scores import UNEQUAL_REPEATS, ScoreValue, score_repeats
 from fsbench_web.studies.queries import PARTIAL, ScoreRow
@@ -19,8 +19,8 @@ NOT_MATCHED = "not_matched"
 NO_COMMON_CELLS = "no_common_cells"
 """The contenders of the table have no cell in common."""
 
-Repeats = Sequence[Mapping[Cell, float]]
-"""A mapping a run, (record size KB, file size KB) to the value."""
+Repeats = Mapping[int, Mapping[Cell, float]]
+"""A mapping a run, by the run: (record size KB, file size KB) to the value."""
 
 
 def matched(
@@ -33,7 +33,7 @@ def matched(
     the others. ``cells`` of a score made anew are those compared, ``cells_expected`` those it had.
     """
     known = {
-        each.row.series_id: set().union(*measured[each.row.series_id])
+        each.row.series_id: set().union(*measured[each.row.series_id].values())
         for each in shown
         if measured.get(each.row.series_id)
     }
@@ -74,7 +74,11 @@ class Coverage:
 def coverage(shown: Sequence[Contender], measured: Mapping[int, Repeats]) -> list[Coverage]:
     """The cells behind every score that is shown of one test, by contender and configuration."""
     rows = {(each.name, each.row.series_id): each.row for each in shown}
-    cells = {series: set().union(*measured[series]) for _, series in rows if measured.get(series)}
+    cells = {
+        series: set().union(*measured[series].values())
+        for _, series in rows
+        if measured.get(series)
+    }
     every = set().union(*cells.values())
     common = set.intersection(*cells.values()) if cells else set()
     return [
@@ -91,7 +95,7 @@ def coverage(shown: Sequence[Contender], measured: Mapping[int, Repeats]) -> lis
 
 def _limited(repeats: Repeats, common: set[Cell]) -> dict[str, ScoreValue]:
     return score_repeats(
-        [{cell: value for cell, value in run.items() if cell in common} for run in repeats]
+        [{cell: value for cell, value in run.items() if cell in common} for run in repeats.values()]
     )
 
 
@@ -104,12 +108,16 @@ def _rescored(
 ) -> ScoreRow:
     assert score is not None  # asked before, of all of them
     repeats = measured[row.series_id]
-    interval = score_intervals(_limited([run], common) for run in repeats).get(category)
+    interval = score_intervals(_limited({pk: run}, common) for pk, run in repeats.items()).get(
+        category
+    )
     flags = [flag for flag in row.flags if flag not in (PARTIAL, UNEQUAL_REPEATS)]
+    inside = set(filter(CATEGORIES[category].holds, common))
     return replace(
         row,
         value=score.value,
         repeats=score.repeats,
+        run_ids=tuple(pk for pk, run in repeats.items() if not inside.isdisjoint(run)),
         cells=score.cells,
         cells_expected=row.cells,
         flags=(*flags, *score.flags),

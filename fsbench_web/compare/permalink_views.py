@@ -24,7 +24,7 @@ from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.views import charts_answer, in_folds, refused
 from fsbench_web.compare.wording import describe
-from fsbench_web.studies.score_choices import score_choices
+from fsbench_web.studies.score_choices import ScoreChoices, score_choices
 
 View = Callable[..., HttpResponse]
 NOT_INTACT = (
@@ -179,11 +179,29 @@ def not_intact(link: Permalink) -> HttpResponse:
 def mine(request: HttpRequest) -> HttpResponse:
     """Everything that this person has shared, newest first."""
     links = Permalink.objects.filter(created_by=request.user.pk).defer("snapshot")
+    shown = list(links[:LISTED])
+    choices = score_choices() if shown else None
     context: dict[str, Any] = {
         "total": links.count(),
-        "permalinks": [(link, sharing.is_over(link)) for link in links[:LISTED]],
+        "permalinks": [
+            {
+                "link": link,
+                "title": permalinks.title_of(link),
+                "what": choices and _what(link, choices),
+                "is_over": sharing.is_over(link),
+            }
+            for link in shown
+        ],
     }
     return render(request, "compare/permalinks.html", context)
+
+
+def _what(link: Permalink, choices: ScoreChoices) -> str:
+    """What a link compares, in words; "" where its query is no longer understood."""
+    try:
+        return describe(ComparisonSpec.from_query(link.query), choices)
+    except SpecError:
+        return ""
 
 
 @never_cache

@@ -116,6 +116,9 @@ def ratio(test: str, first: Contender, second: Contender, found: Sequence[Matrix
         for cell in matched
     ]
     said = [
+        f"Above 1, purple: {first.name} is faster. Below 1, orange: {second.name} is faster."
+        if ratios
+        else "",
         ("1 cell is matched." if len(matched) == 1 else f"{len(matched)} cells are matched.")
         + _only(first.name, ours.keys() - theirs.keys())
         + _only(second.name, theirs.keys() - ours.keys()),

@@ -16,8 +16,8 @@ from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecEr
 from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.models import Score, Study
-from fsbench_web.studies.queries import ScoreRow
-from fsbench_web.studies.runs_behind import MOST_LISTED, behind, count_behind, finished_runs
+from fsbench_web.studies.queries import ScoreRow, runs_of_old
+from fsbench_web.studies.runs_behind import MOST_LISTED, behind, count_behind
 from fsbench_web.studies.score_choices import ScoreChoices, score_choices
 
 NOT_COMPARABLE = "not_comparable"
@@ -76,9 +76,10 @@ class Comparison:
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     """The delta tables of ``spec``, tests and categories in the paper's order.
 
-    Seven queries, or less: by configuration no score is chosen from others first, and where only
-    studies are named nothing else that there is must be known. Raises SpecError for a study, test,
-    file system, workload or hardware that does not exist.
+    Six queries, or less, and one for scores that lack their runs: by configuration no score is
+    chosen from others first, and where only studies are named nothing else that there is must be
+    known. Raises SpecError for a study, test, file system, workload or hardware that does not
+    exist.
     """
     return told_tables(spec)[0]
 
@@ -99,7 +100,9 @@ def _exist(studies: Collection[str]) -> bool:
 
 
 def comparison(spec: ComparisonSpec, counts_runs: bool = False) -> Comparison:
-    """The same with what the page needs around the tables. Seven queries, or six.
+    """The same with what the page needs around the tables.
+
+    Six queries, or five, and one for scores that lack their runs.
 
     ``counts_runs`` is for who asks for ``run_count``. Raises SpecError.
     """
@@ -120,9 +123,7 @@ def _tables(
     spec: ComparisonSpec, chosen: Chosen
 ) -> tuple[list[DeltaTable], list[Sequence[Contender]]]:
     groups = _matched(chosen.groups) if spec.matched else chosen.groups
-    runs = finished_runs(
-        spec.studies, {contender.row.series_id for _, group in groups for contender in group}
-    )
+    runs = runs_of_old((each.row for _, group in groups for each in group), spec.studies)
     tables = judged(
         [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
         spec.margin,
@@ -210,11 +211,15 @@ def _table(
                 checked,
                 change_percent=changes[place],
                 is_baseline=bool(spec.baseline) and shown[place].name == spec.baseline,
-                run_ids=runs.get(shown[place].row.series_id, ()),
+                run_ids=_runs(shown[place].row, runs),
             )
             for place in order
         ),
     )
+
+
+def _runs(row: ScoreRow, of_old: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
+    return of_old.get(row.series_id, ()) if row.lacks_runs else row.run_ids
 
 
 def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from fsbench_web.scoring.significance import FALSE_ALARM, SIGNIFICANT, TIE, Verd
 
 NAMED_AT_MOST = 3
 NOT_KNOWN = "not known"
+NO_SCATTER = "Each side came out the same every time: there was no scatter to judge by."
 
 
 def half_width(found: Interval, unit: str) -> str:
@@ -44,7 +45,8 @@ def standing(row: DeltaRow) -> str:
     if verdict.status == TIE:
         return f"tie with {named(verdict.against)}"
     if verdict.status == SIGNIFICANT:
-        return "significantly ahead" if row.best else "significantly slower"
+        said = "significantly ahead" if row.best else "significantly slower"
+        return f"{said}{_no_scatter(verdict)}"
     return NOT_KNOWN
 
 
@@ -53,7 +55,13 @@ def change_standing(row: DeltaRow) -> str:
     verdict = row.change_verdict
     if verdict is None:
         return ""
-    return {TIE: "tie", SIGNIFICANT: "significant"}.get(verdict.status, NOT_KNOWN)
+    if verdict.status == SIGNIFICANT:
+        return f"significant{_no_scatter(verdict)}"
+    return "tie" if verdict.status == TIE else NOT_KNOWN
+
+
+def _no_scatter(verdict: Verdict) -> str:
+    return ", no scatter" if significance.NO_SCATTER in verdict.reasons else ""
 
 
 def has_standing(table: DeltaTable) -> bool:
@@ -77,6 +85,11 @@ def why(verdict: Verdict) -> str:
     return " ".join(said)
 
 
+def nothing_to_judge_by(verdict: Verdict) -> str:
+    """The sentence for a verdict that rests on no scatter at all; empty for any other."""
+    return NO_SCATTER if significance.NO_SCATTER in verdict.reasons else ""
+
+
 def missing(verdict: Verdict) -> str:
     """What is missing to know more, as a phrase."""
     return "; ".join(_MISSING[reason] for reason in verdict.reasons if reason in _MISSING)
@@ -93,14 +106,20 @@ def named(names: Sequence[str], most: int = NAMED_AT_MOST) -> str:
 
 
 def probability(p: float) -> str:
-    """Two significant digits, and no zero: ``0.034``, ``below 0.0001``.
+    """A p-value, wherever one is written: two significant digits, and no zero.
 
-    More where two would stand on the other side of 0.05 than the number does: ``0.0501``.
+    ``0.034``, ``below 0.0001``. More where two would not stand on the side of 0.05 where the number
+    does: ``0.0501``, ``0.0497``. The command line writes them alike (client/fsbench/terminal.py).
     """
     if p < 0.0001:
         return "below 0.0001"
     texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
-    return next(t for t in texts if (float(t) <= FALSE_ALARM) == (p <= FALSE_ALARM))
+    return next(text for text in texts if _side(float(text)) == _side(p))
+
+
+def _side(p: float) -> int:
+    """Below, at or above the limit."""
+    return (p > FALSE_ALARM) - (p < FALSE_ALARM)
 
 
 def percents(value: float) -> str:
@@ -173,5 +192,6 @@ _SENTENCES = {
         reason: lambda _, words=words: f"Not known: {words}."  # type: ignore[misc]
         for reason, words in _MISSING.items()
     },
+    significance.NO_SCATTER: lambda _: NO_SCATTER,
     SAMPLES: lambda _: "An interval is of samples of a single run, taken as quasi-independent.",
 }

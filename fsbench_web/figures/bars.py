@@ -10,6 +10,9 @@ from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, frame, 
 
 NOT_STATED = "not stated"
 INTERVALS = "; lines: 95% intervals of the means"
+CUT = ", cut at 0"
+VALUE = "value"
+_LETTER_PX = 7.5
 
 
 def best_case(
@@ -96,8 +99,8 @@ def best_case_plain(
         (label, ends) for label, ends in zip(labels, errors or (), strict=False) if ends is not None
     ]
     if drawn:
-        # Words begin where the bar does: whiskers are at the other end.
-        bar["insidetextanchor"] = "start"
+        # Whiskers reach anywhere: the numbers stand beside the plot, as on paper.
+        bar["textposition"] = "none"
         traces.append(_intervals(drawn, unit))
         if links:
             leads = [link for link, ends in zip(links, errors or (), strict=True) if ends]
@@ -120,7 +123,39 @@ def best_case_plain(
         row_px=row_height_px(labels, row_px),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
+    if drawn:
+        _put_beside(layout, [(row, text) for row, text in zip(bar["y"], bar["text"], strict=True)])
+        ends_of_all = [end for _, ends in drawn for end in ends]
+        known = [value for value in values if value is not None]
+        if min(ends_of_all) < 0 <= min(known, default=0):
+            # What is measured is not below zero, and half a plot of it would hide what is above.
+            layout["xaxis"]["range"] = [0, max(*ends_of_all, *known) * 1.05]
+            layout["xaxis"]["title"]["text"] += CUT
     return {"data": traces, "layout": layout}
+
+
+def _put_beside(layout: Plain, texts: Sequence[tuple[str, str]]) -> None:
+    """A column of the values at the right of the plot, [(row, its text)]."""
+    width = 12 + round(_LETTER_PX * max(len(_bare(text)) for _, text in texts))
+    layout["margin"] = {**layout["margin"], "r": width}
+    layout["annotations"] += [
+        {
+            "name": VALUE,
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "right",
+            "xshift": width - 4,
+            "y": row,
+            "text": text,
+            "showarrow": False,
+        }
+        for row, text in texts
+        if text != NOT_STATED
+    ]
+
+
+def _bare(text: str) -> str:
+    return text.removeprefix("<b>").removesuffix("</b>")
 
 
 def _intervals(drawn: Sequence[tuple[str, tuple[float, float]]], unit: str) -> dict[str, Any]:

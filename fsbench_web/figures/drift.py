@@ -29,7 +29,7 @@ def reference_drift(
             y=list(values),
             mode="lines+markers",
             connectgaps=False,
-            hovertemplate="%{x}<br>%{y:+.2f} %<extra>" + plain_text(test) + "</extra>",
+            hovertemplate="%{x}<br>%{y:+.2f}%<extra>" + plain_text(test) + "</extra>",
             marker={"color": palette.colour(number), "size": 7},
             meta={"series": number},
         )
@@ -39,7 +39,7 @@ def reference_drift(
     ]
     said = "; ".join(
         f"{test} "
-        + ", ".join("no value" if value is None else f"{value:+.2f} %" for value in values)
+        + ", ".join("no value" if value is None else f"{value:+.2f}%" for value in values)
         for test, values in changes.items()
     )
     return figure(

@@ -1,7 +1,8 @@
 """The matrix of one test: record size by file size, both on logarithmic axes."""
 
+import itertools
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -243,6 +244,8 @@ def _labels(
     if hatched:
         trace["marker"] = {
             "symbol": "line-ew",
+            # Markers of several sizes are bubbles to plotly, which lets the lines shine through.
+            "opacity": 1,
             "size": [
                 _PLATE_A_LETTER * (len(text) + 1) if cell in hatched else 0
                 for cell, text in zip(known, texts, strict=True)
@@ -270,11 +273,21 @@ def _log_ticks(low: float, high: float) -> dict[str, list[float] | list[str]]:
 
 
 def _ratio_ticks(widest: float) -> list[float]:
-    for step in (1.1, 1.2, 1.5, 2.0, 4.0, 10.0, 100.0):
-        count = math.floor(math.log(widest) / math.log(step) + 1e-9)
-        if count <= 4:
+    """1 and what one says of speeds, twice as fast or half, with room between their labels."""
+    decade = 10.0 ** math.ceil(math.log10(widest) / 4)
+    ladders: list[Sequence[float]] = [
+        *((1.1, 1.2), (1.2, 1.5), (1.25, 1.5, 2), (1.5, 2, 3), (2, 5), (2, 5, 10, 20), (3, 10, 30)),
+        [decade**power for power in range(1, 5)],
+    ]
+    for ladder in ladders:
+        above = [tick for tick in ladder if tick <= widest * (1 + 1e-9)]
+        # The next that the ladder does not have would lie within the scale: it is too fine.
+        if not above or (widest > ladder[-1] * 1.6 and ladder is not ladders[-1]):
+            continue
+        gaps = [math.log(b / a) for a, b in itertools.pairwise([1, *above])]
+        if min(gaps) >= 0.17 * math.log(widest):
             break
-    return [step**power for power in range(-count, count + 1)]
+    return [*(1 / tick for tick in reversed(above)), 1, *above]
 
 
 def _ratio_text(value: float) -> str:

@@ -1,5 +1,7 @@
 """Lines of several contenders over one size or load, with 95% intervals where they are known."""
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +13,9 @@ from fsbench_web.figures.frame import figure, heading, plain_text
 
 MOST_LINES = 7
 """As many as there are colours; more nobody tells apart."""
+CUT = ", intervals cut at 0"
+_APART = 0.055
+"""Of the way to the next place: how far the intervals of two lines stand from each other."""
 LOGARITHMIC_FROM = 8
 # Whoever does not see the colours has the shapes and the dashes.
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
@@ -47,8 +52,10 @@ def curves(
     """A line for each contender, with a marker for each number and a gap where there is none.
 
     An axis is logarithmic from a factor of eight between its ends. ``x_names`` writes the values of
-    x (sizes); without it they are written as numbers. Raises ValueError for more lines than
-    MOST_LINES.
+    x (sizes); without it they are written as numbers. Where several lines have intervals, those of
+    one place are drawn side by side, centred on it: on top of each other nobody tells whose is
+    whose. An interval that reaches below zero, of values that do not, is cut at zero, and the axis
+    says so. Raises ValueError for more lines than MOST_LINES.
     """
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
@@ -59,11 +66,13 @@ def curves(
     values = [point.y for line in lines for point in line.points]
     ends = [end for line in lines for point in line.points for end in point.ends or ()]
     is_log_y = is_logarithmic(values) and all(end > 0 for end in ends)
+    is_cut = bool(ends) and min(ends) < 0 <= min(values)
     series = colours([line.name for line in lines])
+    asides = _asides(lines, places)
     return figure(
         [
-            _trace(line, places, names, unit, number, place)
-            for place, (line, number) in enumerate(zip(lines, series, strict=True))
+            _trace(line, places, names, unit, number, place, aside)
+            for place, (line, number, aside) in enumerate(zip(lines, series, asides, strict=True))
         ],
         {
             "title": heading(title),
@@ -87,7 +96,7 @@ def curves(
             "yaxis": {
                 "title": {
                     "text": f"{plain_text(unit)}, {direction(lower_is_better)}"
-                    + (" (log)" if is_log_y else ""),
+                    + (" (log)" if is_log_y else CUT if is_cut else ""),
                     "font": {"size": 12},
                     "standoff": 12,
                 },
@@ -96,6 +105,7 @@ def curves(
                 "fixedrange": True,
                 "automargin": True,
                 "nticks": 8,
+                **({"range": [0, 1.05 * max(*values, *ends)]} if is_cut else {}),
                 **(value_ticks([*values, *ends]) if is_log_y else {}),
             },
             "meta": {"summary": _summary(lines, names, unit, title)},
@@ -129,12 +139,13 @@ def _trace(
     unit: str,
     series: int,
     place: int,
+    aside: Sequence[float],
 ) -> go.Scatter:
     known = {point.x: point for point in line.points}
     points = [known.get(x) for x in places]
     trace = go.Scatter(
         name=plain_text(line.name),
-        x=list(places),
+        x=list(aside),
         y=[point and point.y for point in points],
         mode="lines+markers",
         connectgaps=False,
@@ -154,6 +165,18 @@ def _trace(
             "width": 4,
         }
     return trace
+
+
+def _asides(lines: Sequence[Line], places: Sequence[float]) -> list[Sequence[float]]:
+    """Where each line is drawn: at its places, or a little beside them where intervals would lie
+    on each other."""
+    sure = [place for place, line in enumerate(lines) if any(point.ends for point in line.points)]
+    if len(sure) < 2 or len(places) < 2:
+        return [places] * len(lines)
+    on, back = (math.log2, math.exp2) if is_logarithmic(places) else (float, float)
+    step = _APART * min(on(b) - on(a) for a, b in itertools.pairwise(places))
+    middle = (len(lines) - 1) / 2
+    return [[back(on(x) + (place - middle) * step) for x in places] for place in range(len(lines))]
 
 
 def in_words(point: Point, where: str, unit: str) -> str:

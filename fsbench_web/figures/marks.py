@@ -23,8 +23,10 @@ LEGEND = {
     "legend": {
         "orientation": "h",
         "x": 0,
-        "y": -0.22,
-        "yanchor": "top",
+        # Below the axis and its title, however high the map and however its sizes are turned.
+        "y": 0,
+        "yref": "container",
+        "yanchor": "bottom",
         "font": {"size": 11},
         "itemclick": False,
         "itemdoubleclick": False,

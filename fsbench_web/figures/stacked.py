@@ -71,6 +71,21 @@ def read_write(
         + ".",
         layout={
             "barmode": "stack",
+            # A half that is too narrow for its number goes without, rather than in tiny letters.
+            "uniformtext": {"minsize": 9, "mode": "hide"},
+            # What the rows are ordered by stands behind each; a half that is missing has no sum.
+            "annotations": [
+                {
+                    "x": total,
+                    "xanchor": "left",
+                    "xshift": 6,
+                    "y": plain_text(name),
+                    "text": f"<b>{numbers.compact(total)}</b>",
+                    "showarrow": False,
+                }
+                for name, _, _, total, _ in rows
+                if total is not None
+            ],
             "showlegend": True,
             "legend": {
                 "orientation": "h",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import models, transaction
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Visibility
@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations import from_label
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.catalog.names import is_called, slug_of
 from fsbench_web.imports import contents
-from fsbench_web.imports.models import Import, ImportedFile, ImportState
+from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile, unpack
@@ -23,6 +23,7 @@ from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Artefact, Run, Series, Study
 from fsbench_web.studies.order_checks import new_study_columns
+from fsbench_web.studies.rows import insert_together
 from fsbench_web.studies.series import lock_all, series_for
 
 ONCE = (
@@ -111,14 +112,19 @@ def commit(row: Import, plan: Plan, target: Target, user: User | None) -> Import
     """
     plan.check()
     was_kept, row.state = row.pk is not None, ImportState.DONE
-    stored = _store(plan.files, target, user, row)
+    notes: list[models.Model] = []
+    stored = _store(plan.files, target, user, row, notes)
     if stored.problems:
         raise ImportRefused(stored.problems)
     if was_kept:
         row.files.all().delete()
-    row.runs.add(*(entry.run.pk for entry in stored.runs))
-    audit.note(user, "imported", f"import {row.pk}", study=stored.study.slug, runs=len(stored.runs))
-    return ImportResult(row.pk, str(row.state), [entry.run.pk for entry in stored.runs])
+    runs, thing = [entry.run.pk for entry in stored.runs], f"import {row.pk}"
+    insert_together(
+        *notes,
+        *(Import.runs.through(import_id=row.pk, run_id=run) for run in runs),
+        audit.entry(user, "imported", thing, study=stored.study.slug, runs=len(runs)),
+    )
+    return ImportResult(row.pk, str(row.state), runs)
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
@@ -127,7 +133,7 @@ def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
     """
     with transaction.atomic():
         row = Import.objects.create(target=target.__dict__, created_by=user)
-        stored = _store([file for file in plan.files if not file.problems], target, user, row)
+        stored = _store([file for file in plan.files if not file.problems], target, user, row, [])
         transaction.set_rollback(True)
     return stored
 
@@ -139,48 +145,79 @@ def safe_name(name: str) -> str:
 
 
 def _store(
-    files: Sequence[PlannedFile], target: Target, user: User | None, row: Import
+    files: Sequence[PlannedFile],
+    target: Target,
+    user: User | None,
+    row: Import,
+    notes: list[models.Model],
 ) -> ImportPreview:
+    """``notes`` takes new rows, to be written once all is stored: how to know and to read it again.
+
+    ``row`` is written with the first run where it is new.
+    """
     study, is_new = study_for(target, user)
+    # Whether they may is decided. What a run is numbered and how it is judged must not depend on
+    # which studies they may see.
+    with rights.seen_by(None):
+        stored, problems = _store_in(study, files, user, row, notes)
+    return ImportPreview(study, is_new, stored, problems)
+
+
+def _store_in(
+    study: Study,
+    files: Sequence[PlannedFile],
+    user: User | None,
+    row: Import,
+    notes: list[models.Model],
+) -> tuple[list[StoredRun], list[ImportProblem]]:
     problems: list[ImportProblem] = []
     stored: list[StoredRun] = []
-    places = [[_series(study, entry) for entry in file.runs] for file in files]
+    is_one = sum(len(file.runs) for file in files) == 1
+    places = [[_series(study, entry, is_locked=is_one) for entry in file.runs] for file in files]
     touched = {series.pk: series for serieses in places for series in serieses}
-    lock_all(touched.values())
+    if not is_one:
+        lock_all(touched.values())
     there = contents.of_series(touched.values())
     known_of: dict[int, dict[str, Run | str]] = {pk: {**there[pk].runs} for pk in touched}
     row.study = study
-    row.save()
+    if row.pk is not None:
+        row.save()
     for file, serieses in zip(files, places, strict=True):
         kept: list[StoredRun] = []
         artefact: Artefact | None = None
         for entry, series in zip(file.runs, serieses, strict=True):
             known = known_of[series.pk]
-            refusal = _refusal(entry, series, known, {e.run.pk for e in [*stored, *kept]})
+            content = entry.content
+            refusal = _refusal(entry, series, known.get(content), [*stored, *kept])
             if refusal is not None:
                 problems.append(refusal)
                 continue
             following = there[series.pk].following
+            new = _artefact(file.source) if artefact is None else None
             run = lifecycle.record_finished(
                 series,
                 _said_repeat(entry) or following,
                 by=user,
                 reason=_reason(entry),
                 environment=environment_of(entry.parsed),
+                artefact=new,  # a file is kept with the first of its runs
+                beside=[row] if row.pk is None else [],
             )
             there[series.pk].following = max(following, run.repeat + 1)
-            if artefact is None:
-                artefact = store_source(run, file.source)
+            there[series.pk].finished.append(run)
+            artefact = artefact or new
             ingest.store_values(run, artefact, entry.values)
-            contents.remember(run, entry.content)
-            known[entry.content] = file.path
+            notes.append(RunContent(run=run, digest=content))
+            known[content] = file.path
             kept.append(StoredRun(run, entry))
         if artefact is not None:
-            _note(row, file, artefact, kept)
+            notes.append(_how_read(row, file, artefact, kept))
         stored += kept
+    if row.pk is None:  # no file held a run, or each was refused
+        row.save()
     for series in touched.values():
         try:
-            ingest.rescore_locked(series)
+            ingest.rescore_locked(series, there[series.pk].finished)
         except ingest.MixedMeasurements as error:
             problems.append(
                 ImportProblem(
@@ -188,13 +225,19 @@ def _store(
                     "study are repeats of each other; import these into a study of their own."
                 )
             )
-    return ImportPreview(study, is_new, stored, problems)
+    return stored, problems
 
 
 def store_source(run: Run, source: SourceFile) -> Artefact:
     """Keep an uploaded file as it came; it is compressed already."""
-    return Artefact.objects.create(
-        run=run,
+    artefact = _artefact(source)
+    artefact.run = run
+    artefact.save()
+    return artefact
+
+
+def _artefact(source: SourceFile) -> Artefact:
+    return Artefact(
         name=source.name[:200],
         sha256=source.sha256,
         size_bytes=source.size_bytes,
@@ -202,9 +245,11 @@ def store_source(run: Run, source: SourceFile) -> Artefact:
     )
 
 
-def _note(row: Import, file: PlannedFile, artefact: Artefact, kept: list[StoredRun]) -> None:
-    """How the file was read, for reading it again."""
-    ImportedFile.objects.create(
+def _how_read(
+    row: Import, file: PlannedFile, artefact: Artefact, kept: list[StoredRun]
+) -> ImportedFile:
+    """For reading the file again."""
+    return ImportedFile(
         import_of=row,
         artefact=artefact,
         path=file.path,
@@ -263,11 +308,13 @@ def hardware_for(name: str, file: str) -> HardwareProfile | None:
     return hardware
 
 
-def _series(study: Study, entry: PlannedRun) -> Series:
+def _series(study: Study, entry: PlannedRun, *, is_locked: bool) -> Series:
     hardware = hardware_for(entry.hardware, entry.file)
     configuration = from_label(entry.configuration, entry.filesystem)
     workload = workload_of(entry.parsed)
-    series = series_for(study, configuration, workload=workload, hardware=hardware)
+    series = series_for(
+        study, configuration, workload=workload, hardware=hardware, is_locked=is_locked
+    )
     # A preview shows them after they were taken back, when they cannot be read any more.
     series.study, series.configuration = study, configuration
     series.workload, series.hardware = workload, hardware
@@ -281,17 +328,17 @@ def _said_repeat(entry: PlannedRun) -> int | None:
 
 
 def _refusal(
-    entry: PlannedRun, series: Series, known: dict[str, Run | str], ours: set[int]
+    entry: PlannedRun, series: Series, same: Run | str | None, ours: Sequence[StoredRun]
 ) -> ImportProblem | None:
     """Why this run cannot be stored beside those that are there, or None.
 
-    ``ours`` are runs of this very import: nobody can look at them yet.
+    ``same`` holds the very same numbers: a run, or a file of this import. ``ours`` are runs of this
+    very import: nobody can look at them yet.
     """
     # Who numbers the repeats, in a table or in the preview, says that they are several, also when a
     # coarse clock gave two of them the same numbers; the same file sent again is then told by its
     # numbers of repeats.
     said = _said_repeat(entry)
-    same = known.get(entry.content)
     if said is not None and not (isinstance(same, Run) and same.repeat == said):
         same = None
     label = series.configuration.label
@@ -312,7 +359,7 @@ def _refusal(
             "numbered on.",
             file=entry.file,
             line=entry.values[0].line,
-            run_id=None if there.pk in ours else there.pk,
+            run_id=None if there.pk in {one.run.pk for one in ours} else there.pk,
         )
     return None
 

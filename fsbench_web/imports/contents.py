@@ -6,20 +6,22 @@ from dataclasses import dataclass, field
 from django.db.models import F
 
 from fsbench_web.imports.models import RunContent
+from fsbench_web.studies import quality
 from fsbench_web.studies.content import digest_of_rows
 from fsbench_web.studies.models import Measurement, Run, RunState, Series
 
 
 @dataclass
 class Known:
-    """What a series holds: its finished runs by the digest of their numbers, of which only key and
+    """What a series holds: its finished runs by the digest of their numbers; the number of the next
 
-    repeat are read; and the number of the next repeat, which is used by no run, whatever became of
-    it.
+    repeat, which is used by no run, whatever became of it; and its finished runs in their order, of
+    which is read what ``quality.basis_of`` wants, key and repeat.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
     following: int = 1
+    finished: list[Run] = field(default_factory=list)
 
 
 def of_series(serieses: Iterable[Series]) -> dict[int, Known]:
@@ -31,12 +33,13 @@ def of_series(serieses: Iterable[Series]) -> dict[int, Known]:
     for run in (
         Run.objects.filter(series__in=found)
         .annotate(digest=F("content__digest"))
-        .only("series_id", "repeat", "state")
+        .only("series_id", "repeat", "state", *quality.READ_OF_RUNS)
         .order_by("id")
     ):
         there = found[run.series_id]
         there.following = max(there.following, run.repeat + 1)
         if run.state == RunState.DONE:
+            there.finished.append(run)
             there.runs[run.digest or digest_of(run.pk)] = run
     return found
 
@@ -51,11 +54,6 @@ def digest_of(run_id: int) -> str:
     fields = ("test", "load", "unit", "record_size_kb", "file_size_kb", "value")
     rows = Measurement.objects.filter(run_id=run_id).order_by()
     return digest_of_rows(rows.values_list(*fields).iterator())
-
-
-def remember(run: Run, digest: str) -> None:
-    """Keep the digest of a run that was just stored."""
-    RunContent.objects.create(run=run, digest=digest)
 
 
 def forget(run_ids: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from fsbench_web.accounts.rights import hidden_studies
+from fsbench_web.accounts import rights
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.imports import large, preview, queue, uploads
@@ -56,7 +56,9 @@ def new(request: HttpRequest) -> HttpResponse:
     context = {
         "target": target,
         "problems": refused.problems if refused else [],
-        "studies": Study.objects.filter(is_published=False).order_by("title"),
+        "studies": rights.taking(
+            user_of(request), Study.objects.filter(is_published=False).order_by("title")
+        ),
         "filesystems": _filesystems(),
         "hardware": HardwareProfile.objects.order_by("name"),
         "max_upload_bytes": settings.MAX_UPLOAD_BYTES,
@@ -89,7 +91,7 @@ def _receive(request: HttpRequest, target: Target) -> Import:
 
 def _filesystems() -> list[str]:
     rows = FilesystemConfiguration.objects.order_by()
-    if hidden_studies():
+    if rights.hidden_studies():
         # A name that only a hidden study has is a part of that study.
         rows = rows.filter(Exists(Series.objects.filter(configuration=OuterRef("pk"))))
     known = rows.values_list("filesystem", flat=True).distinct()

@@ -4,12 +4,17 @@ Binary segmentation: of all places where a line can be parted in two, the one wi
 p-value of Student's t-test between the means of the two sides is a change if it is significant and
 the means differ by at least ``margin_percent``; both sides are then looked at in the same way.
 
-Noise is what repeats scatter by within their points, or what points scatter by around the mean of
-their side, whichever makes the difference less certain: three runs of one evening are alike, and
-say little of the next evening. Both are pooled over the two sides, because a side of one or two
-points knows nothing of its own. The p-value is multiplied by the number of places tried
-(Bonferroni), because the smallest of many is small by chance. In a line of two points without
-repeats nothing can be told from noise.
+The mean of a side is that of its points, each the mean of its repeats, however many these are. Its
+error is taken from what repeats scatter by within their points, or from what points scatter by
+around the mean of their side, whichever is larger: three runs of one evening are alike, and say
+little of the next evening. Both are pooled over the two sides, because a side of one or two points
+knows nothing of its own, and the degrees of freedom are those of the one taken. The p-value is
+multiplied by the number of places tried (Bonferroni), because the smallest of many is small by
+chance. Below four values in all nothing is told from noise, and a level of zero has no percentages:
+there no change begins.
+
+The two sides decide whether the margin is reached. What a Change says is of the levels between it
+and the changes next to it, which may differ by less.
 """
 
 from collections.abc import Sequence

@@ -50,8 +50,9 @@ FLAGS: dict[str, Flag] = {
     BUFFERED: Flag(
         "buffered",
         "not reached by direct I/O",
-        "The run asked for direct I/O, which does not reach fwrite, frewrite, fread and freread: "
-        "they went through the page cache.",
+        "The run asked for direct I/O, which does not reach IOzone's fwrite, refwrite, fread and "
+        "refread: these write and read through the buffered streams of the C library, and so "
+        "through the page cache.",
     ),
     OUTLIER: Flag(
         "outlier",

@@ -29,7 +29,8 @@ from fsbench_web.scoring.confidence import LEVEL, SAMPLES, Interval
 
 MARGIN_PERCENT = 10.0
 """By how much two means differ at least, where nobody says otherwise (FREENIX 2002)."""
-FALSE_ALARM = 1 - LEVEL
+FALSE_ALARM = 0.05
+"""1 - LEVEL, without what binary rounding adds to it."""
 
 SIGNIFICANT = "significant"
 TIE = "tie"
@@ -47,6 +48,8 @@ PUBLISHED = "published"  # a paper printed one figure and no repeats
 EMULATED = "emulated"  # one of them is a speed, the other is not
 NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
 # Besides, of any verdict that rests on an interval of samples: confidence.SAMPLES.
+NO_SCATTER = "no_scatter"
+"""Besides, of any of two means that differ where neither side scatters at all: p is 0 then."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def compare(
     Both intervals are of the level 0.95. Intervals that touch overlap.
     """
     reasons = []
+    is_still = ahead.half_width == behind.half_width == 0 and ahead.mean != behind.mean
     if not (ahead.mean < behind.mean if lower_is_better else ahead.mean > behind.mean):
         reasons.append(EQUAL if ahead.mean == behind.mean else ORDER)
     if _overlap(ahead, behind):
@@ -104,7 +108,11 @@ def compare(
         reasons.append(MARGIN)
     return Verdict(
         status=TIE if reasons else SIGNIFICANT,
-        reasons=(*reasons, *([SAMPLES] if SAMPLES in {ahead.of, behind.of} else [])),
+        reasons=(
+            *reasons,
+            *([SAMPLES] if SAMPLES in {ahead.of, behind.of} else []),
+            *([NO_SCATTER] if is_still else []),
+        ),
         difference_percent=difference,
         p_value=welch_p(ahead, behind),
         margin_percent=margin_percent,

@@ -5,6 +5,10 @@ import secrets
 from pathlib import Path
 
 from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from fsbench_web.accounts import audit
+from fsbench_web.accounts.models import Role
 
 NAME = "admin"
 
@@ -20,7 +24,9 @@ def prepare_admin(folder: Path) -> str:
     if not users.exists():
         password = secrets.token_urlsafe(12)
         _write_private(file, password)
-        users.create_superuser(NAME, password=password)
+        with transaction.atomic():
+            made = users.create_superuser(NAME, password=password)
+            audit.note(None, "account made", f"account {made}", role=Role.ADMINISTRATOR)
         return f"user {NAME}, password {password}"
     kept = file.read_text().strip() if file.exists() else ""
     user = users.filter(username=NAME, is_active=True).first()

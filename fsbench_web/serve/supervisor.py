@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -20,6 +21,7 @@ from django.db import DatabaseError, close_old_connections, connections
 
 from fsbench_web.compare import sharing, watching
 from fsbench_web.operations import chores
+from fsbench_web.serve import telling
 from fsbench_web.serve.children import Child
 from fsbench_web.serve.web import GRACE_S
 from fsbench_web.studies import lifecycle, logs
@@ -33,10 +35,17 @@ WORKER_END_S = 45.0
 KEEP_HOUSE_EVERY_S = 600.0
 FIRST_GIVEN_SOCKET = 3  # SD_LISTEN_FDS_START
 CHECK_WATCHES_EVERY_S = 60.0
+# After this somebody is told what is missing at the start.
+SAYS_AFTER_S = 60.0
+_monotonic = time.monotonic
 
 
 class AddressInUse(Exception):
     """The address cannot be listened on; the text says why and what to do."""
+
+
+class GivenSocket(socket.socket):
+    """A port that a service manager keeps, before and after this program."""
 
 
 def open_socket(host: str, port: int) -> socket.socket:
@@ -48,7 +57,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     if os.environ.get("LISTEN_PID") == str(os.getpid()) and os.environ.get("LISTEN_FDS") == "1":
         # For this process alone; children get what they need by number.
         del os.environ["LISTEN_PID"], os.environ["LISTEN_FDS"]
-        return socket.socket(fileno=FIRST_GIVEN_SOCKET)
+        return GivenSocket(fileno=FIRST_GIVEN_SOCKET)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
@@ -68,6 +77,12 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def reached_at(host: str, port: int) -> str:
+    """Where this machine itself reaches what listens there; all addresses are also the loopback."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 class Supervisor:
     """Starts web and worker, tells when they answer, restarts them, ends them on a signal."""
 
@@ -79,6 +94,7 @@ class Supervisor:
         with_worker: bool,
         say: Callable[[str], None],
     ):
+        self._listening = listening
         manage = str(settings.BASE_DIR / "manage.py")
         descriptor = listening.fileno()
         self.webs = [
@@ -93,16 +109,21 @@ class Supervisor:
         self._with_worker = with_worker
         if with_worker:
             self.children.append(Child("worker", [sys.executable, manage, "worker"]))
-        self._port = listening.getsockname()[1]
+        self._address = reached_at(*listening.getsockname()[:2])
         self._say = say
         self._stopping = False
         self._renewing = False
         self._watcher: Thread | None = None
+        self._announcement: Sequence[str] = ()
         self._parent = Path(f"/proc/{os.getppid()}/status")
         self._parent_was_make = _is_make_that_catches_interrupts(self._parent)
 
     def run(self, announcement: Sequence[str]) -> None:
-        """Return after SIGINT or SIGTERM, when both children have ended."""
+        """Return after SIGINT or SIGTERM, when all children have ended.
+
+        ``announcement`` is said once everything answers, whenever that is.
+        """
+        self._announcement = announcement
         previous = {
             number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
         }
@@ -111,10 +132,7 @@ class Supervisor:
         try:
             for child in self.children:
                 child.start()
-            self._wait_for_health(give_up_after_s=60)
-            if not self._stopping:
-                for line in announcement:
-                    self._say(line)
+            self._wait_for_health()
             self._keep_running()
         finally:
             self._end_children()
@@ -156,26 +174,43 @@ class Supervisor:
         for child in self.children:
             news = child.watch()
             if news:
-                self._say(news)
+                self._tell(news)
 
-    def _wait_for_health(self, give_up_after_s: float) -> None:
-        deadline = time.monotonic() + give_up_after_s
-        healthy, answer = self._health()
-        while not healthy and not self._told_to_stop():
+    def _wait_for_health(self) -> None:
+        """Look often at the start; what then is missing is named, and waited for more patiently."""
+        deadline = _monotonic() + SAYS_AFTER_S
+        missing = self._announce()
+        while missing and not self._told_to_stop():
             self._watch_children()
-            if time.monotonic() > deadline:
-                self._say(f"Not everything works after {give_up_after_s:.0f} s: {answer}")
+            if _monotonic() > deadline:
+                self._tell(
+                    f"Not everything works after {SAYS_AFTER_S:.0f} s: {missing}. "
+                    "What is missing is waited for."
+                )
                 return
             self._pause(0.3)
-            healthy, answer = self._health()
+            missing = self._announce()
+
+    def _announce(self) -> str:
+        """Say that it is ready, once that is true; else return what is missing."""
+        healthy, answer = self._health()
+        if not healthy:
+            return answer
+        for line in self._announcement:
+            self._say(line)
+        self._announcement = ()
+        return ""
+
+    def _tell(self, sentence: str) -> None:
+        telling.tell(self._say, sentence, logging.WARNING)
 
     def _health(self) -> tuple[bool, str]:
-        """Whether web, database, broker and worker answer, and else what is missing."""
+        """Whether web, database, broker and a worker of our own answer, else what is missing."""
         # Asked from this machine, under a name that ALLOWED_HOSTS has.
         host = next((h for h in settings.ALLOWED_HOSTS if h.strip("*.") == h), "localhost")
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self._port}/api/v1/health", headers={"Host": host}
-        )
+        # The worker of another host may come in an hour, or never: the web is ready without it.
+        path = "/api/v1/health" if self._with_worker else "/api/v1/health/ready"
+        request = urllib.request.Request(f"{self._address}{path}", headers={"Host": host})  # noqa: S310
         try:
             with urllib.request.urlopen(request, timeout=5) as response:  # noqa: S310
                 body = json.load(response)
@@ -183,8 +218,7 @@ class Supervisor:
             return False, f"the health check says {error.code}: {error.read(500).decode()}"
         except (OSError, ValueError) as error:
             return False, f"the web process does not answer ({error})"
-        # Without a worker of our own the worker of another host may still be starting.
-        return body.get("status") == "ok" or not self._with_worker, str(body)
+        return body.get("status") == "ok", str(body)
 
     def _keep_running(self) -> None:
         """Watch the children; end runs whose worker went silent; keep house."""
@@ -194,6 +228,8 @@ class Supervisor:
             if self._renewing:
                 self._renew_webs()
             self._watch_children()
+            if self._announcement:
+                self._announce()
             if time.monotonic() >= check_watches_at:
                 check_watches_at = time.monotonic() + CHECK_WATCHES_EVERY_S
                 self._check_watches()
@@ -221,12 +257,23 @@ class Supervisor:
         started = [child for child in self.children if child.is_running]
         if started:
             self._say("Stopping ...")
+        self._refuse_others()
         for child in started:
             child.ask_to_end()
         for child in started:
             within_s = WEB_END_S if child in self.webs else WORKER_END_S
             if not child.end(within_s):
-                self._say(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
+                self._tell(f"The {child.name} did not end within {within_s:.0f} s and was killed.")
+
+    def _refuse_others(self) -> None:
+        """Close the port now, where it is our own: nobody would answer who comes from here on.
+
+        Answers may take seconds yet, and connections that wait in the backlog meanwhile would be
+        dropped with it. A refused one is tried again by a proxy, whatever was to be asked.
+        """
+        if not isinstance(self._listening, GivenSocket):
+            with suppress(OSError):
+                self._listening.shutdown(socket.SHUT_RDWR)  # for all processes that share it
 
 
 def _shared_counters() -> TemporaryDirectory[str]:

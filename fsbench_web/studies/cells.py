@@ -248,8 +248,8 @@ def scored_tests(
     return [ScoredTest(*row) for row in found]
 
 
-CellsByTest = dict[str, dict[int, list[dict[Cell, float]]]]
-"""{test with its load: {series: [the cells of a run to their values]}}"""
+CellsByTest = dict[str, dict[int, dict[int, dict[Cell, float]]]]
+"""{test with its load: {series: {run: its cells to their values}}}"""
 
 MOST_MATCHED = 300_000
 """So many numbers can be scored anew while somebody waits for a page."""
@@ -277,12 +277,9 @@ def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTes
     )
     if len(rows) > MOST_MATCHED:
         raise TooManyValues
-    found: dict[tuple[str, int], dict[int, dict[Cell, float]]] = {}
+    found: CellsByTest = {}
     for name, load, series_id, run_id, record_kb, file_kb, value in rows:
         if (name, load) in names and record_kb is not None and file_kb is not None:
-            runs = found.setdefault((testnames.at_load(name, load), series_id), {})
+            runs = found.setdefault(testnames.at_load(name, load), {}).setdefault(series_id, {})
             runs.setdefault(run_id, {})[record_kb, file_kb] = value
-    by_test: CellsByTest = {}
-    for (test, series_id), runs in found.items():
-        by_test.setdefault(test, {})[series_id] = list(runs.values())
-    return by_test
+    return found

@@ -31,6 +31,7 @@ from fsbench_web.scoring.testnames import at_load
 from fsbench_web.scoring.units import overall_unit
 from fsbench_web.studies import quality
 from fsbench_web.studies.models import (
+    COMPUTED,
     Artefact,
     Measurement,
     Run,
@@ -47,7 +48,6 @@ from fsbench_web.studies.selections import SelectedScores, TestQuality, quality_
 from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
 from fsbench_web.workloads import ParameterError, workload_of
 
-COMPUTED = "computed"
 LARGE_SERIES = 200_000
 _SMALL_SERIES = 5_000
 """Up to so many numbers are read without asking first how many there are."""
@@ -56,8 +56,17 @@ _WRITTEN = (
     *("value", "unit", "samples"),
 )
 _WRITTEN_SCORES = (
-    *("series_id", "test", "category", "selection", "value", "unit", "repeats", "half_width"),
-    *("half_width_percent", "interval", "cells", "cells_expected", "left_out", "flags", "origin"),
+    *("series_id", "test", "category", "selection", "value", "unit", "repeats", "run_ids"),
+    *(
+        "half_width",
+        "half_width_percent",
+        "interval",
+        "cells",
+        "cells_expected",
+        "left_out",
+        "flags",
+        "origin",
+    ),
 )
 _READ = ("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
 
@@ -161,12 +170,13 @@ def rescore(series: Series) -> None:
     rescore_locked(series)
 
 
-def rescore_locked(series: Series) -> None:
-    """``rescore`` for a caller who holds the lock (series.lock_all).
+def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> None:
+    """``rescore`` for a caller who holds the lock (series.lock_all), and may know its ``finished``
 
+    runs as they are now (quality.basis_of).
     Raises MixedMeasurements before anything is written.
     """
-    basis = quality.basis_of(series)
+    basis = quality.basis_of(series, finished)
     changed: dict[int, list[int]] = defaultdict(list)
     numbers = _measurements(series).order_by("run_id", "id").values_list("id", *_READ, "flags")
     some = list(numbers[: _SMALL_SERIES + 1])
@@ -259,7 +269,8 @@ def replace_scores(
                 str(selection),
                 score.value,
                 overall_unit(units[test]) if category == "overall" else units[test],
-                score.repeats,
+                len(selected.runs[category]),
+                as_json(selected.runs[category]),
                 sure.half_width if sure and sure.of == REPEATS else None,
                 sure.relative_percent if sure and sure.of == REPEATS else None,
                 as_json(sure.as_dict() if sure else None),

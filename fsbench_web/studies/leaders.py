@@ -241,12 +241,12 @@ def printed_in(scores: QuerySet[Score]) -> list[Printed]:
 
 
 def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> dict[int, ScoreRow]:
-    """The whole rows of the scores, by score, without their runs. One query a MOST_LISTED."""
+    """The whole rows of the scores, by score. One query a MOST_LISTED."""
     rows = {}
     for part in _parts(score_ids):
         found = Score.selections.filter(pk__in=part)
         for score_id, *row in found.values_list("pk", *ROW):
-            rows[score_id] = row_of(series[row[0]], row, ())
+            rows[score_id] = row_of(series[row[0]], row)
     return rows
 
 

@@ -137,10 +137,15 @@ def _locked(rows: QuerySet[Lease]) -> list[Lease]:
 
 def hold(handle: LeaseHandle) -> Run:
     """Lock all leases of the handle for the running transaction. Raises LeaseLost."""
+    lock(handle)
+    return Run.objects.get(pk=handle.run_id)
+
+
+def lock(handle: LeaseHandle) -> None:
+    """``hold`` for what needs nothing of the run. Raises LeaseLost."""
     held = _locked(Lease.objects.filter(handle.own()))
     if len(held) != 1 + len(handle.others):
         raise LeaseLost(f"run {handle.run_id} no longer holds what it runs on")
-    return Run.objects.get(pk=handle.run_id)
 
 
 def prolong(handle: LeaseHandle) -> None:

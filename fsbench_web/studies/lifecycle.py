@@ -15,7 +15,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import models, transaction
 from kombu.exceptions import OperationalError
 
 from fsbench_web import log_lines
@@ -30,6 +30,7 @@ from fsbench_web.studies.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.leases import lease_duration as lease_duration
 from fsbench_web.studies.models import (
     END_STATES,
+    Artefact,
     Lease,
     LogLine,
     RepeatRule,
@@ -39,6 +40,7 @@ from fsbench_web.studies.models import (
     StateChange,
     Submission,
 )
+from fsbench_web.studies.rows import insert_together
 from fsbench_web.studies.series import next_repeat
 
 logger = logging.getLogger("fsbench.lifecycle")
@@ -138,10 +140,16 @@ def record_finished(
     by: User | None,
     reason: str,
     environment: Environment | None = None,
+    artefact: Artefact | None = None,
+    beside: Iterable[models.Model] = (),
 ) -> Run:
-    """Write a run that somebody else executed and whose results are stored with it."""
+    """Write a run that somebody else executed and whose results are stored with it.
+
+    In the same visits to the database: ``artefact``, a new one, as its own, and ``beside``, new
+    rows that need neither.
+    """
     now = clock.now()
-    run = Run.objects.create(
+    run = Run(
         series=series,
         repeat=repeat,
         origin=Run.Origin.IMPORTED,
@@ -152,7 +160,12 @@ def record_finished(
         created_by=by,
         ended_at=now,
     )
-    StateChange.objects.create(run=run, at=now, state=RunState.DONE, reason=reason)
+    insert_together(*beside, run)
+    rows: list[models.Model] = [StateChange(run=run, at=now, state=RunState.DONE, reason=reason)]
+    if artefact is not None:
+        artefact.run = run
+        rows.append(artefact)
+    insert_together(*rows)
     return run
 
 
@@ -318,9 +331,10 @@ def heartbeat(
 @transaction.atomic
 def append_log(handle: LeaseHandle, lines: Iterable[tuple[datetime, str, str]]) -> None:
     """Add (time, stream, text) lines to the run's log. Raises LeaseLost."""
-    run = leases.hold(handle)
+    leases.lock(handle)
     LogLine.objects.bulk_create(
-        LogLine(run=run, at=at, stream=stream, text=_storable(text)) for at, stream, text in lines
+        LogLine(run_id=handle.run_id, at=at, stream=stream, text=_storable(text))
+        for at, stream, text in lines
     )
 
 
@@ -332,22 +346,22 @@ def _storable(text: str) -> str:
 @transaction.atomic
 def record_environment(handle: LeaseHandle, environment: Environment) -> None:
     """Note what the run runs on. Raises LeaseLost."""
-    run = leases.hold(handle)
-    Run.objects.filter(pk=run.pk).update(environment=environment)
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(environment=environment)
 
 
 @transaction.atomic
 def record_conditions(handle: LeaseHandle, conditions: dict[str, Any]) -> None:
     """Note what held for this run alone (runner.conditions). Raises LeaseLost."""
-    run = leases.hold(handle)
-    Run.objects.filter(pk=run.pk).update(conditions=conditions)
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(conditions=conditions)
 
 
 @transaction.atomic
 def record_commands(handle: LeaseHandle, commands: list[dict[str, Any]]) -> None:
     """Note the commands as run: [{phase, argv, exit_code, duration_s}]. Raises LeaseLost."""
-    run = leases.hold(handle)
-    Run.objects.filter(pk=run.pk).update(commands=commands)
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(commands=commands)
 
 
 @transaction.atomic

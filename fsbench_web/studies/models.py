@@ -433,6 +433,10 @@ class Selection(models.TextChoices):
     UNCACHED = "uncached", "files beyond the cache"
 
 
+COMPUTED = "computed"
+"""Where a score comes from that was made of measurements."""
+
+
 class Score(models.Model):
     """A summary of all finished repeats of one series (scoring.scores), or a published figure.
 
@@ -446,6 +450,7 @@ class Score(models.Model):
     A test measured at several loads has scores for each: ``test`` is then the test with its load
     (scoring.testnames.at_load), because scores of two loads never make up one table.
     ``repeats`` is null where a publication does not say how many runs stand behind its figure.
+    ``run_ids`` are the finished runs that gave it a number, oldest first: as many as ``repeats``.
     ``published`` holds what a paper printed beside the score: best, delta1_percent and
     delta2_percent, as text, so that its digits stay as printed.
     """
@@ -457,6 +462,10 @@ class Score(models.Model):
     value = models.FloatField()
     unit = models.CharField(max_length=20)
     repeats = models.PositiveIntegerField(null=True)
+    run_ids = models.JSONField(
+        null=True,
+        help_text="Null: of a publication, or of before they were kept (manage.py reflag)",
+    )
     half_width = models.FloatField(
         null=True,
         help_text="Of the 95% interval of the repeats' own scores, in unit; null below two repeats",
@@ -477,7 +486,7 @@ class Score(models.Model):
     left_out = models.JSONField(null=True)
     published = models.JSONField(null=True)
     flags = models.JSONField(default=list)
-    origin = models.CharField(max_length=10, default="computed")
+    origin = models.CharField(max_length=10, default=COMPUTED)
 
     objects = WholeScores()
     selections = Visible()

@@ -11,8 +11,9 @@ the series, because a number may only look odd beside the others. What it was ju
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)
 """Flags of a number, in the order of their bits."""
 STATED = "stated"
 DIRECT = "direct I/O"
+READ_OF_RUNS = ("is_contended", "drift_percent", "conditions")
+"""What is read of each finished run beside its key."""
 _POSTMARK_TIMES = ("postmark_total_time", "postmark_transactions_time")
 _POSTMARK_TRANSACTIONS = ("postmark_transactions", "postmark_transactions_time")
 NO_SIZE = -1
@@ -104,10 +107,11 @@ def boundary_of(quality: Mapping[str, Any] | None, test: str) -> Boundary | None
     )
 
 
-def basis_of(series: Series) -> Basis:
+def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
     """What is known of a series now.
 
-    A constant number of queries, and none over measurements but for PostMark's two times.
+    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. A constant number
+    of queries, and none over measurements but for PostMark's two times.
     """
     workload, hardware = series.workload, series.hardware
     tool = workload.tool if workload else ""
@@ -117,11 +121,13 @@ def basis_of(series: Series) -> Basis:
     )
     unsound: dict[int, tuple[str, ...]] = {}
     memory_bytes: list[float] = []
-    for run_id, is_contended, drift, conditions in (
-        Run.objects.filter(series=series, state=RunState.DONE)
-        .order_by("id")
-        .values_list("id", "is_contended", "drift_percent", "conditions")
-    ):
+    rows: Iterable[tuple[Any, ...]]
+    if finished is None:
+        of_series = Run.objects.filter(series=series, state=RunState.DONE).order_by("id")
+        rows = of_series.values_list("id", *READ_OF_RUNS)
+    else:
+        rows = map(attrgetter("id", *READ_OF_RUNS), finished)
+    for run_id, is_contended, drift, conditions in rows:
         has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
         if flags := (*(CONTENDED,) * is_contended, *(DRIFTED,) * has_drifted):
             unsound[run_id] = flags

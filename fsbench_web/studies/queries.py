@@ -1,13 +1,13 @@
 """How everything else reads scores: plain rows, in a constant number of queries."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.catalog import preparation
 from fsbench_web.catalog.machines import Machine
 from fsbench_web.scoring.confidence import Interval
-from fsbench_web.studies.models import Score, Selection, Series
+from fsbench_web.studies.models import COMPUTED, Score, Selection, Series
 from fsbench_web.studies.runs_behind import MOST_LISTED, finished_runs
 
 PARTIAL = "partial"
@@ -66,9 +66,9 @@ class ScoreRow(SeriesFacts):
     ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
     is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
     the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with
-    what it is of, or that of the samples of a single run. ``run_ids`` are the finished runs of the
-    series, oldest first; a published score has none. ``left_out`` is how many cells a selection is
-    without, and why (see Score); None where nothing was left out.
+    what it is of, or that of the samples of a single run. ``run_ids`` are the runs that it is made
+    of, oldest first: as many as ``repeats``; a published score has none. ``left_out`` is how many
+    cells a selection is without, and why (see Score); None where nothing was left out.
     """
 
     test: str
@@ -86,6 +86,11 @@ class ScoreRow(SeriesFacts):
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
     left_out: Mapping[str, Any] | None = None
+
+    @property
+    def lacks_runs(self) -> bool:
+        """Whether it was made of runs before scores kept which (``runs_of_old``)."""
+        return not self.run_ids and self.origin == COMPUTED
 
 
 _OF_SERIES = {
@@ -110,7 +115,7 @@ _OF_SCORE = (
     *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
     *("published", "half_width", "half_width_percent", "left_out"),
 )
-ROW = ("series_id", "flags", "selection", "interval", *_OF_SCORE)
+ROW = ("series_id", "flags", "selection", "interval", "run_ids", *_OF_SCORE)
 _LUN = ("lun__name", "lun__worker__name")
 _JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
@@ -123,13 +128,11 @@ def scores_for(
     workloads: Collection[str] = (),
     hardware: Collection[str] = (),
     selection: str = Selection.ALL,
-    with_runs: bool = True,
 ) -> list[ScoreRow]:
     """The scores that match every filter, in the order they were made; an empty filter takes all.
 
-    ``selection`` says of which cells: a series of which it leaves nothing has no score there.
-    Three queries: the scores, their series, and the finished runs behind them; without
-    ``with_runs`` two, and no row names its runs.
+    ``selection`` says of which cells: a series of which it leaves nothing has no score there. Two
+    queries: the scores and their series.
     """
     filters = {
         "series__study__slug__in": study_slugs,
@@ -143,10 +146,21 @@ def scores_for(
         selection=selection,
         **{name: list(values) for name, values in filters.items() if values},
     )
-    runs = finished_runs(study_slugs) if with_runs else {}
     found = list(wanted.order_by("id").values_list(*ROW))
     series = series_facts({row[0] for row in found}, study_slugs)
-    return [row_of(series[row[0]], row, runs.get(row[0], ())) for row in found]
+    return [row_of(series[row[0]], row) for row in found]
+
+
+def runs_of_old(
+    rows: Iterable[ScoreRow], study_slugs: Collection[str] = ()
+) -> dict[int, tuple[int, ...]]:
+    """Of scores that lack their runs all finished runs of their series, by series.
+
+    One query; none where every score names its runs. A run that did not measure the test is among
+    them too: which did is known once the score is made anew (``studies.rejudging``).
+    """
+    series = {row.series_id for row in rows if row.lacks_runs}
+    return finished_runs(study_slugs, series) if series else {}
 
 
 def series_facts(
@@ -179,9 +193,9 @@ def series_facts(
     return found
 
 
-def row_of(series: SeriesFacts, values: Sequence[Any], runs: tuple[int, ...]) -> ScoreRow:
+def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
     """``values`` are the columns of ``ROW``."""
-    _, flags, selection, interval, *rest = values
+    _, flags, selection, interval, run_ids, *rest = values
     score = dict(zip(_OF_SCORE, rest, strict=True))
     cells, expected = score["cells"], score["cells_expected"]
     # Of a selection fewer cells are what was asked for; left_out counts them.
@@ -197,7 +211,7 @@ def row_of(series: SeriesFacts, values: Sequence[Any], runs: tuple[int, ...]) ->
         series.__dict__,
         interval=Interval.from_dict(interval) if interval else None,
         flags=tuple(flags),
-        run_ids=runs,
+        run_ids=tuple(run_ids or ()),
         **score,
     )
     return row

@@ -12,13 +12,17 @@ from django.db.models import Q, QuerySet
 from fsbench_web.scoring.quality import RULES
 from fsbench_web.studies import drift, ingest
 from fsbench_web.studies.drift import LEAST_DRIFT_PERCENT
-from fsbench_web.studies.models import Run, RunState, Series, Submission
+from fsbench_web.studies.models import COMPUTED, Run, RunState, Score, Series, Submission
 
 
 def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
-    """Series with finished runs that were not judged by the present rules; ``everything``: all."""
+    """Series with finished runs that were not judged by the present rules; ``everything``: all.
+
+    Scores that do not name their runs are of before these were kept, and old too.
+    """
+    lacking = Score.selections.filter(origin=COMPUTED, run_ids__isnull=True).values("series")
     # Two conditions, because a comparison with a key that is not there is neither true nor false.
-    is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES)
+    is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES) | Q(pk__in=lacking)
     found = Series.objects.filter(pk__in=Run.objects.filter(state=RunState.DONE).values("series"))
     if study:
         found = found.filter(study__slug=study)

@@ -7,7 +7,7 @@ six parts has none. What was taken away is counted, by reason.
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,13 +30,15 @@ class SelectedScores:
     """The scores of one test in one selection, by category, with their intervals.
 
     ``left_out`` is as ``Score.left_out`` keeps it, for each category of which something was.
-    ``flags`` are those of the numbers that each score is made of.
+    ``flags`` are those of the numbers that each score is made of, ``runs`` the runs they are from,
+    oldest first.
     """
 
     scores: Mapping[str, ScoreValue]
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     left_out: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     flags: Mapping[str, list[str]] = field(default_factory=dict)
+    runs: Mapping[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,11 @@ def quality_of(
     test: str, columns: TestColumns, judged: Judged, basis: Basis, whole: SelectedScores
 ) -> TestQuality:
     """What follows from the flags of one test; ``whole`` are its scores of all cells."""
-    whole = replace(whole, flags=_flags(columns, judged, whole.scores))
+    whole = replace(
+        whole,
+        flags=_flags(columns, judged, whole.scores),
+        runs=_runs(columns, whole.scores),
+    )
     scores = selected_scores(test, columns, judged, basis, whole)
     return TestQuality({str(Selection.ALL): whole, **scores}, judged.boundary)
 
@@ -107,6 +113,24 @@ def _flags(
     return found
 
 
+def _runs(
+    columns: TestColumns, categories: Iterable[str], kept: Mask | None = None
+) -> dict[str, list[int]]:
+    """The runs that gave a number to each category's score, oldest first."""
+    first, last = int(columns.runs.min()), int(columns.runs.max())
+    if first == last:  # which may have millions of numbers
+        return {category: [first] for category in categories}
+    known, places = np.unique(columns.runs, return_inverse=True)
+    found = {}
+    for category in categories:
+        inside = _region(category, columns)
+        if kept is not None:
+            inside &= kept
+        numbers = np.bincount(places.reshape(-1)[inside], minlength=len(known))
+        found[category] = [int(run) for run in known[numbers > 0]]
+    return found
+
+
 def _without(
     test: str,
     columns: TestColumns,
@@ -133,6 +157,7 @@ def _without(
             if (left_out := _left_out(cell, taken, why, _region(category, columns)))["numbers"]
         },
         _flags(columns, judged, scores, ~taken),
+        _runs(columns, scores, ~taken),
     )
 
 

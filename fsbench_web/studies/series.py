@@ -23,9 +23,11 @@ def series_for(
     distribution: str = "",
     preparation: Mapping[str, Any] | None = None,
     machine: Mapping[str, Any] | None = None,
+    is_locked: bool = False,
 ) -> Series:
     """Get or create the series of these circumstances. Safe when two transactions do it at once.
 
+    ``is_locked``: it is locked (``lock``) in the same go, for a transaction that locks no other.
     ``preparation`` is what ``catalog.preparation`` stores: empty for a plain new file system;
     ``machine`` what ``catalog.machines`` stores: empty for the worker's own executor.
     """
@@ -47,7 +49,8 @@ def series_for(
     if machine:
         identity.append(["machine", dict(sorted(machine.items()))])
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
-    series, _ = Series.objects.get_or_create(
+    rows = Series.objects.select_for_update() if is_locked else Series.objects.all()
+    series, _ = rows.get_or_create(
         key=key,
         defaults={
             "study": study,

@@ -115,6 +115,25 @@
     return copy;
   }
 
+  // The traces in the page's colours. Intervals lie on bars of every colour and on the page: each
+  // gets an edge of the page's colour, drawn below it, so that it reads on all of them.
+  function themedData(data, theme, width) {
+    const traces = data.map((trace) => themedTrace(trace, theme, width));
+    const edges = traces.filter((trace) => trace.meta && trace.meta.role === "interval").map(function (trace) {
+      const edge = structuredClone(trace);
+      trace.zorder = 2;
+      edge.zorder = 1;
+      edge.hoverinfo = "skip";
+      delete edge.hovertemplate;
+      edge.marker.color = edge.error_x.color = theme.surface;
+      edge.marker.size += 3;
+      edge.error_x.thickness += 3;
+      edge.error_x.width += 2;
+      return edge;
+    });
+    return traces.concat(edges); // behind the others: a click tells a trace by its number
+  }
+
   function inLines(text, most) {
     const lines = [""];
     for (const word of text.split(" ")) {
@@ -153,11 +172,33 @@
     }
     if (layout.showlegend && layout.legend) {
       layout.legend = Object.assign({}, layout.legend, { x: 0, xanchor: "left" });
-      if (layout.legend.yanchor === "bottom") grow("t", 28);
+      if (layout.legend.yanchor === "bottom" && layout.legend.yref !== "container") grow("t", 28);
       else layout.height += 20 * data.length;
     }
+    putAbove(layout, grow, data);
     if (layout.scene) layout.scene.camera.eye = { x: -1.7, y: -1.9, z: 1.1 };
     if (layout.yaxis && layout.yaxis.ticktext) layout.yaxis.tickfont = { size: 10 };
+  }
+
+  // Numbers beside bars would leave a narrow figure no room for the bars: they go above each.
+  function putAbove(layout, grow, data) {
+    const values = (layout.annotations || []).filter((note) => note.name === "value");
+    if (!values.length) return;
+    const rows = data[0].y.length;
+    grow("t", 4);
+    layout.height += 12 * rows;
+    layout.margin.r = 16;
+    layout.bargap = 0.55;
+    const row = (layout.height - layout.margin.t - layout.margin.b - 20) / rows;
+    const above = Math.round((row * (1 - layout.bargap)) / 2 + 8);
+    for (const note of values) Object.assign(note, { x: 0, xanchor: "left", xshift: -2, yshift: above });
+  }
+
+  // Sizes below narrow columns stay level as long as smaller letters fit; then plotly turns them.
+  function fitSizes(layout, width, data) {
+    const map = data.find((trace) => trace.type === "heatmap");
+    if (!map || !width || !layout.xaxis || (width - 150) / (map.x.length - 1) >= 52) return;
+    layout.xaxis.tickfont = { size: 10 };
   }
 
   // How wide the labels of rows are, about: those of an axis of numbers are short.
@@ -173,6 +214,7 @@
     const copy = structuredClone(layout);
     wrapTitle(copy, width);
     makeRoom(copy, width, data);
+    fitSizes(copy, width, data);
     const family = getComputedStyle(document.body).fontFamily;
     copy.paper_bgcolor = "rgba(0,0,0,0)";
     copy.plot_bgcolor = "rgba(0,0,0,0)";
@@ -209,7 +251,7 @@
     const height = layout.height || 450;
     layout.width = width;
     return plotly(panel).then((Plotly) => Plotly.toImage(
-      { data: panel.data.map((trace) => themedTrace(trace, theme, 900)), layout: layout },
+      { data: themedData(panel.data, theme, 900), layout: layout },
       { format: format, width: width, height: height, scale: format === "png" ? 2 : 1 }
     )).then(function (url) {
       const link = document.createElement("a");
@@ -262,7 +304,7 @@
       .then((Plotly) =>
         Plotly.react(
           canvas,
-          panel.data.map((trace) => themedTrace(trace, theme, canvas.clientWidth)),
+          themedData(panel.data, theme, canvas.clientWidth),
           themedLayout(panel.layout, theme, canvas.clientWidth || undefined, panel.data),
           config(element)
         )

@@ -19,7 +19,7 @@ async function ask() {
     card.querySelector("[data-phase]").textContent = said.phase || "Waiting for the importer";
     // SQLite tells nothing while it stores: a bar without a value says that something goes on.
     const unknown = said.phase === "Storing" && said.progress === 0;
-    card.querySelector("[data-percent]").textContent = unknown ? "" : `${Math.round(said.progress * 100)} %`;
+    card.querySelector("[data-percent]").textContent = unknown ? "" : `${Math.round(said.progress * 100)}%`;
     const bar = card.querySelector("[data-bar]");
     if (unknown) bar.removeAttribute("value");
     else bar.value = said.progress;

@@ -90,7 +90,7 @@ function follow(live) {
     const state = JSON.parse(event.data);
     find("[data-run-phase]").textContent = state.phase || state.label;
     find("[data-run-progress]").value = state.progress;
-    find("[data-run-percent]").textContent = state.state === "queued" ? "" : `${Math.round(state.progress * 100)} %`;
+    find("[data-run-percent]").textContent = state.state === "queued" ? "" : `${Math.round(state.progress * 100)}%`;
     find("[data-run-remaining]").textContent = state.remaining ? `, about ${state.remaining} left` : "";
     if (state.state === shown) return;
     shown = state.state;

@@ -3,7 +3,11 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from ninja import NinjaAPI
+from ninja.openapi import get_schema
+from ninja.openapi.schema import OpenAPISchema
 
+from fsbench_web.api.main import api
 from fsbench_web.compare.wording import FLAGS
 
 from .test_contract import CALLS
@@ -22,6 +26,25 @@ def test_the_page_shows_every_call_and_loads_nothing_from_elsewhere(
     assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
     assert not re.search(r"<script>|<script [^>]*>[^<]", text)
     assert "`" not in text
+
+
+def test_the_description_is_made_once_for_each_prefix(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def make(api: NinjaAPI, path_prefix: str) -> OpenAPISchema:
+        made.append(path_prefix)
+        return get_schema(api, path_prefix)
+
+    monkeypatch.setattr("ninja.main.get_schema", make)
+    monkeypatch.setattr(type(api), "_schemas", {})
+    for address in ("openapi.json", "docs", "openapi.json"):
+        assert client.get(f"/api/v1/{address}").status_code == 200
+    assert made == ["/api/v1/"]
+    assert "/elsewhere/runs" in api.get_openapi_schema(path_prefix="/elsewhere/")["paths"]
+    assert made == ["/api/v1/", "/elsewhere/"]
+    assert client.get("/api/v1/openapi.json").json()["paths"].keys() == {path for _, path in CALLS}
 
 
 def test_every_link_of_the_page_leads_somewhere(client: Client, db: None) -> None:

@@ -68,7 +68,7 @@ def test_an_order_is_confirmed_with_the_name_of_the_lun_and_watched(watcher: Pag
     expect(page.locator("[data-run-badge]")).to_have_text("running")
     expect(page.locator("[data-run-log]")).to_contain_text("first <b>line</b>")
     lifecycle.heartbeat(handle, phase="benchmark", progress=0.5, remaining_s=75)
-    expect(page.locator("[data-run-percent]")).to_have_text("50 %")
+    expect(page.locator("[data-run-percent]")).to_have_text("50%")
     expect(page.locator("[data-run-remaining]")).to_have_text(", about 1 min 15 s left")
     lifecycle.append_log(handle, [(timezone.now(), "stderr", "no space left")])
     lifecycle.finish(handle, RunState.FAILED, "iozone ended with exit code 1.")

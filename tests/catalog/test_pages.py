@@ -30,6 +30,25 @@ def test_it_shows_the_luns_of_every_worker_with_their_state(client, runs):
     assert "WDC &lt;b&gt;800&lt;/b&gt;" in page
 
 
+def test_no_path_is_said_twice(client, worker, admin_user):
+    """A sparse file has a path of its own beside its loop device; a device has none."""
+    said = {
+        "disk1": [["Path on the host", "/dev/disk/by-id/disk1"], ["Device", "/dev/sdb"]],
+        "small1": [["Path on the host", "/srv/small.img"], ["Device", "/dev/loop7"]],
+    }
+    for name, identity in said.items():
+        worker.luns.filter(name=name).update(identity=identity)
+    client.force_login(admin_user)
+    small = worker.luns.get(name="small1")
+    for address in ("/luns/", f"/runs/new/?lun={small.pk}"):
+        page = client.get(address).content.decode()
+        for path in ("/dev/disk/by-id/disk1", "/dev/sdb", "/srv/small.img", "/dev/loop7"):
+            assert page.count(f">{path}</dd>") == 1, (address, path)
+    order = f"lun={small.pk}&fs=ext2.1&scheduler=none&workload=iozone-small&new_study=X&repeats=1"
+    review = client.get(f"/runs/new/review/?{order}").content.decode()
+    assert review.count(">/dev/loop7</dd>") == review.count(">/srv/small.img</dd>") == 1
+
+
 def test_a_lun_of_a_silent_worker_is_not_offered(client, worker):
     assert "New run on it" in client.get("/luns/").content.decode()
     Worker.objects.update(seen_at=timezone.now() - timedelta(days=2))

@@ -64,6 +64,19 @@ def test_json_says_where_and_by_how_much(fsbench: Command, line: Line) -> None:
     assert (row["points"], row["runs"], row["unit"]) == (4, 12, "KB/s")
 
 
+def test_all_that_is_looked_at_is_corrected_for(fsbench: Command, line: Line) -> None:
+    line(100, 100, 80, 80)
+    assert "at once" not in check(fsbench)[1]
+    more = ("--category", "maximum", "--category", "minimum")
+    code, out, _ = check(fsbench, *more)
+    assert (code, "2 lines and tests were looked at at once" in out) == (1, True)
+    assert "p (Holm)" in out
+    rows = json.loads(check(fsbench, *more, "--json")[1])["rows"]
+    assert [row["tested"] for row in rows] == [2, 2]
+    assert all(row["p_holm"] > row["change"]["p_value"] for row in rows[:1])
+    assert "changes" not in rows[0]
+
+
 def test_what_was_accepted_counts_no_more(fsbench: Command, line: Line) -> None:
     line(100, 100, 80, 80)  # from 1 March 2026 on, one a day
     assert check(fsbench, "--since", "2026-03-03")[0] == 1

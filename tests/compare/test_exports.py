@@ -157,7 +157,9 @@ def test_latex_is_balanced_and_runs_no_command_of_a_name(text):
     known = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar"
     known += r"|textquotedbl|textasciigrave|textquotesingle|ldots)\{\}|\\[{}$&#%_]"
     rest = re.sub(known, "", plain)
-    rest = re.sub(r"\$(-|\\pm|\\times|\\mu)\$", "", rest)
+    rest = re.sub(
+        r"\$(-|\\pm|\\times|\\mu|\\cdot|\\leq|\\geq|\\approx|\\rightarrow|\\Delta)\$", "", rest
+    )
     rest = rest.replace("{[}", "").replace("{*}", "").replace("{}", "")
     assert not set(rest) & set(r"\{}$&#%_^~"), rest
     lines = latex.write(document(row(text), title=text)).decode().splitlines()
@@ -176,6 +178,28 @@ def test_latex_makes_a_longtable_of_many_rows():
     assert r"\begin{longtable}{llrrrr}" in text
     assert text.count(r"\\") == 60 + 3
     assert r"\url{http://lab.example/compare/?study=a%26b&test=write}" in text
+
+
+def test_a_negative_number_has_a_minus_and_a_name_its_hyphen():
+    text = latex.write(document(row("-o noatime"), row("slow", delta2_percent=-5.0))).decode()
+    assert "$-$5.00" in text
+    assert "-5.00" not in text.replace("$-$", "")
+    assert "-o noatime" in text
+
+
+def test_signs_that_engines_lack_are_commands():
+    assert latex.escaped("≤ 3 μs → Δ") == r"$\leq$ 3 $\mu$s $\rightarrow$ $\Delta$"
+
+
+@pytest.mark.parametrize("rows", [2, 60])
+def test_latex_sets_a_wide_table_smaller_and_nothing_after_it(monkeypatch, rows):
+    made = document(*[row(f"c{number}") for number in range(rows)])
+    assert latex.NARROW not in latex.write(made).decode()
+    monkeypatch.setattr(latex, "MANY", 3)
+    text = latex.write(made).decode()
+    before, _, after = text.partition(latex.NARROW)
+    opened, closed = before.splitlines()[-1], after.partition(r"\end{longtable}")[2]
+    assert (opened, closed[0]) == ("{", "}") if rows > 40 else r"\end{table}" in after
 
 
 def test_no_hyphens_become_a_dash():

@@ -1,8 +1,11 @@
 """Folds of further percentiles in a browser: links open them, the filter finds in them."""
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
+from fsbench_web.compare.permalinks import pin
+from fsbench_web.compare.spec import ComparisonSpec
 from tests.browser.test_accessibility import LOOKS, violations
 from tests.compare.conftest import make_score
 from tests.compare.test_folds import TESTS
@@ -68,3 +71,13 @@ def test_on_paper_nothing_is_folded(page: Page, fio):
     expect(closed).to_have_count(0)
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(closed).to_have_count(3)
+
+
+def test_on_paper_an_embedded_view_folds_nothing_without_a_script(page: Page, fio):
+    key = pin(ComparisonSpec(studies=("lab",)), User.objects.create_user("jo")).key
+    page.goto(f"/p/{key}/embed/")
+    expect(page.locator(INSIDE)).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(page.locator(INSIDE)).to_be_visible()
+    page.emulate_media(media="screen")
+    expect(page.locator(INSIDE)).to_be_hidden()

@@ -58,11 +58,34 @@ def test_a_change_is_said_in_words(line):
     shown = history(line, "write", "total_average", "kernel", 10)
     (change,) = shown.changes
     assert change.sentence == (
-        "From 6.9.0 to 6.10.0: \u221220.0 %, from 100.00 KB/s to 80.00 KB/s: slower, "
-        "significant (p < 0.001)."
+        "From 6.9.0 to 6.10.0: \u221220.0%, from 100.00 KB/s to 80.00 KB/s: slower, "
+        "significant (p is below 0.0001)."
     )
     assert change.is_slower
+    assert change.change.p_value < 0.0001
     assert history(line, "write", "total_average", "kernel", 30).changes == []
+
+
+def test_a_change_that_is_just_sure_is_not_said_to_be_at_the_limit(db):
+    """0.0499 with three decimals is 0.050, which would be no change."""
+    for kernel, levels in (("6.1", (100, 104.9196)), ("6.2", (85, 89.9196))):
+        for level in levels:
+            run = measured(kernel, level)
+    (change,) = history(run.series, "write", "maximum", "kernel", 10).changes
+    assert 0.0495 < change.change.p_value < 0.05
+    assert change.sentence.endswith(f"significant (p is {change.change.p_value:.3g}).")
+    assert "0.050" not in change.sentence
+
+
+def test_a_change_without_any_scatter_says_that_there_was_none(db):
+    for kernel, level in (("6.1", 100), ("6.2", 80)):
+        for _ in range(2):
+            run = measured(kernel, level)
+    (change,) = history(run.series, "write", "maximum", "kernel", 10).changes
+    assert change.sentence.endswith(
+        "significant (p is below 0.0001). "
+        "Each side came out the same every time: there was no scatter to judge by."
+    )
 
 
 def test_intervals_are_drawn_so_that_they_are_seen(line):

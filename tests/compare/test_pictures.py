@@ -142,6 +142,7 @@ def test_a_ratio_is_of_the_matched_cells_alone_and_says_what_is_left(
     html = page(client, f"{EVERY}&picture=ratio&of=write&a={a}&b={b}")
     assert figure(html)["data"][0]["z"] == [[1.0]]
     assert "1 cell is matched." in html
+    assert "Above 1, purple: ext4_wb is faster. Below 1, orange: xfs is faster." in html
     assert "1 that only ext4_wb has" in html
     (row,) = rows(client, f"{EVERY}&picture=ratio&of=write&a={a}&b={b}")
     assert row["Times as fast"] == "2.0"
@@ -189,7 +190,11 @@ def test_load_curves_have_intervals_of_repeats_or_of_samples(client: Client, lab
     query = f"{EVERY}&picture=load&of=mail"
     html = page(client, query)
     traces = {trace["name"]: trace for trace in figure(html)["data"]}
-    assert traces["xfs"]["x"] == [1, 8]
+    # Both have intervals, which stand side by side around their loads.
+    assert figure(html)["layout"]["xaxis"]["tickvals"] == [1, 8]
+    assert traces["xfs"]["x"] == pytest.approx([1, 8], rel=0.06)
+    assert traces["ext4_wb"]["x"] == pytest.approx([1, 8], rel=0.06)
+    assert traces["xfs"]["x"] != traces["ext4_wb"]["x"]
     assert traces["xfs"]["y"] == [8, 60]
     assert traces["ext4_wb"]["y"] == [9, None]
     words = {(row["Contender"], row["Load"]): row["Interval of"] for row in rows(client, query)}

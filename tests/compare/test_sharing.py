@@ -257,6 +257,20 @@ def test_my_permalinks_are_mine(client, jo, al):
     assert "You have shared nothing yet" in client.get("/p/").content.decode()
 
 
+def test_a_link_without_a_title_says_when_it_was_made_and_what_it_compares(client, jo):
+    link = pinned(jo)
+    client.force_login(jo)
+    text = unescape(client.get("/p/").content.decode())
+    heading = unescape(client.get(f"/p/{link.key}/").content.decode()).split("<h1>")[1]
+    title = heading.split("</h1>")[0]
+    assert title.startswith("Comparison of ")
+    assert f">{title}</a>" in text
+    assert "File systems, each by its best configuration" in text
+    # A query that another version wrote may not be understood: the link is listed all the same.
+    Permalink.objects.filter(pk=link.pk).update(query="by=moon")
+    assert f">{title}</a>" in client.get("/p/").content.decode()
+
+
 def test_the_checksum_is_of_the_snapshot_that_anyone_can_fetch(client, jo):
     link = pinned(jo, title="t", note="n")
     content = client.get(f"/p/{link.key}/snapshot.json").content

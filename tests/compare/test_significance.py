@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.compare import permalinks, uncertainty
+from fsbench_web.compare import findings, permalinks, uncertainty
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.significance import judged
 from fsbench_web.compare.spec import ComparisonSpec
@@ -137,8 +137,13 @@ def test_means_of_the_same_decimals_are_the_same_score() -> None:
         (0.05, "0.05"),
         (0.0501, "0.0501"),  # not "0.05, above 0.05"
         (0.05001, "0.05001"),
-        (0.0499, "0.05"),
+        (0.0499, "0.0499"),  # not "0.05", which is not below 0.05
+        (0.049997, "0.049997"),
+        (0.0497, "0.0497"),
+        (0.00034, "0.00034"),
         (0.00001, "below 0.0001"),
+        (0.0, "below 0.0001"),
+        (1.0, "1"),
     ],
 )
 def test_a_probability_reads_on_its_side_of_the_limit(p: float, words: str) -> None:
@@ -292,3 +297,27 @@ class TestPages:
         Score.objects.update(interval=None)
         html = admin_client.get(f"/p/{link.key}/").content.decode()
         assert "significant against it" in html
+
+
+def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> None:
+    """The rule holds for two repeats that are the same: p is 0. So much is said beside it."""
+    still = [row("a", 100, around(100, 0.0)), row("b", 50, around(50, 0.0))]
+    [found] = judged([table(*still)])
+    best, other = found.rows
+    assert [each.verdict and each.verdict.status for each in found.rows] == ["significant"] * 2
+    for each in found.rows:
+        assert each.verdict is not None
+        assert "no scatter to judge by" in uncertainty.why(each.verdict)
+    assert uncertainty.standing(best) == "significantly ahead, no scatter"
+    assert uncertainty.standing(other) == "significantly slower, no scatter"
+    said = "".join(part.text for part in findings.collected([found]).tests[0].headline.parts)
+    assert "no scatter to judge by" in said
+
+
+def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
+    [found] = judged([table(row("a", 100, around(100, 0.0)), row("b", 50, around(50, 1.0)))])
+    verdict = found.rows[1].verdict
+    assert verdict is not None
+    assert verdict.status == "significant"
+    assert "no scatter" not in uncertainty.why(verdict)
+    assert "no scatter" not in uncertainty.standing(found.rows[1])

@@ -125,6 +125,6 @@ def test_prints_stay_checked_when_other_studies_join(published_studies):
     assert flagged == set(WRONG_PRINTS)
 
 
-def test_seven_queries_make_all_tables(published_studies, django_assert_num_queries):
-    with django_assert_num_queries(7):
+def test_six_queries_make_all_tables(published_studies, django_assert_num_queries):
+    with django_assert_num_queries(6):
         delta_tables(UNISYS)

@@ -78,8 +78,8 @@ class TestWhatIsTold:
         watched(ada, line)
         kernel("6.3", 80, study="weekly")
         (message,) = watching.keep_house()
-        assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3 %, from 100.33 KB/s to")
-        assert message.sentence.endswith("slower, significant (p < 0.001).")
+        assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3%, from 100.33 KB/s to")
+        assert message.sentence.endswith("slower, significant (p is below 0.0001).")
         (letter,) = mail.outbox
         assert letter.to == ["ada@example.org"]
         assert letter.subject == "fsbench: slower: ext4: Write, total average"

@@ -41,7 +41,7 @@ def test_a_line_is_watched_from_its_page_and_given_up(page, site, series):
     page.get_by_role("button", name="Watch this line").click()
     expect(page.get_by_text("You watch this line now.")).to_be_visible()
     page.goto("/watches/")
-    expect(page.get_by_text("from 15 % on")).to_be_visible()
+    expect(page.get_by_text("from 15% on")).to_be_visible()
     page.get_by_role("button", name="Pause").click()
     expect(page.locator("h1 .badge")).to_have_text("paused")
     page.get_by_role("link", name="Delete").click()

@@ -65,7 +65,7 @@ def here(settings):
 
 
 def test_the_receiver_can_check_the_signature(here):
-    body = '{"sentence": "−20 %"}'.encode()
+    body = '{"sentence": "−20%"}'.encode()
     with receiver(says(204)) as (address, received):
         post(f"{address}/hook?a=b", body, "secret", "7")
     ((path, headers, got),) = received

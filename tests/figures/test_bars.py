@@ -47,6 +47,33 @@ def test_an_interval_is_drawn_around_its_own_middle_and_not_around_the_score() -
     assert "95% intervals" in figure.layout.xaxis.title.text
 
 
+def test_numbers_stand_beside_the_plot_where_intervals_would_cross_them() -> None:
+    figure = bars.best_case(
+        ["a", "b", "c"], [20.0, 10.0, None], "KB/s", "W", errors=[(12.0, 18.0), None, None]
+    )
+    assert figure.data[0].textposition == "none"
+    beside = [note for note in figure.layout.annotations if note.name == bars.VALUE]
+    assert [(note.y, note.text) for note in beside] == [("a", "<b>20.00 best</b>"), ("b", "10.00")]
+    assert {(note.xref, note.x, note.xanchor) for note in beside} == {("paper", 1, "right")}
+    assert all(0 < note.xshift < figure.layout.margin.r for note in beside)
+    plain = bars.best_case(["a", "b"], [20.0, 10.0], "KB/s", "W")
+    assert plain.data[0].textposition == "auto"
+    assert not plain.layout.annotations
+
+
+def test_an_interval_that_reaches_below_zero_is_cut_there_and_the_axis_says_so() -> None:
+    figure = bars.best_case(["a"], [20.0], "KB/s", "W", errors=[(-5.0, 40.0)])
+    assert list(figure.layout.xaxis.range) == [0, 42.0]
+    assert figure.layout.xaxis.title.text.endswith(bars.CUT)
+    # What is cut is drawn only: the numbers of the interval stay as they are.
+    assert "-5.00 to 40.00" in figure.layout.meta["summary"]
+    above = bars.best_case(["a"], [20.0], "KB/s", "W", errors=[(5.0, 40.0)])
+    assert above.layout.xaxis.range is None
+    assert bars.CUT not in above.layout.xaxis.title.text
+    negative = bars.best_case(["a"], [-20.0], "points", "W", errors=[(-25.0, -15.0)])
+    assert negative.layout.xaxis.range is None
+
+
 def test_without_intervals_nobody_speaks_of_them() -> None:
     figure = bars.best_case(["a"], [20.0], "KB/s", "W", errors=[None])
     assert len(figure.data) == 1
@@ -104,6 +131,12 @@ def test_stacks_come_largest_sum_first_and_the_incomplete_last() -> None:
     assert list(figure.data[0].y) == ["b", "a", "c"]
     assert list(figure.data[0].x) == [2.0, 1.0, None]
     assert "c write – plus read 99.00 KB/s is –" in figure.layout.meta["summary"]
+
+
+def test_a_stack_says_its_sum_and_an_incomplete_one_has_none() -> None:
+    figure = stacked.read_write(["a", "b", "c"], [1.0, 2.0, None], [5.0, 9.0, 99.0], "KB/s", "T")
+    sums = [(note.y, note.x, note.text) for note in figure.layout.annotations]
+    assert sums == [("b", 11.0, "<b>11</b>"), ("a", 6.0, "<b>6</b>")]
 
 
 def test_figures_do_not_carry_the_template_of_plotly() -> None:

@@ -1,3 +1,4 @@
+import itertools
 import json
 import math
 
@@ -148,3 +149,19 @@ def test_a_plain_map_is_what_plotly_makes_of_it(cells, is_marked) -> None:
     assert json.loads(json.dumps(made["data"])) == json.loads(json.dumps(plain["data"]))
     layout = {key: value for key, value in made["layout"].items() if value is not None}
     assert json.loads(json.dumps(layout)) == json.loads(json.dumps(plain["layout"]))
+
+
+@pytest.mark.parametrize("widest", [1.25, 1.6, 2.0, 2.71, 3.2, 8.0, 20.0, 50.0, 300.0, 1e6, 1e9])
+def test_the_scale_of_ratios_has_ticks_that_one_says_and_that_do_not_touch(widest: float) -> None:
+    figure = heatmap.ratio({(4, 64): widest, (4, 128): 1.0}, "a", "b", "Read: a / b")
+    at, words = figure.data[0].colorbar.tickvals, list(figure.data[0].colorbar.ticktext)
+    assert words[len(words) // 2] == "1"
+    assert list(at) == pytest.approx([-value for value in reversed(at)])
+    assert len(words) == len(set(words)) >= 3
+    assert max(at) <= math.log2(widest) + 1e-9
+    assert min(b - a for a, b in itertools.pairwise(at)) >= 0.17 * math.log2(widest)
+
+
+def test_a_ratio_of_two_and_a_half_is_told_by_halves_and_doubles() -> None:
+    ticks = heatmap.ratio({(4, 64): 2.71}, "a", "b", "Read").data[0].colorbar.ticktext
+    assert list(ticks) == ["0.5", "0.667", "0.8", "1", "1.25", "1.5", "2"]

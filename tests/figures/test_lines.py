@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from fsbench_web.figures import lines
@@ -36,6 +38,47 @@ def test_wide_ranges_are_logarithmic_and_say_so() -> None:
 def test_an_interval_that_reaches_zero_keeps_the_axis_linear() -> None:
     points = [Point(1, 1.0, (-1.0, 3.0)), Point(2, 100.0)]
     assert curves([Line("a", points)], "ops/s", "T", "threads").layout.yaxis.type == "linear"
+
+
+def test_intervals_of_several_lines_stand_side_by_side_around_their_place() -> None:
+    def line(name: str) -> Line:
+        return Line(name, [Point(x, 10.0, (9.0, 11.0)) for x in (64, 128, 1024)])
+
+    for names in (["a", "b"], ["a", "b", "c"]):
+        figure = curves([line(name) for name in names], "KB/s", "Write", "file size")
+        drawn = [list(trace.x) for trace in figure.data]
+        assert len({tuple(x) for x in drawn}) == len(names)
+        for place, size in enumerate((64, 128, 1024)):
+            at = [x[place] for x in drawn]
+            assert at == sorted(at)
+            assert math.prod(at) ** (1 / len(at)) == pytest.approx(size)
+            assert size / 1.2 < at[0] < at[-1] < size * 1.2
+        assert list(figure.layout.xaxis.tickvals) == [64, 128, 1024]
+        assert "file size" not in str(figure.data[0].customdata)
+    linear = curves(
+        [Line(name, [Point(1, 1.0, (0.9, 1.1)), Point(2, 2.0)]) for name in "ab"], "s", "T", "x"
+    )
+    assert [sum(at) for at in zip(*(t.x for t in linear.data), strict=True)] == pytest.approx(
+        [2, 4]
+    )
+
+
+def test_one_line_or_lines_without_intervals_are_drawn_where_they_are() -> None:
+    sure = Line("a", [Point(1, 10.0, (9.0, 11.0)), Point(2, 10.0)])
+    plain = Line("b", [Point(1, 10.0), Point(2, 10.0)])
+    for lines_ in ([sure], [sure, plain], [plain, plain]):
+        figure = curves(lines_, "KB/s", "T", "threads")
+        assert {tuple(trace.x) for trace in figure.data} == {(1, 2)}
+
+
+def test_an_interval_below_zero_is_cut_there_and_the_axis_says_so() -> None:
+    points = [Point(1, 1.0, (-1.0, 3.0)), Point(2, 100.0)]
+    axis = curves([Line("a", points)], "ops/s", "T", "threads").layout.yaxis
+    assert list(axis.range) == [0, 105.0]
+    assert axis.title.text.endswith(lines.CUT)
+    above = curves([Line("a", [Point(1, 1.0, (0.0, 3.0))])], "ops/s", "T", "threads").layout.yaxis
+    assert above.range is None
+    assert lines.CUT not in above.title.text
 
 
 def test_times_say_that_less_is_better() -> None:

@@ -74,6 +74,8 @@ def test_numbers_of_hatched_cells_lie_on_a_plate_of_their_own_colour() -> None:
     assert set(widths.values()) == {0}
     assert labels.marker.line.color[0] == "rgb(68,1,84)"  # of the slowest, in viridis
     assert labels.textfont.color[0] == "#ffffff"
+    # Of markers of several sizes plotly makes bubbles of 0.7, and the hatching strikes through.
+    assert labels.marker.opacity == 1
     [plain] = [
         t
         for t in heatmap.matrix(CELLS, "KB/s", "Write").data

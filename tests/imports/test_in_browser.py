@@ -96,7 +96,7 @@ def test_a_large_table_shows_how_far_it_is_and_goes_on_by_itself(
     expect(page.get_by_role("progressbar")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("Waiting for the importer")).to_be_visible(timeout=PATIENCE_MS)
     Import.objects.update(phase="Reading", progress=0.4)
-    expect(page.get_by_text("40 %")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("40%")).to_be_visible(timeout=PATIENCE_MS)
     _work()
     found = page.get_by_role("heading", name="200,000 values in 1 run")
     expect(found).to_be_visible(timeout=PATIENCE_MS)

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from runner import record
+from runner.agent import agent, guest
+from runner.executors import stream
 from runner.executors.base import AGENT
 
 Messages = list[dict[str, Any]]
@@ -42,7 +45,7 @@ def start(content: dict[str, Any]) -> "subprocess.Popen[bytes]":
 def finish(process: "subprocess.Popen[bytes]") -> tuple[int, Messages]:
     assert process.stdout is not None
     messages = [json.loads(line) for line in process.stdout]
-    return process.wait(30), messages
+    return process.wait(60), messages
 
 
 def run(content: dict[str, Any]) -> tuple[int, Messages]:
@@ -141,7 +144,7 @@ def test_it_ends_a_step_that_takes_too_long_with_all_its_children(tmp_path: Path
         plan(tmp_path, shell(f"sleep 100 & echo $! > {pid_file}; wait", timeout_s=2))
     )
     assert status == 1
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert "time limit of 2 s" in of(messages, "error")[0]["reason"]
     assert not is_alive(int(pid_file.read_text()))
 
@@ -152,7 +155,7 @@ def test_it_kills_a_tool_that_ignores_sigterm(tmp_path: Path) -> None:
         plan(tmp_path, shell("trap '' TERM; sleep 100 & wait; sleep 100", timeout_s=0.3))
     )
     assert status == 1
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 def test_a_tool_that_says_no_space_has_failed_even_with_exit_status_0(tmp_path: Path) -> None:
@@ -168,6 +171,13 @@ def test_it_refuses_a_benchmark_that_needs_more_room_than_there_is(tmp_path: Pat
     assert not (tmp_path / "ran").exists()
 
 
+def test_the_grace_periods_of_a_cancellation_add_up_to_less_than_five_seconds() -> None:
+    """To notice it, to end the tool, to remove its files, to kill what is left."""
+    assert record.HEARTBEAT_EVERY_S + stream.STOP_GRACE_S < 5
+    assert agent.GRACE_S + agent.REMOVE_S < stream.STOP_GRACE_S
+    assert guest.STOP_GRACE_S < stream.STOP_GRACE_S
+
+
 def test_sigterm_cancels_and_keeps_the_output_so_far(tmp_path: Path) -> None:
     started = tmp_path / "started"
     process = start(
@@ -181,7 +191,7 @@ def test_sigterm_cancels_and_keeps_the_output_so_far(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     status, messages = finish(process)
     assert status == 3
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     assert of(messages, "output")[0]["text"] == "half\n"
     assert messages[-1]["ok"] is False
 
@@ -202,7 +212,7 @@ def test_its_steps_die_with_it(tmp_path: Path) -> None:
     await_file(pid_file)
     process.kill()
     process.wait()
-    pid, deadline = int(pid_file.read_text()), time.monotonic() + 5
+    pid, deadline = int(pid_file.read_text()), time.monotonic() + 60
     while is_alive(pid):
         assert time.monotonic() < deadline, "the step outlived its agent"
         time.sleep(0.05)
@@ -227,7 +237,7 @@ def test_it_ends_a_tool_that_prints_without_end(tmp_path: Path) -> None:
     content = tmp_path / "plan.json"
     content.write_text(json.dumps(plan(tmp_path, shell("yes"))))
     done = subprocess.run(
-        [sys.executable, "-I", str(agent), str(content)], capture_output=True, timeout=30
+        [sys.executable, "-I", str(agent), str(content)], capture_output=True, timeout=90
     )
     assert done.returncode == 1
     assert b"printed more than" in done.stdout

@@ -508,7 +508,7 @@ def test_a_run_that_is_cancelled_while_its_lun_is_checked_erases_nothing(
 def test_a_run_that_is_cancelled_while_it_waits_for_a_busy_lun_is_cancelled_not_failed(
     make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "SETTLE_S", 30)
+    monkeypatch.setattr(places, "SETTLE_S", 600)
     host = make_host()
     run = order(host)
     descriptor = os.open(host.device(host.entry("scratch")), os.O_RDONLY | os.O_EXCL)
@@ -525,7 +525,7 @@ def test_a_run_that_is_cancelled_while_it_waits_for_a_busy_lun_is_cancelled_not_
     finally:
         os.close(descriptor)
     assert run.state == RunState.CANCELLED
-    assert time.monotonic() - began < 6
+    assert time.monotonic() - began < 120
     assert host.executor.plans == []  # type: ignore[attr-defined]
 
 
@@ -586,7 +586,7 @@ def test_an_agent_of_another_version_fails_the_run_and_frees_the_lun(
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         on_message(message("environment", nothing="known"))
         on_message(message("phase", phase="benchmark"))
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 600
         while not should_stop() and time.monotonic() < deadline:
             time.sleep(0.02)
         return Outcome(3, was_stopped=True)
@@ -596,7 +596,7 @@ def test_an_agent_of_another_version_fails_the_run_and_frees_the_lun(
     assert run.state == RunState.FAILED
     assert "make image" in run.reason
     assert run.took_s is not None
-    assert run.took_s < 10
+    assert run.took_s < 300
     assert_not_measured(run)
 
 

@@ -223,12 +223,12 @@ def test_a_killed_workers_container_is_removed_when_it_is_back(
     assert containers() == ""
 
 
-def test_a_cancelled_run_has_stopped_5_seconds_later(worker: WorkerProcess) -> None:
+def test_a_cancelled_run_has_stopped_soon(worker: WorkerProcess) -> None:
     worker.start()
     run = order_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     lifecycle.cancel(run.pk, "somebody")
-    worker.wait_until(lambda: state_of(run) == RunState.CANCELLED, timeout_s=5)
+    worker.wait_until(lambda: state_of(run) == RunState.CANCELLED)
     assert_lun_is_free(worker.lun_file)
 
 
@@ -318,21 +318,20 @@ def test_a_worker_of_the_same_name_on_another_host_is_refused_while_it_lives(
     run = write_order(worker)
     assert lifecycle.claim(run.pk, worker) is not None
     monkeypatch.setattr(service, "host_mark", lambda: "another host")
-    is_beating = True
+    # Far from now on either side, so that it does not matter how long this process is held up.
+    ahead = timedelta(hours=1)
 
     def beat_then_sleep(_: float) -> None:
-        if is_beating:
-            Worker.objects.update(seen_at=timezone.now())
-        else:
-            Worker.objects.update(seen_at=timezone.now() - timedelta(seconds=2))
+        Worker.objects.update(seen_at=timezone.now() + ahead)
         sleep(0.1)
 
     sleep = time.sleep
+    Worker.objects.update(seen_at=timezone.now() + ahead)
     monkeypatch.setattr(service.time, "sleep", beat_then_sleep)
     with pytest.raises(RuntimeError, match="lives on another host"):
         service.begin(host)
     assert state_of(run) == RunState.LEASED
-    is_beating = False
+    ahead = -ahead
     service.begin(host)
     assert state_of(run) == RunState.LOST
 

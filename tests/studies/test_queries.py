@@ -6,7 +6,7 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import RunState, Score, Study
-from fsbench_web.studies.queries import scores_for
+from fsbench_web.studies.queries import runs_of_old, scores_for
 from fsbench_web.studies.score_choices import score_choices
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_run, make_score, make_series, make_study
@@ -38,8 +38,8 @@ def test_a_row_says_all_that_it_is_a_score_of():
         cells=3,
         cells_expected=4,
         flags=["unequal_repeats"],
+        run_ids=[7, 9],
     )
-    first, second = make_run(series), make_run(series)
     [row] = scores_for(["lab"])
     assert (row.study, row.study_title, row.series_id) == ("lab", "Our lab", series.pk)
     assert (row.configuration, row.configuration_is_known) == ("ext4_noatime", True)
@@ -50,15 +50,23 @@ def test_a_row_says_all_that_it_is_a_score_of():
     assert (row.repeats, row.cells, row.cells_expected) == (2, 3, 4)
     assert row.flags == ("unequal_repeats", "partial")
     assert (row.origin, row.published) == ("computed", None)
-    assert row.run_ids == (first.pk, second.pk)
+    assert (row.run_ids, row.lacks_runs) == ((7, 9), False)
 
 
-def test_only_finished_runs_stand_behind_a_score():
+def test_only_finished_runs_stand_behind_a_score_of_before_they_were_kept():
     series = make_score("ext4").series
     done = make_run(series)
     for state in set(RunState) - {RunState.DONE}:
         make_run(series, state)
-    assert scores_for()[0].run_ids == (done.pk,)
+    assert runs_of_old(scores_for()) == {series.pk: (done.pk,)}
+
+
+def test_where_every_score_knows_its_runs_nobody_is_asked(django_assert_num_queries):
+    Score.objects.filter(pk=make_score("ext4").pk).update(run_ids=[1])
+    Score.objects.filter(pk=make_score("xfs", study="paper").pk).update(origin="published")
+    rows = scores_for()
+    with django_assert_num_queries(0):
+        assert runs_of_old(rows) == {}
 
 
 @pytest.mark.parametrize(
@@ -81,10 +89,10 @@ def test_an_empty_filter_takes_all(filters, expected):
     assert {row.filesystem for row in scores_for(**filters)} == expected
 
 
-def test_three_queries_however_many_scores(django_assert_num_queries):
+def test_two_queries_however_many_scores(django_assert_num_queries):
     for number in range(25):
         make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(2):
         assert len(scores_for()) == 25
 
 

@@ -1,12 +1,15 @@
 """Rows that are written without Django's objects: they are read back as they were given."""
 
 import pytest
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, connection, models, transaction
+from django.utils import timezone
 
+from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.imports.models import RunContent
 from fsbench_web.studies import lifecycle
-from fsbench_web.studies.models import Measurement, Run, Study
-from fsbench_web.studies.rows import as_json, insert_rows
+from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, StateChange, Study
+from fsbench_web.studies.rows import as_json, insert_rows, insert_together
 from fsbench_web.studies.series import series_for
 
 COLUMNS = ("run_id", "line", "test", "load", "file_size_kb", "value", "unit", "samples")
@@ -55,3 +58,58 @@ def test_it_raises_what_django_raises(run: Run) -> None:
     with pytest.raises(DatabaseError), transaction.atomic():
         insert_rows(Measurement, ("no_such_column",), [(1,)])
     assert not Measurement.objects.filter(run=run).exists()
+
+
+def rows_of(run: Run) -> tuple[models.Model, ...]:
+    return (
+        Artefact(
+            run=run, name="a %s; b.txt", sha256="0" * 64, size_bytes=3, content_gzip=b"\x00%s'\xff"
+        ),
+        StateChange(run=run, at=timezone.now(), state=RunState.DONE, reason="It's; 100 %"),
+        RunContent(run=run, digest="f" * 64),
+        AuditEntry(who="ada", what="imported", thing="run", detail={"a": ["%s", None, 1.5]}),
+        AuditEntry(who="ada", what="imported", thing="run again"),
+    )
+
+
+def test_rows_that_are_written_together_are_those_that_were_given(run: Run) -> None:
+    with transaction.atomic():
+        insert_together(*(rows := rows_of(run)))
+    for row in rows:
+        kept = type(row)._base_manager.get(pk=row.pk)
+        for field in row._meta.concrete_fields:
+            was, now = getattr(row, field.attname), getattr(kept, field.attname)
+            assert (bytes(now) if isinstance(now, memoryview) else now) == was, field
+        assert not row._state.adding
+    assert rows[2].pk == run.pk  # a key that was given stays
+    assert [row.thing for row in AuditEntry.objects.order_by("id")] == ["run", "run again"]
+
+
+def test_they_are_one_visit_to_the_database(run: Run, django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
+    rows = rows_of(run)
+    with django_assert_num_queries(1 if connection.vendor == "postgresql" else len(rows)):
+        insert_together(*rows)
+    with django_assert_num_queries(0):
+        insert_together()
+
+
+def test_many_are_written_too(run: Run) -> None:
+    rows = [AuditEntry(who="ada", what="imported", thing=str(number)) for number in range(450)]
+    insert_together(*rows)
+    kept = dict(AuditEntry.objects.filter(what="imported").values_list("pk", "thing"))
+    assert kept == {row.pk: row.thing for row in rows}
+
+
+def test_of_rows_that_are_written_together_a_wrong_one_refuses_all(run: Run) -> None:
+    twice = [RunContent(run=run, digest="a"), RunContent(run=run, digest="b")]
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_together(AuditEntry(who="ada", what="imported", thing="it"), *twice)
+    assert not AuditEntry.objects.filter(what="imported").exists()
+    assert not RunContent.objects.exists()
+
+
+def test_a_row_of_one_that_was_never_written_is_refused(run: Run) -> None:
+    unwritten = Run(series=run.series, repeat=2)
+    change = StateChange(run=unwritten, at=timezone.now(), state=RunState.DONE)
+    with pytest.raises(ValueError, match="unsaved"):
+        insert_together(change)

@@ -23,6 +23,9 @@ from fsbench_web.compare.rows import DeltaTable
 
 LONGEST = 40
 """Rows of a table that fits on a page; a longer one becomes a longtable."""
+MANY = 6
+"""Columns that a page of ordinary margins holds; more of them are set smaller and closer."""
+NARROW = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 _ESCAPES = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -53,7 +56,14 @@ _ESCAPES = {
     "”": "''",
     "‘": "`",
     "’": "'",
-    "µ": r"$\mu$",
+    "µ": r"$\mu$",  # micro sign
+    "μ": r"$\mu$",  # the Greek letter
+    "·": r"$\cdot$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≈": r"$\approx$",
+    "→": r"$\rightarrow$",
+    "Δ": r"$\Delta$",
 }
 _SPECIAL = re.compile("[" + re.escape("".join(_ESCAPES)) + "]")
 
@@ -65,6 +75,7 @@ def write(document: Document) -> bytes:
         *(f"% {name}: {_comment(value)}" for name, value in document.facts),
         r"% Needs in the preamble: \usepackage[T1]{fontenc}\usepackage{textcomp,booktabs,url}",
         r"% and for tables longer than a page \usepackage{longtable}.",
+        "% Letters of names beyond Latin ones need LuaLaTeX or XeLaTeX and a font that has them.",
     ]
     for number, table in enumerate(document.tables, start=1):
         lines += ["", *_table(document, table, number)]
@@ -84,7 +95,7 @@ def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
     label = f"tab:fsbench-{number}"
     rows = []
     for row in table.rows:
-        cells = [escaped(column.text(row, least)) for column in shown]
+        cells = [_cell(column, column.text(row, least)) for column in shown]
         if row.best:
             cells[0] = rf"\textbf{{{cells[0]}}}"
         if found := marks(row, notes):
@@ -103,7 +114,7 @@ def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
         return _long(shown, caption, label, head, rows, foot)
     return [
         r"\begin{table}[htbp]",
-        r"  \centering",
+        r"  \centering" + (NARROW if len(shown) > MANY else ""),
         rf"  \caption{{{caption}}}",
         rf"  \label{{{label}}}",
         rf"  \begin{{tabular}}{{{_alignment(shown)}}}",
@@ -122,6 +133,7 @@ def _long(
     shown: list[Column], caption: str, label: str, head: str, rows: list[str], foot: list[str]
 ) -> list[str]:
     return [
+        *(["{" + NARROW] if len(shown) > MANY else ["{"]),
         rf"\begin{{longtable}}{{{_alignment(shown)}}}",
         rf"  \caption{{{caption}}}\label{{{label}}}\\",
         r"  \toprule",
@@ -135,9 +147,15 @@ def _long(
         r"  \bottomrule",
         r"  \endlastfoot",
         *(f"  {row}" for row in rows),
-        r"\end{longtable}",
+        r"\end{longtable}}",
         *(rf"{{\footnotesize {line}\par}}" for line in foot),
     ]
+
+
+def _cell(column: Column, text: str) -> str:
+    """A number's hyphen is a minus sign, as wide as a plus."""
+    is_negative = column.kind != "text" and text.startswith("-")
+    return "$-$" + escaped(text[1:]) if is_negative else escaped(text)
 
 
 def _alignment(shown: list[Column]) -> str:

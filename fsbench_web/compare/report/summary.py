@@ -68,8 +68,8 @@ def _rule(said: findings.Findings) -> str:
     )
     return (
         "A winner is significant when the 95% intervals do not overlap and the means differ by at "
-        f"least {said.margin_percent:g}%{holm}; otherwise it is a tie. Where there are no repeats, "
-        "nobody knows."
+        f"least {said.margin_percent:g}%{holm}; otherwise it is a tie. Without repeats it is not "
+        "known."
     )
 
 

@@ -148,7 +148,7 @@ def _winner(winner: Winner | None) -> str:
         f'<span class="winner">{", ".join(map(escaped, winner.names))}</span>',
     ]
     if winner.margin_percent is not None:
-        parts.append(f' <span class="unit">+{numbers.percent(winner.margin_percent)} %</span>')
+        parts.append(f' <span class="unit">+{numbers.percent(winner.margin_percent)}%</span>')
     elif len(winner.names) > 1:
         parts.append(' <span class="unit">tie</span>')
     if winner.standing:

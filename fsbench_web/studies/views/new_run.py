@@ -92,8 +92,11 @@ def _form_page(
         form.lun = str(usable[0].lun.pk)
         cards = _lun_cards(form, refusals, cards)
     chosen = next((card.lun for card in cards if card.is_chosen), None)
-    studies = list(Study.objects.filter(is_published=False).order_by("title"))
-    titles = {study.title for study in studies}
+    there = list(Study.objects.filter(is_published=False).order_by("title"))
+    titles = {study.title for study in there}
+    studies = rights.taking(request.user, there)
+    # A link may name one that is not offered; a form that was refused has its reason already.
+    other = next((one for one in there if one.slug == form.study and one not in studies), None)
     ability = availability.guest(chosen.worker) if chosen else None
     guest_problems = list(availability.guest_problems(chosen)) if chosen else []
     if refused is None and ability is not None and form.is_guest:
@@ -130,6 +133,9 @@ def _form_page(
         "journal_names": [journal.name for journal in journals],
         "papers": by_paper(form.presets()),
         "studies": studies,
+        "study_problem": rights.decide(request.user, rights.Action.RUN, other).why
+        if other and refused is None
+        else "",
         "maximum_repeats": submission.MAXIMUM_REPEATS,
         "most_repeats": MOST_REPEATS,
         "maximum_fill": MAXIMUM_FILL_PERCENT,

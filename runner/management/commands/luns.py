@@ -1,14 +1,15 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from fsbench_web.commands import SiteCommand
 from runner import checks
 from runner.config import choose_executor, read_config
 from runner.host import Host, LunUnusable
 from runner.luns import LunFileError, read_luns
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "`luns check`: say of each LUN in this host's list whether it may be erased, and why."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,7 +1,8 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from fsbench_web.commands import SiteCommand
 from runner import orphans
 from runner.blockdev import ToolError
 from runner.config import read_config
@@ -10,7 +11,7 @@ from runner.locks import LockedElsewhere
 from runner.luns import LunFileError
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "List what dead workers left on this host: containers, mounts, loop devices, output, "
         "leases, messages. Only what is fsbench's own; nothing of a worker that runs."

@@ -3,10 +3,11 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError
 
 from fsbench_web import log_lines
+from fsbench_web.commands import SiteCommand
 from runner.config import choose_executor, guests_of, read_config
 from runner.host import Host
 from runner.locks import LockedElsewhere, worker_lock
@@ -17,7 +18,7 @@ from runner.service import serve
 logger = logging.getLogger("fsbench.worker")
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Execute benchmark runs on this host's LUNs until SIGTERM or Ctrl-C."
 
     def handle(self, *args: Any, **options: Any) -> None:

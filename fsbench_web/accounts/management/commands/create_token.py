@@ -5,15 +5,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken
+from fsbench_web.commands import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Make an API token for a user and print it. It cannot be shown again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -50,6 +51,7 @@ class Command(BaseCommand):
                     can_run="run" in scopes,
                     can_administer="administer" in scopes,
                     expires_at=timezone.now() + timedelta(days=days) if days else None,
+                    on_host=True,
                 )
         except IntegrityError:
             raise CommandError(f'"{username}" has a token named "{name}".') from None

@@ -1,12 +1,13 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.catalog import device_rate
 from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.commands import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "State what the storage of a hardware profile can deliver at most, by its data sheet or "
         "its interface. Cells above it are flagged as memory that was measured, and not the disk: "

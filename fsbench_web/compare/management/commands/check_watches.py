@@ -1,11 +1,10 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from fsbench_web.commands import SiteCommand
 from fsbench_web.compare import watching
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Look at every watched line and send what waits. `make run` does it by itself every "
         "minute; it may be called at any time and as often as one likes."

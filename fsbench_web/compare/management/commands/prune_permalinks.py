@@ -1,11 +1,12 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from fsbench_web.commands import SiteCommand
 from fsbench_web.compare import sharing
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Delete permalinks whose last day is past. `make run` does it by itself, "
         f"{sharing.KEPT_DAYS} days behind that day. Runs and scores stay."

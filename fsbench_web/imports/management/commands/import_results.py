@@ -5,15 +5,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from fsbench_web.commands import SiteCommand
 from fsbench_web.imports.commit import import_sources
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile, natural, unpack
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Import benchmark results: files, folders and archives, as the import page takes them"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,9 @@ import signal
 import threading
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.db import DatabaseError, close_old_connections
 
+from fsbench_web.commands import SiteCommand
 from fsbench_web.imports import queue
 
 logger = logging.getLogger("fsbench.importer")
@@ -16,7 +16,7 @@ logger = logging.getLogger("fsbench.importer")
 POLL_S = 1.0
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Check and store uploaded tables that are too large for a web request"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -1,13 +1,14 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from fsbench_web.commands import SiteCommand
 from fsbench_web.serve.backup.backing_up import take
 from fsbench_web.serve.backup.manifest import BackupError
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Write everything (accounts, studies, numbers, raw output) into a new folder with a "
         "manifest. People may go on working meanwhile."

@@ -2,17 +2,22 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from fsbench_web.commands import SiteCommand
+from fsbench_web.serve import telling
 from fsbench_web.serve.preparation import prepare_database
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Migrate the database, load the published studies, and make an account if there is none. "
         "Then start the web with `manage.py serve --prepared`."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        sign_in = prepare_database(self.stdout.write)
+        with telling.refusals():
+            sign_in = prepare_database(self._say)
+        # Whoever starts it for the first time reads it here, and nowhere else.
         self.stdout.write(f"Prepared. Sign in: {sign_in}")
+
+    def _say(self, line: str) -> None:
+        telling.tell(self.stdout.write, line)

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from fsbench_web import env
+from fsbench_web.serve import telling
 from fsbench_web.serve.data_folder import FolderInUse, only_user_of
 from fsbench_web.serve.luns_file import prepare_luns_file
 from fsbench_web.serve.preparation import prepare_database, require_prepared
@@ -48,7 +49,11 @@ class Command(BaseCommand):
         prepared: bool,
         **options: Any,
     ) -> None:
-        with_worker = not without_worker
+        with telling.refusals():
+            self._serve(host, port, with_worker=not without_worker, prepared=prepared)
+        self._say("Stopped.")
+
+    def _serve(self, host: str, port: int, *, with_worker: bool, prepared: bool) -> None:
         try:
             with only_user_of(settings.DATA_DIR), open_socket(host, port) as listening:
                 if prepared:
@@ -62,19 +67,9 @@ class Command(BaseCommand):
                 processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
                 Supervisor(
                     listening, processes=processes, with_worker=with_worker, say=self._say
-                ).run(
-                    [
-                        "",
-                        f"  fsbench is ready:  {address}",
-                        f"  Sign in:           {sign_in}",
-                        f"  Data folder:       {settings.DATA_DIR}",
-                        "  Stop with Ctrl-C.",
-                        "",
-                    ]
-                )
+                ).run(_announcement(address, sign_in))
         except (FolderInUse, AddressInUse) as problem:
             raise CommandError(str(problem)) from None
-        self._say("Stopped.")
 
     def _prepare(self, *, with_worker: bool) -> str:
         """Everything that must be there before the first request; returns how to sign in."""
@@ -88,8 +83,25 @@ class Command(BaseCommand):
         return sign_in
 
     def _say(self, line: str) -> None:
+        telling.tell(self._write, line)
+
+    def _write(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
+
+
+def _announcement(address: str, sign_in: str) -> list[str]:
+    if not telling.to_a_person():
+        # Collected logs are read by many: no password of the first start goes there.
+        return [f"fsbench is ready: {address}; `manage.py prepare` says how to sign in"]
+    return [
+        "",
+        f"  fsbench is ready:  {address}",
+        f"  Sign in:           {sign_in}",
+        f"  Data folder:       {settings.DATA_DIR}",
+        "  Stop with Ctrl-C.",
+        "",
+    ]
 
 
 # Children would otherwise hold back what they print until their buffer is full.

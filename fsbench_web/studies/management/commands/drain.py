@@ -1,17 +1,18 @@
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from fsbench_web.catalog import maintenance
 from fsbench_web.catalog.models import Worker
+from fsbench_web.commands import SiteCommand
 from fsbench_web.studies.models import ACTIVE_STATES, Run
 
 BY = "manage.py drain"
 EVERY_S = 1.0
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Let a worker finish what it runs and take nothing new, as the button on its page does. "
         "With --wait return when nothing runs any more: then it can be stopped and no run is lost."

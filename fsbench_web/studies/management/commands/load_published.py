@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from fsbench_web.commands import SiteCommand
 from fsbench_web.studies.published.data import published_studies
 from fsbench_web.studies.published.loader import SlugTaken, load
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Load the published studies that ship with fsbench, or bring them up to date."
 
     def handle(self, *args: Any, **options: Any) -> None:

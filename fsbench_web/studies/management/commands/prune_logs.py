@@ -1,12 +1,13 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from fsbench_web.commands import SiteCommand
 from fsbench_web.studies import logs
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Delete the logs of runs that ended more than FSBENCH_LOG_DAYS ago. Scores, measurements "
         "and raw output stay."

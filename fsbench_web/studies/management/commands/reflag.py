@@ -1,7 +1,8 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from fsbench_web.commands import SiteCommand
 from fsbench_web.studies import rejudging
 from fsbench_web.studies.ingest import MixedMeasurements
 from fsbench_web.studies.models import Study
@@ -9,10 +10,11 @@ from fsbench_web.studies.models import Study
 _SAY_EVERY = 100
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Find the quality flags of results that were never judged or by older rules, and make "
-        "their scores of sound, cached and uncached cells. Scores of all cells stay what they are. "
+        "their scores of sound, cached and uncached cells, with the runs that each score is made "
+        "of. Scores of all cells stay what they are. "
         "It can be stopped and started again, and run while people work."
     )
 

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from fsbench_web.accounts import rights
+from fsbench_web.commands import SiteCommand
 from fsbench_web.figures.numbers import duration
 from fsbench_web.studies import estimates, named, sweep_document
 from fsbench_web.studies.submission import (
@@ -21,7 +22,7 @@ from fsbench_web.studies.submission import (
 from fsbench_web.studies.sweep_document import UnreadableDocument
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Order a sweep from a YAML or JSON document; without --confirm, show what it would do"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

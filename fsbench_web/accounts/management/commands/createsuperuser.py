@@ -1,0 +1,53 @@
+"""``manage.py createsuperuser``: Django's command, with an entry in the audit log.
+
+It is found before Django's own because this app comes first in INSTALLED_APPS.
+"""
+
+import unicodedata
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+from django.contrib.auth.models import User, UserManager
+from django.db import transaction
+
+from fsbench_web.accounts import audit, command_line, people
+from fsbench_web.accounts.models import Role
+
+
+class _Noting(UserManager[User]):
+    """Accounts, where making an administrator is an entry, too: both or neither."""
+
+    @transaction.atomic
+    def create_superuser(self, *args: Any, **fields: Any) -> User:
+        user = super().create_superuser(*args, **fields)
+        facts = command_line.facts()
+        audit.note(
+            command_line.who(), "account made", f"account {user}", role=Role.ADMINISTRATOR, **facts
+        )
+        return user
+
+
+class _Accounts:
+    """The user model as Django's command asks it. It writes in one place, by the manager."""
+
+    _meta, DoesNotExist = User._meta, User.DoesNotExist
+    USERNAME_FIELD, REQUIRED_FIELDS = User.USERNAME_FIELD, User.REQUIRED_FIELDS
+    _default_manager = _Noting()
+    _default_manager.model = User
+
+    def __new__(cls, **fields: Any) -> User:  # type: ignore[misc]
+        return User(**fields)
+
+
+class Command(createsuperuser.Command):
+    help = "Make an administrator's account. The audit log says which system user did it."
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.UserModel = _Accounts  # type: ignore[assignment]
+
+    def _validate_username(self, username: str, *args: Any) -> str | None:
+        if unicodedata.normalize("NFKC", username).lower() in people.RESERVED:
+            return "Error: The audit log uses this name for what no person did."
+        refused: str | None = super()._validate_username(username, *args)  # type: ignore[misc]
+        return refused

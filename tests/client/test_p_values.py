@@ -1,0 +1,42 @@
+"""What the command line works out by itself is what the site works out."""
+
+import importlib
+import random
+from types import ModuleType
+
+import pytest
+
+from fsbench_web.compare import uncertainty
+from fsbench_web.scoring import changes, significance
+
+from .conftest import CLIENT
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    monkeypatch.syspath_prepend(str(CLIENT))
+
+    def named(name: str) -> ModuleType:
+        return importlib.import_module(f"fsbench.{name}")
+
+    return named
+
+
+P_VALUES = (0.0, 1e-7, 0.0001, 0.034, 0.0497, 0.0499, 0.049997, 0.05, 0.0500001, 0.0501, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("p", P_VALUES)
+def test_p_values_are_written_as_on_the_pages(module, p: float) -> None:  # type: ignore[no-untyped-def]
+    assert module("terminal").probability(p) == uncertainty.probability(p)
+
+
+def test_a_p_value_that_is_not_known_is_a_dash(module) -> None:  # type: ignore[no-untyped-def]
+    assert module("terminal").probability(None) == "–"
+
+
+def test_holms_correction_is_that_of_the_site(module) -> None:  # type: ignore[no-untyped-def]
+    chance = random.Random(5)
+    for count in (0, 1, 2, 3, 7, 30):
+        values = [round(chance.random() ** 3, 4) for _ in range(count)]  # with ties
+        assert module("correction").holm(values) == significance.holm(values)
+    assert changes.LEVEL == significance.FALSE_ALARM == module("terminal").LIMIT
