@@ -127,7 +127,7 @@ class DockerExecutor:
         """Why the daemon's containers do not run on this host, or nothing.
 
         The LUNs are checked here, and a daemon on another host would erase the disk of the same
-        name there. Raises DockerException, RequestException, OSError.
+        name there. Raises DockerException, RequestException, OSError, ValueError.
         """
         output = self.client.containers.run(
             self.image,
@@ -137,6 +137,8 @@ class DockerExecutor:
             network_mode="none",
             labels={"fsbench.site": self.site},
         )
+        if not output.strip():
+            raise ValueError("a container of it prints nothing")
         if output.strip() == _boot_id():
             return ""
         return (
