@@ -265,7 +265,11 @@ def _copy(series: list[tuple[int, int, float]], copies: list[Copy]) -> None:
                     "series_id": "r.series_id",
                     "value": "t.value * r.f",
                     "half_width": "t.half_width * r.f",
-                    "run_ids": "r.run_ids",
+                    # As many of its own as the template's score has.
+                    "run_ids": "CASE WHEN jsonb_array_length(t.run_ids) < "
+                    "jsonb_array_length(r.run_ids) THEN jsonb_path_query_array(r.run_ids, "
+                    "('$[0 to ' || jsonb_array_length(t.run_ids) - 1 || ']')::jsonpath) "
+                    "ELSE r.run_ids END",
                 },
                 "of_scored r",
                 "t.series_id",
