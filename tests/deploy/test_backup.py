@@ -47,7 +47,7 @@ class Kept:
     """A site with data and runs that are not over, and its backup."""
 
     def __init__(self, site: Site, folder: Path) -> None:
-        site.manage("migrate", "--verbosity", "0")
+        site.manage("migrate", "--verbosity", "0", "--skip-checks")
         site.manage(
             *("import_results", str(SAMPLE), "--study", "Kept"),
             *("--filesystem", "ext4", "--configuration", "ext4"),
