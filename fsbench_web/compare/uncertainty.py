@@ -18,7 +18,7 @@ def half_width(found: Interval, unit: str) -> str:
     relative = found.relative_percent
     if relative is None:
         return f"± {numbers.with_unit(found.half_width, unit)}"
-    return f"± {relative:.1f}%" if relative >= 0.05 or relative == 0 else "± < 0.1%"
+    return numbers.half_width(relative)
 
 
 def interval_sentence(found: Interval, unit: str) -> str:

@@ -118,6 +118,11 @@ def percent(value: float | None) -> str:
     return number(value)
 
 
+def half_width(percent: float) -> str:
+    """``± 2.5%``: half of an interval, in percent of its mean. A small one is not written as 0."""
+    return f"± {percent:.1f}%" if percent >= 0.05 or percent == 0 else "± < 0.1%"
+
+
 def size(value_bytes: float | None) -> str:
     """Bytes of memory, disks and files in the largest unit of 1024 that keeps it at 1 or more.
 

@@ -147,7 +147,7 @@ def test_the_page_of_a_single_run_shows_the_half_width_of_its_samples(
     ] * 3
     assert [(one.score.test, one.half_width_percent) for one in scores.single] == [("mount", None)]
     html = response.content.decode()
-    assert html.count("± 12%") >= 3
+    assert html.count("± 11.8%") >= 3
     assert "mean of its interval samples" in html
     assert "16 outstanding I/Os, 2 jobs</th>" in html
 

@@ -92,9 +92,9 @@ def duration(value: object) -> str:
 
 @register.filter
 def half_width(value: object) -> str:
-    """The half-width of a 95% interval in percent of its score, two digits; "" where not known."""
+    """The half-width of a 95% interval in percent of its score; "" where not known."""
     number = _float(value)
-    return "" if number is None else f"± {float(f'{number:.2g}'):g}%"
+    return "" if number is None else numbers.half_width(number)
 
 
 @register.filter
