@@ -97,21 +97,18 @@ def _count(key: str, source: str, limit: int) -> Answer:
     now = clock.now()
     SignInAttempt.objects.filter(at__lt=now - WINDOW).delete()
     attempt = SignInAttempt.objects.create(key=key, source=source, at=now)
+    # No further than needed: an attack may have left many.
+    failures = SignInAttempt.objects.exclude(source="")[: SITE_LIMIT + 2].count() if source else 0
+    most = BRAKED_LIMIT if failures > SITE_LIMIT else ADDRESS_LIMIT
     answer = Answer.ADMITTED
     if SignInAttempt.objects.filter(key=key).count() > limit:
         answer = Answer.NAME
-    elif source and SignInAttempt.objects.filter(source=source).count() > _limit_of_addresses():
+    elif source and SignInAttempt.objects.filter(source=source).count() > most:
         answer = Answer.ADDRESS
     if answer is not Answer.ADMITTED:
         attempt.delete()
-    return answer
-
-
-def _limit_of_addresses() -> int:
-    """How many failures each address has at this moment."""
-    # No further than needed: an attack may have left many.
-    failures = SignInAttempt.objects.exclude(source="")[: SITE_LIMIT + 2].count()
-    if failures == SITE_LIMIT + 1:
+    elif failures == SITE_LIMIT + 1:
+        # Not at every refusal: whoever goes on must not fill the log.
         logger.warning(
             "%s sign-ins with a password failed within %s minutes, from many addresses: each has "
             "%s now; browsers that signed in before are not held up",
@@ -119,7 +116,7 @@ def _limit_of_addresses() -> int:
             int(WINDOW.total_seconds() // 60),
             BRAKED_LIMIT,
         )
-    return BRAKED_LIMIT if failures > SITE_LIMIT else ADDRESS_LIMIT
+    return answer
 
 
 def forget(username: str, address: str, browser: str = "") -> None:

@@ -101,6 +101,18 @@ def test_a_wide_attack_leaves_each_address_a_few_tries(
     ]
 
 
+def test_whoever_goes_on_after_a_refusal_does_not_fill_the_log(
+    alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    few = throttle.BRAKED_LIMIT
+    spray("192.0.2.1", few)
+    attack_from_many()
+    SignInAttempt.objects.filter(key__in=[f"key {number}" for number in range(few)]).delete()
+    assert SignInAttempt.objects.count() == throttle.SITE_LIMIT
+    assert spray("192.0.2.1", 5) == [throttle.Answer.ADDRESS] * 5
+    assert not [line for line in caplog.records if "many addresses" in line.message]
+
+
 def test_a_wide_attack_locks_nobody_out_who_comes_from_elsewhere(alice: User) -> None:
     attack_from_many()
     for number in range(5):
