@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -27,7 +28,8 @@ class Child:
     """A process that is started again when it ends by itself, more slowly each time.
 
     ``start_new_session`` keeps Ctrl-C from reaching it directly: the supervisor ends its children
-    in order, and each of them once.
+    in order, and each of them once. With ``tells_ready`` its last argument is a descriptor to which
+    it writes once it works.
     """
 
     SLOWEST_RESTART_S = 60.0
@@ -39,11 +41,14 @@ class Child:
         argv: Sequence[str],
         *,
         pass_fds: Sequence[int] = (),
+        tells_ready: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
         self._argv = list(argv)
         self._pass_fds = tuple(pass_fds)
+        self._tells_ready = tells_ready
+        self._told: int | None = None
         self._clock = clock
         self._started_at = 0.0
         self._restart_at: float | None = None
@@ -54,17 +59,36 @@ class Child:
         parent = os.getpid()
         self._started_at = self._clock()
         self._restart_at = None
-        self.process = subprocess.Popen(
-            self._argv,
-            stdin=subprocess.DEVNULL,
-            pass_fds=self._pass_fds,
-            start_new_session=True,
-            preexec_fn=lambda: _end_with(parent),  # safe: this process has one thread
-        )
+        own: list[int] = []
+        if self._tells_ready:
+            self._forget()
+            self._told, tells = os.pipe()
+            own = [tells]
+        try:
+            self.process = subprocess.Popen(
+                [*self._argv, *map(str, own)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[*self._pass_fds, *own],
+                start_new_session=True,
+                preexec_fn=lambda: _end_with(parent),  # safe: this process has one thread
+            )
+        finally:
+            for descriptor in own:
+                os.close(descriptor)
 
     @property
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it works since its last start, or will not: it ended, or tells nothing."""
+        return self._told is None or bool(select.select([self._told], [], [], 0)[0])
+
+    def _forget(self) -> None:
+        if self._told is not None:
+            os.close(self._told)
+            self._told = None
 
     def watch(self) -> str | None:
         """Start it again when it is due. Returns a sentence when there is news to tell."""

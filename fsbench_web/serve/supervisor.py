@@ -30,6 +30,8 @@ logger = logging.getLogger("fsbench.serve")
 
 # More than a web process gives to the answers that are under way.
 WEB_END_S = GRACE_S + 5.0
+# A web process that does not answer after this holds up the others no longer.
+WEB_START_S = 60.0
 # A worker that ends in mid-run stops its container, unmounts and frees the LUN first.
 WORKER_END_S = 45.0
 KEEP_HOUSE_EVERY_S = 600.0
@@ -102,6 +104,7 @@ class Supervisor:
                 "web process" if processes == 1 else f"web process {number}",
                 [sys.executable, "-m", "fsbench_web.serve.web", str(descriptor)],
                 pass_fds=[descriptor],
+                tells_ready=True,
             )
             for number in range(1, processes + 1)
         ]
@@ -148,7 +151,10 @@ class Supervisor:
         self._renewing = True
 
     def _renew_webs(self) -> None:
-        """One after another, on SIGHUP: the others answer, or the socket's backlog waits."""
+        """On SIGHUP: the next one is ended when the one before it works, so that one always does.
+
+        Of a single process what comes meanwhile waits in the socket's backlog.
+        """
         self._renewing = False
         for child in self.webs:
             child.ask_to_end()
@@ -156,6 +162,9 @@ class Supervisor:
             if self._told_to_stop():
                 return
             child.start()
+            deadline = _monotonic() + WEB_START_S
+            while not child.is_settled and not self._told_to_stop() and _monotonic() < deadline:
+                time.sleep(0.05)
         self._say("The web processes were started anew.")
 
     def _told_to_stop(self) -> bool:
@@ -181,6 +190,8 @@ class Supervisor:
         deadline = _monotonic() + SAYS_AFTER_S
         missing = self._announce()
         while missing and not self._told_to_stop():
+            if self._renewing:
+                self._renew_webs()
             self._watch_children()
             if _monotonic() > deadline:
                 self._tell(

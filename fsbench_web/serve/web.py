@@ -5,6 +5,7 @@ take the port in between: what comes while no process is there waits in the sock
 """
 
 import asyncio
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -95,9 +96,13 @@ class Acceptor:
 class Server(uvicorn.Server):
     """Answers all that it accepted before it ends."""
 
-    def __init__(self, config: uvicorn.Config, listening: socket.socket) -> None:
+    def __init__(
+        self, config: uvicorn.Config, listening: socket.socket, tells: int | None = None
+    ) -> None:
+        """``tells`` is a descriptor to write to, and to close, once connections are taken."""
         super().__init__(config)
         self._listening = listening
+        self._tells = tells
         self._acceptor: Acceptor | None = None
         self._slow_senders = SlowSenders()
 
@@ -123,6 +128,10 @@ class Server(uvicorn.Server):
             return made
 
         self._acceptor = Acceptor(self._listening, protocol, lanes.under_way)
+        if self._tells is not None:
+            os.write(self._tells, b"ready")
+            os.close(self._tells)
+            self._tells = None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # uvicorn closes connections without a request at once, also those that are a millisecond
@@ -133,7 +142,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, tells: int | None = None) -> None:
     sys.setswitchinterval(SWITCH_EVERY_S)
     config = uvicorn.Config(
         "fsbench_web.asgi:application",
@@ -145,8 +154,8 @@ def main(descriptor: int) -> None:
         # fsbench_web.proxies does that, for untrusted senders too.
         proxy_headers=False,
     )
-    Server(config, socket.socket(fileno=descriptor)).run()
+    Server(config, socket.socket(fileno=descriptor), tells).run()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:]))

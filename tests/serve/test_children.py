@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fsbench_web.serve.children import Child
+from fsbench_web.serve.supervisor import Supervisor, open_socket
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -110,3 +111,65 @@ def _is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_it_is_settled_once_it_says_so() -> None:
+    script = (
+        "import os, sys, time; sys.stdin.close(); "
+        "time.sleep(0.2); os.write(int(sys.argv[1]), b'ready'); time.sleep(600)"
+    )
+    child = Child("web process", [sys.executable, "-c", script], tells_ready=True)
+    child.start()
+    try:
+        _until(lambda: child.is_settled)
+        assert child.is_running
+    finally:
+        child.ask_to_end()
+        child.end(60)
+    silent = Child("web process", SLEEPER, tells_ready=True)
+    silent.start()
+    assert not silent.is_settled
+    _crash(silent)
+    _until(lambda: silent.is_settled)
+    silent._forget()
+    child._forget()
+
+
+WEB = """
+import os, pathlib, signal, sys, time
+log, name, tells = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+def note(line):
+    with log.open("a") as file:
+        file.write(f"{line} {name}\\n")
+def end(*_):
+    note("ends")
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+time.sleep(0.2)
+note("works")
+os.write(tells, b"ready")
+time.sleep(600)
+"""
+
+
+def test_one_web_process_always_works_while_they_are_renewed(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with open_socket("127.0.0.1", 0) as listening:
+        under = Supervisor(listening, processes=2, with_worker=False, say=lambda line: None)
+        argv = [sys.executable, "-c", WEB, str(log)]
+        under.webs = [Child(name, [*argv, name], tells_ready=True) for name in ("one", "two")]
+        under.children = under.webs
+        try:
+            for web in under.webs:
+                web.start()
+                _until(lambda web=web: web.is_settled)  # type: ignore[misc]
+            log.write_text("")
+            under._renew_webs()
+            assert log.read_text().split("\n") == [
+                *("ends one", "works one", "ends two", "works two", "")
+            ]
+        finally:
+            for web in under.webs:
+                web.ask_to_end()
+                web.end(60)
+                web._forget()
