@@ -481,6 +481,7 @@ def test_a_played_run_erases_both_luns_only_after_all_checks(
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason
     assert made == [
-        *(("verified", "scratch"), ("verified", "log")) * 2,
+        # Also once more when the database was asked whether the run may still begin.
+        *(("verified", "scratch"), ("verified", "log")) * 3,
         ("ran", "/dev/fsbench/log"),
     ]
