@@ -3,18 +3,16 @@
 The digest is a label of the image (``LABEL``), so that a worker tells an image of this checkout's
 files from another one. Python's standard library alone: ``runner/image/build`` calls it too.
 
-    python3 inputs.py digest | packages | optional-packages
+    python3 -m runner.image.inputs digest | packages | optional-packages
 """
 
 import hashlib
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
 from fsbench_web import needs
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 LABEL = "fsbench.inputs"
 # How it was built, so that it is built in the same way again: FSBENCH_IMAGE_...
 KERNEL_SOURCE_LABEL = "fsbench.kernel-source"
@@ -39,7 +37,7 @@ def digest(root: Path = ROOT) -> str:
 
 def main(arguments: list[str]) -> int:
     parts = {
-        "digest": lambda: digest(),
+        "digest": digest,
         "packages": lambda: " ".join(needs.image_packages()),
         "optional-packages": lambda: " ".join(needs.optional_packages()),
     }
