@@ -195,11 +195,12 @@ def capabilities_from(
 
 
 def _missing(tool: str, package: str, where: str) -> str:
-    """``where`` is "in the image x" or a host, where `make tools` installs what workloads need."""
+    """``where`` is "in the image x", or a host: there `make tools` brings what workloads need."""
     name = "IOzone" if tool == "iozone" else tool
+    part = " (in Debian of the component non-free)" if tool == "iozone" else ""
     if tool in needs.workload_programs() and not where.startswith("in "):
         return (
             f"{name} is not installed {where}: run “sudo make tools” there, or install the package "
-            f"{package}. It is found within seconds."
+            f"{package}{part}. It is found within seconds."
         )
-    return f"{name} is not installed {where}: install the package {package}."
+    return f"{name} is not installed {where}: install the package {package}{part}."
