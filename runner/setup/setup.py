@@ -33,7 +33,7 @@ from runner.setup.wants import IMAGE, PACKAGES, Want, facts_of, image_want, pack
 logger = logging.getLogger("fsbench.worker")
 
 LOOK_EVERY_S = 3.0
-TELL_EVERY_S = 1.5
+TELL_EVERY_S = 0.9
 # After a failure: then it is tried again, unless something has changed before.
 RETRY_AFTER_S = (600.0, 3600.0, 6 * 3600.0)
 _LOCALLY = "Runs are local processes. "
@@ -132,7 +132,7 @@ class Setup:
                 if is_alone:
                     self.host.probe_again()
                     self._facts = facts
-                    logger.info("what can be run here was looked at again")
+                    logger.debug("what can be run here was looked at again")
                     self._tell()
         if self.config.executor == "auto" and self.host.executor.name == "local":
             self._go_over()
@@ -164,6 +164,7 @@ class Setup:
         return want is not None and not want.forbidden and not self._has_failed(want)
 
     def _want(self) -> Want | None:
+        silence = ""
         if self.config.executor != "local":
             found, silence = self._image()
             if not silence and (os.geteuid() == 0 or self.host.executor.name == "docker"):
@@ -175,6 +176,8 @@ class Setup:
         why = self.host.executor_reason.removeprefix(_LOCALLY)
         if self.config.executor == "local":
             why = "Runs are processes of this host (FSBENCH_EXECUTOR=local)."
+        elif silence:
+            why = "No Docker daemon answers."
         return packages_want(
             self.config, given_up=self._given_up, why_local=why, script=self._installer
         )
@@ -223,14 +226,14 @@ class Setup:
             return
         self._job = (want, job)
         doing = (
-            f"Installing {', '.join(want.lacking)} from this machine's own mirrors"
+            "It is installed from this machine's own mirrors"
             if want.kind == PACKAGES
-            else f"Making the benchmark image {self.config.image}"
+            else "It is made"
         )
         self._say_once(
             want,
-            f"{doing} in the background; runs wait meanwhile, all else works. {want.reason} "
-            "FSBENCH_INSTALL=no keeps hands off.",
+            f"{want.reason} {doing} in the background; runs wait meanwhile, all else works. "
+            "(FSBENCH_INSTALL=no keeps hands off.)",
         )
         self._announce(_said(want, "running"))
 
