@@ -14,7 +14,7 @@ from fsbench_web import needs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LABEL = "fsbench.inputs"
-# How it was built, so that it is built in the same way again: FSBENCH_IMAGE_...
+# How it was built, so that it is built in the same way again.
 KERNEL_SOURCE_LABEL = "fsbench.kernel-source"
 SUITE_LABEL = "fsbench.suite"
 

@@ -245,7 +245,7 @@ class Setup:
         labels = found.labels if found else {}
         environment = {
             "FSBENCH_INSTALL": "yes",
-            "FSBENCH_SETUP_LOCK_HELD": "yes",
+            "SETUP_LOCK_HELD": "yes",
             "PYTHON": sys.executable,
             "BUILDKIT_PROGRESS": "plain",
         }
