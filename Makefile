@@ -1,4 +1,5 @@
 # make run        everything from nothing: address and sign-in are printed (PORT, HOST, FSBENCH_DATA)
+# make tools      what benchmarks need of this machine where there is no Docker (sudo make tools)
 # make test       installs what the tests need, then lint and the whole suite (root on Debian)
 # make test-quick lint and the tests that need neither Docker, Chromium, PostgreSQL nor root
 # make docs       the pages of docs/ as a site in .cache/docs, and the links to other hosts
@@ -20,7 +21,7 @@ digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
 INSTALLED := .venv/.installed-$(call digest,requirements.txt)
 INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: help run test test-quick test-packages lint format lock image docs audit clean
+.PHONY: help run test test-quick test-packages lint format lock image tools docs audit clean
 
 help:
 	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
@@ -77,7 +78,11 @@ lock: $(INSTALLED_DEV)
 	@$(PY) -m piptools compile $(LOCK_OPTIONS) --output-file=requirements-dev.txt requirements-dev.in
 
 image:
-	@runner/image/build
+	@PYTHON="$(PYTHON)" runner/image/build
+
+# Without the virtual environment, and without leaving files of root in the checkout.
+tools:
+	@"$(PYTHON)" -B deploy/install_tools.py
 
 docs: $(INSTALLED_DEV)
 	@$(PY) -m mkdocs build --strict --quiet

@@ -16,13 +16,17 @@ from runner.executors.docker import DockerExecutor
 from runner.executors.guest import GuestExecutor
 from runner.executors.local import LocalExecutor
 
+OWN_IMAGE = "fsbench-runner:local"
 EXECUTORS = ("auto", "docker", "local")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """``site`` tells apart several installations of fsbench on one host."""
+    """``site`` tells apart several installations of fsbench on one host. ``may_install``: whether
+
+    the worker makes its image, and installs tools, by itself (FSBENCH_INSTALL).
+    """
 
     name: str
     lun_file: Path
@@ -34,6 +38,7 @@ class WorkerConfig:
     site: str
     guest_kernels: Path | None = None
     guest_silence_s: float = 60.0
+    may_install: bool = False
 
 
 def read_config() -> WorkerConfig:
@@ -55,12 +60,22 @@ def read_config() -> WorkerConfig:
         lun_file_must_exist=bool(listed),
         data_folder=settings.DATA_DIR,
         executor=executor,
-        image=env.text("FSBENCH_IMAGE", "fsbench-runner:local"),
+        image=env.text("FSBENCH_IMAGE", OWN_IMAGE),
         is_privileged=env.flag("FSBENCH_DOCKER_PRIVILEGED", False),
         site=hashlib.sha256(place.encode()).hexdigest()[:12],
         guest_kernels=_guest_kernels(),
+        may_install=_may_install(),
         guest_silence_s=env.integer("FSBENCH_GUEST_SILENCE_S", 60, minimum=5, maximum=3600),
     )
+
+
+def _may_install() -> bool:
+    """In production whoever owns the host decides what is installed there, and when: a package
+
+    that comes by itself between two runs is a change of what they are compared on.
+    """
+    default = "no" if settings.IS_PRODUCTION else "yes"
+    return env.choice("FSBENCH_INSTALL", default, ["yes", "no"]) == "yes"
 
 
 def _guest_kernels() -> Path | None:

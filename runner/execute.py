@@ -21,7 +21,7 @@ from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import END_STATES, Run, RunState
 from fsbench_web.workloads import ParameterError, workload_of
 from fsbench_web.workloads.base import TimedProgress
-from runner import blockdev, conditions, lock_statistics, places
+from runner import blockdev, conditions, lock_statistics, locks, places
 from runner.environment import environment_facts
 from runner.executors.base import Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
@@ -68,28 +68,38 @@ def work_on(run_id: int, host: Host) -> None:
     if worker is None or lun_id is None or not host.has_taken_over:
         return
     while not host.stopping.is_set():
-        problem = host.executor.problem()
+        try:
+            with locks.while_measuring():
+                if not _work_on_next(lun_id, run_id, worker, host):
+                    return
+        except LockedElsewhere as error:
+            logger.info("no run is claimed: %s", error)
+            return
+
+
+def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
+    """Run what is in turn on the LUN. False when nothing more can be done there now."""
+    problem = host.executor.problem()
+    if problem:
+        # The run waits: it would fail now, and so would all behind it.
+        logger.warning("no run is claimed: %s", problem)
+        return False
+    if not host.capabilities.is_usable:
+        # It came back since the last sign of life, and what that found would refuse the run.
+        host.look_at_executor()
+    following = queue.next_run(lun_id)
+    if following is None:
+        return False
+    machine = Machine.of(following.series.machine)
+    if machine.is_guest and host.guests is not None:
+        problem = host.guests.why_wait(machine.kernel)
         if problem:
-            # The run waits: it would fail now, and so would all behind it.
-            logger.warning("no run is claimed: %s", problem)
-            return
-        if not host.capabilities.is_usable:
-            # It came back since the last sign of life, and what that found would refuse the run.
-            host.look_at_executor()
-        following = queue.next_run(lun_id)
-        if following is None:
-            return
-        machine = Machine.of(following.series.machine)
-        if machine.is_guest and host.guests is not None:
-            problem = host.guests.why_wait(machine.kernel)
-            if problem:
-                logger.warning("run %s waits: %s", following.pk, problem)
-                return
-        # The request that sent the message ordered its run, and not those before and behind it.
-        request = log_lines.current("request") if following.pk == run_id else None
-        with log_lines.about(run=following.pk, request=request):
-            if not execute(following.pk, worker, host) and not _has_ended(following):
-                return
+            logger.warning("run %s waits: %s", following.pk, problem)
+            return False
+    # The request that sent the message ordered its run, and not those before and behind it.
+    request = log_lines.current("request") if following.pk == run_id else None
+    with log_lines.about(run=following.pk, request=request):
+        return execute(following.pk, worker, host) or _has_ended(following)
 
 
 def _has_ended(run: Run) -> bool:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement
 from fsbench_web.version import VERSION
@@ -55,6 +56,8 @@ class Host:
         # How often each LUN was taken into use: what was found on it meanwhile was of a run.
         self._uses: Counter[str] = Counter()
         self._announced: dict[str, LunAnnouncement] = {}
+        # What the worker is doing to be able to do more (runner.setup); None: nothing to say.
+        self.setup: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -85,6 +88,19 @@ class Host:
             logger.warning("the executor is back")
             self.capabilities = self.executor.probe()
             self._is_executor_away = False
+
+    def use(self, executor: Executor, reason: str, capabilities: Capabilities) -> None:
+        """Carry out runs with another executor from now on. No run may be under way."""
+        self.executor, self.executor_reason = executor, reason
+        self.capabilities = capabilities
+        self._is_executor_away = not capabilities.is_usable
+        # Which LUNs can be used, and how commands call them, is the executor's to say.
+        self.refresh()
+
+    def probe_again(self) -> None:
+        """Look at the place of work once more: something that it stands on has changed."""
+        self.capabilities = self.executor.probe()
+        self._is_executor_away = not self.capabilities.is_usable
 
     def refresh(self) -> None:
         """Read the allow-list again and check every LUN that is not in use."""
@@ -258,6 +274,7 @@ class Host:
                 "is_usable": can.is_usable,
                 "reason": can.reason,
                 **({"guest": self.guests.announcement()} if self.guests else {}),
+                **({"setup": self.setup} if self.setup else {}),
             },
             luns=luns,
             hardware=host_facts(),

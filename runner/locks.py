@@ -16,6 +16,9 @@ from pathlib import Path
 from runner import blockdev
 
 _AGAIN_S = 0.05
+# deploy/install_tools.py takes the same one, of the same name.
+_SETUP = "setup"
+_LOOK_S = 5.0
 
 
 class LockedElsewhere(Exception):
@@ -61,6 +64,29 @@ def short_lock(name: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def while_measuring() -> Iterator[None]:
+    """Held by every run of every worker on this host: nothing is installed meanwhile.
+
+    Raises LockedElsewhere while something is. A look at what is there now takes a second or two:
+    that is waited for.
+    """
+    advice = "Tools are being installed, or the image is being made: runs wait until that is over."
+    descriptor = _take(_SETUP, fcntl.LOCK_SH | fcntl.LOCK_NB, advice, _LOOK_S)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def take_setup_lock() -> int:
+    """For the one installation on this host, and for nothing that measures; close it afterwards.
+
+    Raises LockedElsewhere at once.
+    """
+    return _take(_SETUP, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ from runner import finish
 from runner.executors.base import ExecutorAway
 from runner.hardware import host_mark
 from runner.host import Host
+from runner.setup.setup import Setup
 
 logger = logging.getLogger("fsbench.worker")
 
@@ -38,7 +39,10 @@ KEEP_HOUSE_EVERY_S = 60.0
 SIGN_OF_LIFE = "sign-of-life"
 # A package that was put into the folder of guest kernels is booted within this time.
 LOOK_AT_KERNELS_EVERY_S = 5.0
+# How far an installation is changes quickly, and nothing but that is told so often.
+SET_UP_EVERY_S = 1.0
 _host: Host | None = None
+_setup: Setup | None = None
 
 
 def host() -> Host:
@@ -153,6 +157,12 @@ def look_at_kernels(host: Host) -> None:
         host.guests.look(lambda: not (host.is_measuring or host.stopping.is_set()))
 
 
+def set_up(host: Host) -> None:
+    """Go on with what the worker does to be able to do more."""
+    if _setup is not None:
+        _setup.look()
+
+
 def _repeat(host: Host, every_s: float, work: Callable[[Host], None]) -> threading.Thread:
     def loop() -> None:
         while not host.stopping.wait(every_s):
@@ -179,11 +189,21 @@ def _end_quietly(worker: Any) -> None:
     worker_ready.connect(install, weak=False)
 
 
-def serve(host: Host) -> int:
-    """Work until SIGTERM or SIGINT. Returns the exit status."""
-    global _host
+def _look_first(setup: Setup) -> None:
+    try:
+        setup.look()
+    except Exception:
+        logger.exception("set_up failed; it is tried again")
+
+
+def serve(host: Host, say: Callable[[str], None] = logger.info) -> int:
+    """Work until SIGTERM or SIGINT. Returns the exit status. ``say`` tells whoever started it."""
+    global _host, _setup
     worker = begin(host)
     _host = host
+    _setup = setup = Setup(host, say)
+    # Before the first run is in turn: what is to be installed is not held up by a long queue.
+    _look_first(setup)
 
     def stop(**_: Any) -> None:
         host.stopping.set()
@@ -194,6 +214,7 @@ def serve(host: Host) -> int:
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
         _repeat(host, KEEP_HOUSE_EVERY_S, keep_house),
         _repeat(host, LOOK_AT_KERNELS_EVERY_S, look_at_kernels),
+        _repeat(host, SET_UP_EVERY_S, set_up),
     ]
     # It is meant: root owns the disks.
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
@@ -216,6 +237,7 @@ def serve(host: Host) -> int:
         celery_worker.start()
     finally:
         host.stopping.set()
+        setup.stop()
         for beat in beats:
             beat.join(timeout=5)
         host.stop()

@@ -16,6 +16,8 @@ if os.environ.get("FSBENCH_TEST_PROCESS", "") != os.environ.get("PYTEST_XDIST_WO
     os.environ["FSBENCH_TEST_PROCESS"] = os.environ["PYTEST_XDIST_WORKER"]
     os.environ["FSBENCH_TEST_DATA"] = tempfile.mkdtemp(dir=os.environ["FSBENCH_TEST_DATA"])
 os.environ["FSBENCH_DATA"] = os.environ["FSBENCH_TEST_DATA"]
+# What a worker of a test installs is a test's to say.
+os.environ.setdefault("FSBENCH_INSTALL", "no")
 
 from fsbench_web.settings import *  # noqa: F403
 from fsbench_web.settings import DATA_DIR, DATABASES, STORAGES

@@ -129,9 +129,10 @@ class Site:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """What a fresh shell has: nothing of the tests' own settings."""
+    """What a fresh shell has: nothing of the tests' own settings, and nothing is installed."""
     ours = re.compile(r"FSBENCH_|DJANGO_|DATABASE_URL|CELERY_|MAKE|MFLAGS|VIRTUAL_ENV|DOCKER_HOST")
-    return {name: value for name, value in os.environ.items() if not ours.match(name)} | variables
+    kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
+    return kept | {"FSBENCH_INSTALL": "no"} | variables
 
 
 def _loop_devices() -> str:

@@ -50,11 +50,16 @@ class WorkerAnnouncement:
          "versions": [["fsbench", "0.1.0"], ["Docker", "20.10.24"], ...],
          "host_mark": "what tells this host from another one of the same name",
          "guest": {"usable": true, "accelerator": "kvm", "kernels": [{"name": "debian-6.1", ...}]},
+         "setup": {"kind": "image" | "packages", "state": "running" | "failed" | "missing",
+                   "title": "...", "reason": "why it is done", "share": 0.4 or null,
+                   "remaining_s": 30.0 or null, "problem": "what happened and what to do, or empty",
+                   "command": "sudo make tools, or empty"},
          "is_usable": true, "reason": "why no run can start, when it is not usable"}
 
-    ``guest`` is there where guest kernels can be booted (docs/guest.md has all of its keys;
-    ``catalog.machines.guest_ability`` reads it). A reason says what is wrong and what to do.
-    ``hardware`` is [[label, value], ...].
+    ``setup`` is there while the worker makes its image or installs tools by itself, when that
+    failed, or when it may not (docs/operating.md). ``guest`` is there where guest kernels can be
+    booted (docs/guest.md has all of its keys; ``catalog.machines.guest_ability`` reads it). A
+    reason says what is wrong and what to do. ``hardware`` is [[label, value], ...].
     """
 
     name: str

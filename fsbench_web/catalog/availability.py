@@ -186,8 +186,8 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
             yield _not_mounted(spec.name, kernel, slug)
     elif (ability := worker.capabilities.get("filesystems", {}).get(slug)) is None:
         yield (
-            f"The worker {worker.name} does not say that it can make {spec.name}: restart it so "
-            "that it looks again, or choose another file system."
+            f"The worker {worker.name} does not say that it can make {spec.name}: it is of another "
+            "version of fsbench. Bring it up to date, or choose another file system."
         )
     elif not ability.get("usable"):
         said = str(ability.get("reason") or "").strip() or (
@@ -303,8 +303,9 @@ def missing_tool(worker: Worker, tool: str) -> str:
         )
     if ability is None:
         return (
-            f"The worker {worker.name} does not say that it has {tool}: restart it so that it "
-            "looks again."
+            f"The worker {worker.name} does not say that it has {tool}: it does not know a "
+            "workload that needs it. Install the same version of fsbench, and the package that "
+            "brings the workload, there."
         )
     if ability.get("usable"):
         return ""
@@ -312,5 +313,5 @@ def missing_tool(worker: Worker, tool: str) -> str:
     package = ability.get("package")
     if reason:
         return reason
-    install = f": install the package {package} there and restart the worker" if package else ""
+    install = f": install the package {package} there" if package else ""
     return f"The worker {worker.name} has no {tool}{install}."

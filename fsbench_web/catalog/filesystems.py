@@ -9,6 +9,7 @@ mkfs.nilfs2(8), mount(8).
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fsbench_web import needs
 from fsbench_web.catalog.journals import (
     EXT_JOURNAL,
     JFS_JOURNAL,
@@ -43,18 +44,17 @@ from fsbench_web.catalog.options import OptionError as OptionError
 class Filesystem:
     """A file system that a worker may make on a LUN.
 
-    ``mkfs`` is the fixed part of the command. ``minimum_bytes`` is the smallest LUN its tools
-    accept. ``journal`` is None where the journal cannot be kept on another device.
-    ``without_discard`` keeps mkfs from discarding the device, which most do where they can.
+    ``mkfs`` is the fixed part of the command, its program that of ``fsbench_web.needs``.
+    ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
+    cannot be kept on another device. ``without_discard`` keeps mkfs from discarding the device,
+    which most do where they can.
     """
 
     slug: str
     name: str
     mkfs: tuple[str, ...]
-    tool_package: str
     minimum_bytes: int
     options: tuple[Option, ...] = ()
-    mount_type: str = ""
     notes: str = ""
     journal: ExternalJournal | None = None
     without_discard: tuple[str, ...] = ()
@@ -62,7 +62,12 @@ class Filesystem:
     @property
     def kernel_name(self) -> str:
         """What the kernel calls it: in /proc/filesystems, in mountinfo, for mount -t."""
-        return self.mount_type or self.slug
+        return needs.FILESYSTEMS[self.slug].kernel_name
+
+    @property
+    def tool_package(self) -> str:
+        """The Debian package that its mkfs comes from."""
+        return needs.FILESYSTEMS[self.slug].package
 
     def option(self, key: str) -> Option:
         """The option named ``key``. Raises OptionError with the keys there are."""
@@ -89,7 +94,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "ext2",
             "ext2",
             ("mkfs.ext2", *_EXT_BASE),
-            "e2fsprogs",
             4 * MIB,
             (*_EXT_OPTIONS, ATIME),
             notes="No journal: the high-water mark of the paper",
@@ -99,7 +103,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "ext3",
             "ext3",
             ("mkfs.ext3", *_EXT_JOURNAL_BASE),
-            "e2fsprogs",
             16 * MIB,
             (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
             journal=EXT_JOURNAL,
@@ -109,7 +112,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "ext4",
             "ext4",
             ("mkfs.ext4", *_EXT_JOURNAL_BASE),
-            "e2fsprogs",
             16 * MIB,
             (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
             journal=EXT_JOURNAL,
@@ -119,7 +121,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "xfs",
             "XFS",
             ("mkfs.xfs", "-q", "-f", "-L", OWN_LABEL),
-            "xfsprogs",
             300 * MIB,
             (AGCOUNT, LOGBUFS, ATIME),
             journal=XFS_LOG,
@@ -129,7 +130,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "btrfs",
             "Btrfs",
             ("mkfs.btrfs", "-q", "-f", "-L", OWN_LABEL),
-            "btrfs-progs",
             128 * MIB,
             (BTRFS_NODE_SIZE, BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
             without_discard=("-K",),
@@ -138,7 +138,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "jfs",
             "JFS",
             ("mkfs.jfs", "-q", "-L", OWN_LABEL),
-            "jfsutils",
             16 * MIB,
             (ATIME,),
             journal=JFS_JOURNAL,
@@ -148,10 +147,8 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "ReiserFS",
             # Twice -f: no question, also for a whole device.
             ("mkfs.reiserfs", "-q", "-f", "-f", "-l", OWN_LABEL),
-            "reiserfsprogs",
             40 * MIB,
             (REISER_TAILS, JOURNAL_MODE, ATIME),
-            mount_type="reiserfs",
             notes="Version 3; Linux removed it in 6.13",
             journal=REISER_JOURNAL,
         ),
@@ -159,7 +156,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "f2fs",
             "F2FS",
             ("mkfs.f2fs", "-q", "-f", "-l", OWN_LABEL),
-            "f2fs-tools",
             64 * MIB,
             (ATIME,),
             without_discard=("-t", "0"),
@@ -168,7 +164,6 @@ FILESYSTEMS: dict[str, Filesystem] = {
             "nilfs2",
             "NILFS2",
             ("mkfs.nilfs2", "-q", "-f", "-L", OWN_LABEL),
-            "nilfs-tools",
             136 * MIB,
             (NILFS_ORDER, ATIME),
             without_discard=("-K",),

@@ -7,6 +7,7 @@ prints files a second, and wait4(2) counts the CPU seconds of its process.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from fsbench_web import needs
 from fsbench_web.formats import fs_mark, own_lines
 from fsbench_web.formats.result import ParsedResult
 from fsbench_web.formats.text import lines_of
@@ -36,7 +37,7 @@ class FileCreation(Workload):
         "that this is."
     )
     paper = "Hilzinger 2006"
-    programs = {"fs_mark": "fsmark"}
+    programs = needs.WORKLOADS["file-creation"]
     parameters = (
         Parameter("files", "Files", default=50000, minimum=1, maximum=10_000_000, paper="50,000"),
         Parameter(

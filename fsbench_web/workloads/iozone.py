@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from fsbench_web import needs
 from fsbench_web.workloads.base import (
     KB,
     TIME_LIMIT,
@@ -38,7 +39,7 @@ class Iozone(Workload):
     name = "IOzone"
     about = "Write, rewrite, read, reread, random write and random read, record size by file size."
     paper = "Unisys 2005"
-    programs = {"iozone": "iozone3"}
+    programs = needs.WORKLOADS["iozone"]
     parameters = (
         Parameter("minimum_record_kb", "Smallest record", Kind.SIZE, minimum=1, maximum=16384),
         Parameter("maximum_record_kb", "Largest record", Kind.SIZE, minimum=1, maximum=16384),

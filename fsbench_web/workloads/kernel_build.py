@@ -6,6 +6,7 @@ that was mounted anew: here that is three repeats of a run.
 
 from collections.abc import Iterator
 
+from fsbench_web import needs
 from fsbench_web.workloads.base import (
     BenchmarkCommand,
     Kind,
@@ -28,7 +29,7 @@ class KernelBuild(Workload):
         "seconds of each step. Order three repeats for the mean of three as in the article."
     )
     paper = "Galli 2001"
-    programs = {"make": "make", "gcc": "gcc"}
+    programs = needs.WORKLOADS["kernel-build"]
     parameters = (
         SOURCE,
         CONFIG,

@@ -6,6 +6,7 @@ stress-ng's (runner/agent/multiuser.py).
 
 from collections.abc import Iterator
 
+from fsbench_web import needs
 from fsbench_web.formats.result import load_text
 from fsbench_web.workloads.base import (
     BenchmarkCommand,
@@ -35,7 +36,7 @@ class Multiuser(Workload):
         "FREENIX paper used: its jobs are stress-ng's, and its numbers are its own."
     )
     paper = "FREENIX 2002"
-    programs = {"stress-ng": "stress-ng"}
+    programs = needs.WORKLOADS["multiuser"]
     parameters = (
         Parameter(
             "cpus",

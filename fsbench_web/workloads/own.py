@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from fsbench_web import formats
+from fsbench_web import formats, needs
 from fsbench_web.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.workloads.base import (
     BenchmarkCommand,
@@ -66,7 +66,7 @@ class OwnFio(_Own):
     name = "fio job file"
     about = "A job file of fio that was uploaded here."
     paper = "Uploaded here"
-    programs = {"fio": "fio"}
+    programs = needs.WORKLOADS["own-fio"]
     parameters = (
         *_PARAMETERS,
         Parameter("text", "Job file", Kind.TEXT, fixed=True, maximum=MOST_BYTES),

@@ -8,7 +8,7 @@ are what fio is given.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fsbench_web import formats
+from fsbench_web import formats, needs
 from fsbench_web.formats.result import ParsedResult, load_text
 from fsbench_web.workloads.base import (
     KB,
@@ -80,7 +80,7 @@ class Pgmeter(Workload):
         "measured them. It is fio that works, with pgmeter's request sizes and shares."
     )
     paper = "FREENIX 2002"
-    programs = {"fio": "fio"}
+    programs = needs.WORKLOADS["pgmeter"]
     parameters = (
         *(
             Parameter(one.key, one.label, Kind.FLAG, default=True, help="Whether it is measured.")

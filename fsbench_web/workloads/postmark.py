@@ -8,7 +8,7 @@ rate over a few seconds is a coarse one, and is flagged where it is stored.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from fsbench_web import formats
+from fsbench_web import formats, needs
 from fsbench_web.formats.result import ParsedResult, load_text
 from fsbench_web.workloads.base import (
     BenchmarkCommand,
@@ -37,7 +37,7 @@ class PostMark(Workload):
         "rising numbers of transactions. Its clock has whole seconds."
     )
     paper = "Sun 2004"
-    programs = {"postmark": "postmark"}
+    programs = needs.WORKLOADS["postmark"]
     parameters = (
         Parameter(
             "files", "Files", default=20000, minimum=10, maximum=10_000_000, paper="20,000 files"

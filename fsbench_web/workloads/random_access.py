@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from fsbench_web import formats
+from fsbench_web import formats, needs
 from fsbench_web.formats.json_text import JsonObject, JsonText, Number
 from fsbench_web.formats.result import ParsedResult, ParsedValue, Problem, load_text
 from fsbench_web.workloads.base import (
@@ -41,7 +41,7 @@ class RandomAccess(Workload):
         "what a data base that commits often does. Seconds for each file size."
     )
     paper = "Galli 2001"
-    programs = {"fio": "fio"}
+    programs = needs.WORKLOADS["random-access"]
     parameters = (
         Parameter(
             "files_mb",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from fsbench_web import workloads
+from fsbench_web import needs, workloads
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.workloads.own import ALLOWED_PREFIX
 from runner import own_programs
@@ -158,7 +158,7 @@ def capabilities_from(
         elif spec.kernel_name not in known:
             reason = (
                 f"The kernel {environment['kernel']} of the worker cannot mount {spec.name}: "
-                "choose another file system, or install its kernel module and restart the worker."
+                "choose another file system, or install its kernel module."
             )
             if not found.get(tool, {}).get("path"):
                 reason += f" Its tools (package {spec.tool_package}) are missing {where} as well."
@@ -195,10 +195,12 @@ def capabilities_from(
 
 
 def _missing(tool: str, package: str, where: str) -> str:
-    if tool == "iozone":
+    """``where`` is "in the image x", or a host: there `make tools` brings what workloads need."""
+    name = "IOzone" if tool == "iozone" else tool
+    part = " (in Debian of the component non-free)" if tool == "iozone" else ""
+    if tool in needs.workload_programs() and not where.startswith("in "):
         return (
-            f"IOzone is not installed {where}. On Debian: add the component non-free to the apt "
-            f"sources and install the package {package}; or use Docker with the image that "
-            "runner/image/build makes. Then restart the worker."
+            f"{name} is not installed {where}: run “sudo make tools” there, or install the package "
+            f"{package}{part}. It is found within seconds."
         )
-    return f"{tool} is not installed {where}: install the package {package}."
+    return f"{name} is not installed {where}: install the package {package}{part}."

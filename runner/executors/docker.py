@@ -13,8 +13,8 @@ import os
 import signal
 import tarfile
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from runner.executors.base import (
     probed_tools,
 )
 from runner.executors.stream import follow
+from runner.image import inputs
 from runner.plan import RunPlan
 
 logger = logging.getLogger("fsbench.worker")
@@ -55,6 +56,18 @@ _SILENCES: dict[type[OSError], str] = {
     ConnectionRefusedError: "nothing listens there",
     TimeoutError: "it does not answer in time",
 }
+
+
+@dataclass(frozen=True)
+class FoundImage:
+    """What the daemon has under the image's name. ``inputs``: the digest of the files that
+
+    ``runner/image/build`` made it of (runner.image.inputs), or "".
+    """
+
+    id: str
+    inputs: str
+    labels: Mapping[str, str]
 
 
 class DockerExecutor:
@@ -82,24 +95,35 @@ class DockerExecutor:
     def missing(self) -> str:
         """Why this executor cannot be used at all, or nothing."""
         try:
+            if self.found_image() is None:
+                return (
+                    f"The Docker daemon has no image {self.image}: run runner/image/build "
+                    f"{self.image}"
+                )
+        except ExecutorAway as error:
+            return str(error)
+        return ""
+
+    def found_image(self) -> FoundImage | None:
+        """The image as the daemon has it now, or None. Quick. Raises ExecutorAway."""
+        try:
             # Asked with every sign of life: a daemon that hangs must not silence the worker.
             if self._asking is None:
                 self._asking = docker.from_env(timeout=ANSWER_S)
             self._asking.ping()
         except _ERRORS as error:
-            return (
+            raise ExecutorAway(
                 f"No Docker daemon answers at {_address()}: {_why_silent(error)}. "
                 "Start it, or set DOCKER_HOST."
-            )
+            ) from None
         try:
-            self._asking.images.get(self.image)
+            image = self._asking.images.get(self.image)
         except NotFound:
-            return (
-                f"The Docker daemon has no image {self.image}: run runner/image/build {self.image}"
-            )
+            return None
         except _ERRORS as error:
-            return f"The Docker daemon does not answer: {_short(error)}"
-        return ""
+            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}") from None
+        labels = image.labels or {}
+        return FoundImage(str(image.id), str(labels.get(inputs.LABEL, "")), labels)
 
     def probe(self) -> Capabilities:
         reason = self.missing()
@@ -176,6 +200,9 @@ class DockerExecutor:
         except _ERRORS:
             return facts
         facts.append(["Image digest", str(attributes.get("Id") or "not known")])
+        made_of = (attributes.get("Config", {}).get("Labels") or {}).get(inputs.LABEL)
+        if made_of and made_of != inputs.digest():
+            facts.append(["Image made of", f"other files than the worker's ({made_of})"])
         return facts + [["Digest in the registry", d] for d in attributes.get("RepoDigests") or []]
 
     def run(

@@ -22,7 +22,7 @@ class Site:
         ours = re.compile(r"FSBENCH_|DJANGO_|DATABASE_URL|CELERY_")
         kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
         self.folder = folder
-        self.environment = kept | {"FSBENCH_DATA": str(folder)} | variables
+        self.environment = kept | {"FSBENCH_DATA": str(folder), "FSBENCH_INSTALL": "no"} | variables
         if database_url:
             self.environment["DATABASE_URL"] = database_url
 

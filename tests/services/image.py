@@ -16,7 +16,10 @@ from tests.services.process import ServiceFailed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 IMAGE = "fsbench-runner:test"
-RUNNER_PARTS = ("runner/image", "runner/agent", "deploy/debian-base")
+RUNNER_PARTS = (
+    *("runner/image/Dockerfile", "runner/image/build", "runner/agent", "deploy/debian-base"),
+    "fsbench_web/needs.py",
+)
 STACK_PARTS = (
     *("deploy/Dockerfile", "deploy/build", "deploy/debian-base", "deploy/postgres"),
     *("deploy/redis", "requirements.txt"),

@@ -28,7 +28,7 @@ class Command(SiteCommand):
             with worker_lock(lock_of(config.name, config.site)):
                 executor, reason = choose_executor(config)
                 self._say(f"Worker {config.name}, executor {executor.name}: {reason}")
-                status = serve(Host(config, executor, reason, guests_of(config)))
+                status = serve(Host(config, executor, reason, guests_of(config)), self._say)
         except (ImproperlyConfigured, LunFileError, LockedElsewhere, RuntimeError) as error:
             self._refuse(str(error))
         except (DatabaseError, InterfaceError) as error:

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Install what benchmarks need on this machine, through apt: `sudo make tools`.
+
+Without arguments: what is missing of the programs of the built-in workloads, and the mkfs of every
+file system that this kernel can mount (``fsbench_web/needs.py``). IOzone is in a component of
+Debian and Ubuntu that few machines enable, so packages are read from the machine's own mirror
+through a source list and lists that live only as long as this program: apt's configuration, its
+lists and its cache stay as they are. No daemon is started. Python's standard library alone, because
+it runs before there is a virtual environment.
+
+    install_tools.py [--every-filesystem] [--only] [--stages] [PACKAGE...] [--if-known PACKAGE...]
+
+PACKAGEs are installed too; with ``--only`` nothing else is. ``--stages`` prints lines for programs
+(``fsbench-stage: NAME SHARE``). Exit status 0 when all is there, else 1, and the last line on
+standard error says why and what to do. SIGTERM ends it; dpkg, once it began, is let finish.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from fsbench_web import needs
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+LOCK_FOLDER = Path("/run/fsbench")
+POLICY = Path("/usr/sbin/policy-rc.d")
+POLICY_MARK = "# of fsbench's installer"
+COMPONENTS = {"debian": "main non-free", "ubuntu": "main universe multiverse"}
+# What a mirror of the distribution itself ends with, as opposed to a vendor's archive.
+OWN_ARCHIVE = re.compile(r"/(debian|debian-security|ubuntu|ubuntu-ports)/?$")
+ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(\S.*)")
+APT_LOCK_WAIT_S = 600
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class CannotInstall(Exception):
+    """Why it does not go on, and what to do: one sentence for a person."""
+
+
+class Stopped(Exception):
+    """Somebody ended it."""
+
+
+class Apt:
+    """apt with a source list, lists and a cache of its own below ``folder``."""
+
+    def __init__(self, folder: Path, says_stages: bool) -> None:
+        self.says_stages = says_stages
+        self.is_stopping = False
+        self._child: subprocess.Popen[str] | None = None
+        self._stage, self._told = "", -1.0
+        for name in ("lists/partial", "archives/partial", "parts"):
+            (folder / name).mkdir(parents=True)
+        # apt downloads as a user without rights.
+        folder.chmod(0o755)
+        self._options = [
+            option
+            for key, value in {
+                "Dir::Etc::sourcelist": f"{folder}/sources.list",
+                "Dir::Etc::sourceparts": f"{folder}/parts",
+                "Dir::State::lists": f"{folder}/lists",
+                "Dir::Cache::archives": f"{folder}/archives",
+                "Dir::Cache::pkgcache": "",
+                "Dir::Cache::srcpkgcache": "",
+                "DPkg::Lock::Timeout": str(APT_LOCK_WAIT_S),
+                "Dpkg::Options::": "--force-confold",
+                "Dpkg::Use-Pty": "0",
+                "Acquire::Languages": "none",
+                "Acquire::Retries": "2",
+            }.items()
+            for option in ("-o", f"{key}={value}")
+        ]
+
+    def update(self) -> None:
+        self._run("lists", "apt-get", "update")
+
+    def known(self, packages: Sequence[str]) -> set[str]:
+        """Those of ``packages`` that can be installed from here."""
+        said = self._run("", "apt-cache", "policy", *packages)
+        found = re.findall(r"^(\S+):\n  Installed: .*\n  Candidate: (?!\(none\))", said, re.M)
+        return {name.partition(":")[0] for name in found}
+
+    def install(self, packages: Sequence[str]) -> None:
+        if any(Path("/var/lib/dpkg/updates").iterdir()):
+            # Somebody, or an earlier try, was killed in the middle: apt refuses until this is done.
+            self._call(["dpkg", "--configure", "-a", "--force-confold"])
+        self._run("download", "apt-get", "install", "-y", "--no-install-recommends", *packages)
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        """dpkg is let finish: a machine with half of a package is worse than a few seconds more."""
+        self.is_stopping = True
+        if self._child is not None and self._stage != "install":
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._child.pid, signal.SIGTERM)
+
+    def _run(self, stage: str, program: str, *arguments: str) -> str:
+        self._tell(stage, 0.0)
+        reading, writing = os.pipe()
+        options = [*self._options, "-o", f"APT::Status-Fd={writing}"]
+        with os.fdopen(reading, encoding="utf-8", errors="replace") as status:
+            try:
+                return self._call([program, *options, *arguments], status, writing)
+            finally:
+                with contextlib.suppress(OSError):
+                    os.close(writing)
+
+    def _call(
+        self, argv: Sequence[str], status: "Iterator[str] | None" = None, passed: int = -1
+    ) -> str:
+        if self.is_stopping:
+            raise Stopped
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+            child = self._child = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
+                pass_fds=[passed] if passed >= 0 else [],
+                # Ctrl-C is for this program, which decides what becomes of dpkg.
+                start_new_session=True,
+                preexec_fn=_end_with_parent,
+            )
+            if passed >= 0:
+                os.close(passed)
+            for line in status or ():
+                self._hear(line)
+            code = child.wait()
+            self._child = None
+            if self.is_stopping and code:
+                raise Stopped
+            output.seek(0)
+            said = output.read()
+        if code:
+            raise CannotInstall(_why(said) or f"{argv[0]} ended with exit status {code}.")
+        return said
+
+    def _hear(self, line: str) -> None:
+        """dlstatus:1:20.5:Retrieving ..., pmstatus:fio:40.0:Unpacking ... (of APT::Status-Fd)."""
+        kind, _, rest = line.partition(":")
+        match = re.match(r"[^:]*:([0-9.]+):", rest)
+        if match is None or kind not in ("dlstatus", "pmstatus"):
+            return
+        if kind == "pmstatus":
+            self._stage = "install"
+        self._tell(self._stage, min(1.0, float(match[1]) / 100))
+
+    def _tell(self, stage: str, share: float) -> None:
+        is_news = stage != self._stage or not self._told <= share < self._told + 0.01
+        self._stage = stage
+        if stage and self.says_stages and is_news:
+            self._told = share
+            print(f"fsbench-stage: {stage} {share:.3f}", flush=True)
+
+
+def _end_with_parent() -> None:
+    _libc.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def _why(said: str) -> str:
+    """apt's own words for what went wrong."""
+    errors = [line[2:].strip() for line in said.splitlines() if line.startswith("E:")]
+    return " ".join(errors or said.strip().splitlines()[-1:])[:600]
+
+
+def distribution() -> tuple[str, str]:
+    """("debian" or "ubuntu", its code name). Raises CannotInstall for any other system."""
+    said: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition("=")
+            said[key] = value.strip().strip("\"'")
+    for name in (said.get("ID", ""), *said.get("ID_LIKE", "").split()):
+        if name in COMPONENTS and shutil.which("apt-get", path=PATH):
+            code = said.get("UBUNTU_CODENAME") if name == "ubuntu" else said.get("VERSION_CODENAME")
+            return name, code or said.get("VERSION_CODENAME", "")
+    raise CannotInstall(
+        f"This is {said.get('PRETTY_NAME') or 'no Linux that is known'}, and neither Debian nor "
+        "Ubuntu: install the programs by its own means, or start a Docker daemon."
+    )
+
+
+def source_list(folder: Path, apt_folder: Path = Path("/etc/apt")) -> str:
+    """The machine's own mirrors of its distribution, with the components that have everything.
+
+    Keys that stand in a source file are written below ``folder``. Raises CannotInstall.
+    """
+    name, code = distribution()
+    lines = set()
+    for options, uri, suite, components in _entries(folder, apt_folder):
+        is_own = OWN_ARCHIVE.search(uri) or (code and suite.partition("-")[0] == code)
+        if is_own and "main" in components.split():
+            shown = f"[{options}] " if options else ""
+            lines.add(f"deb {shown}{uri} {suite} {COMPONENTS[name]}")
+    if not lines:
+        raise CannotInstall(
+            f"No mirror of {name.title()} is among this machine's apt sources (/etc/apt): add one, "
+            "and start again."
+        )
+    return "\n".join(sorted(lines)) + "\n"
+
+
+def _entries(folder: Path, apt_folder: Path) -> Iterator[tuple[str, str, str, str]]:
+    """(options, URI, suite, components) of every source of binary packages (sources.list(5))."""
+    parts = apt_folder / "sources.list.d"
+    for path in (apt_folder / "sources.list", *sorted(parts.glob("*.list"))):
+        for line in _text(path).splitlines():
+            if match := ONE_LINE.match(line.partition("#")[0].strip()):
+                yield match[1] or "", match[2], match[3], match[4]
+    for path in sorted(parts.glob("*.sources")):
+        for number, stanza in enumerate(re.split(r"\n\s*\n", _text(path))):
+            yield from _entries_of_stanza(stanza, folder / f"{path.stem}-{number}.asc")
+
+
+def _entries_of_stanza(stanza: str, key_file: Path) -> Iterator[tuple[str, str, str, str]]:
+    fields: dict[str, str] = {}
+    last = ""
+    for line in stanza.splitlines():
+        if line.startswith("#"):
+            continue
+        if line[:1].isspace():
+            fields[last] = f"{fields.get(last, '')}\n{line.strip()}"
+            continue
+        name, _, value = line.partition(":")
+        last = name.strip().lower()
+        fields[last] = value.strip()
+    if "deb" not in fields.get("types", "").split() or fields.get("enabled", "yes") == "no":
+        return
+    options = []
+    key = fields.get("signed-by", "").strip()
+    if "BEGIN PGP" in key:
+        key_file.write_text(re.sub(r"(?m)^\.$", "", key) + "\n", encoding="ascii")
+        key = str(key_file)
+    for option, value in (
+        ("signed-by", key),
+        ("arch", ",".join(fields.get("architectures", "").split())),
+        ("trusted", fields.get("trusted", "")),
+    ):
+        if value:
+            options.append(f"{option}={value}")
+    for uri in fields.get("uris", "").split():
+        for suite in fields.get("suites", "").split():
+            yield " ".join(options), uri, suite, fields.get("components", "")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+@contextlib.contextmanager
+def no_daemon_starts() -> Iterator[None]:
+    """The distribution's own way to say "start nothing while installing".
+
+    It holds as long as this process lives: one that was killed leaves nothing that forbids.
+    """
+    if POLICY.exists() and POLICY_MARK not in _text(POLICY):
+        yield  # the machine's own
+        return
+    POLICY.write_text(
+        f"#!/bin/sh\n{POLICY_MARK}\nkill -0 {os.getpid()} 2>/dev/null && exit 101\nexit 0\n"
+    )
+    POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        POLICY.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def only_one() -> Iterator[None]:
+    """One installation on a host, and none while a run is being measured (runner.locks)."""
+    LOCK_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (LOCK_FOLDER / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Waiting for a run that is being measured, or another installation ...")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def missing(every_filesystem: bool) -> list[str]:
+    """The packages of tools that this machine lacks."""
+    mounted = needs.mountable()
+    return needs.missing_packages(
+        lambda program: shutil.which(program, path=PATH) is not None,
+        lambda kernel_name: every_filesystem or kernel_name in mounted,
+    )
+
+
+def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
+    """Install what is not there. Raises CannotInstall, Stopped."""
+    with tempfile.TemporaryDirectory(prefix="fsbench-tools-") as name, no_daemon_starts():
+        folder = Path(name)
+        apt = Apt(folder, says_stages)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, apt.stop)
+        (folder / "sources.list").write_text(source_list(folder), encoding="utf-8")
+        apt.update()
+        known = apt.known([*wanted, *if_known])
+        found = [one for one in [*wanted, *if_known] if one in known]
+        if found:
+            print(f"Installing: {' '.join(found)}", flush=True)
+            apt.install(found)
+        optional = {*if_known, *needs.optional_packages()}
+        unknown = [one for one in wanted if one not in known]
+        if required := [one for one in unknown if one not in optional]:
+            raise CannotInstall(
+                f"apt knows no package {', '.join(required)} on this machine's mirrors: install it "
+                "by hand, or start a Docker daemon."
+            )
+        for one in unknown:
+            print(f"This release has no package {one}.")
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Install what benchmarks need on this machine.")
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE")
+    parser.add_argument("--if-known", nargs="*", default=[], metavar="PACKAGE")
+    parser.add_argument("--every-filesystem", action="store_true")
+    parser.add_argument("--only", action="store_true")
+    parser.add_argument("--stages", action="store_true")
+    parser.add_argument("--lock-held", action="store_true", help="by whoever started this")
+    given = parser.parse_args(arguments)
+    wanted = [*given.packages, *([] if given.only else missing(given.every_filesystem))]
+    if not wanted and not given.if_known:
+        print("Everything that benchmarks need is installed.")
+        return 0
+    try:
+        distribution()
+        if os.geteuid() != 0:
+            raise CannotInstall(f"Installing {' '.join(wanted)} needs root: sudo make tools")
+        with contextlib.nullcontext() if given.lock_held else only_one():
+            install(wanted, given.if_known, given.stages)
+    except CannotInstall as error:
+        print(error, file=sys.stderr)
+        return 1
+    except (Stopped, KeyboardInterrupt):
+        print("It was stopped before it was finished: start it again.", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"It cannot be installed: {error}.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,368 @@
+"""What a worker does so that it can do more, and what it says of that.
+
+Where a Docker daemon answers it makes the benchmark image, where none does it installs tools
+(``deploy/install_tools.py``): in the background, never while a run is being measured on this host,
+and no run begins meanwhile. What was installed by anybody, a daemon that came, a module that can
+be loaded are found within seconds: cheap facts are looked at, and the place of work is probed when
+they have changed.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from fsbench_web.catalog.announce import announce
+from runner import locks
+from runner.executors.base import ExecutorAway
+from runner.executors.docker import DockerExecutor, FoundImage
+from runner.host import Host
+from runner.image import inputs
+from runner.setup import progress
+from runner.setup.job import Job
+from runner.setup.wants import IMAGE, PACKAGES, Want, facts_of, image_want, packages_want
+
+logger = logging.getLogger("fsbench.worker")
+
+LOOK_EVERY_S = 3.0
+TELL_EVERY_S = 0.9
+# After a failure: then it is tried again, unless something has changed before.
+RETRY_AFTER_S = (600.0, 3600.0, 6 * 3600.0)
+_LOCALLY = "Runs are local processes. "
+_TITLES = {
+    (IMAGE, "running"): "The benchmark image is being made",
+    (IMAGE, "failed"): "The benchmark image could not be made",
+    (IMAGE, "missing"): "The benchmark image is to be made",
+    (PACKAGES, "running"): "The benchmark tools are being installed",
+    (PACKAGES, "failed"): "The benchmark tools could not be installed",
+    (PACKAGES, "missing"): "Benchmark tools are missing",
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Of ``want``; tried again at ``retry_at`` (of the clock), never by itself when None."""
+
+    want: Want
+    problem: str
+    retry_at: float | None
+    tries: int
+
+
+class Setup:
+    """``look`` is called every second or so; ``say`` tells whoever started the worker."""
+
+    def __init__(
+        self,
+        host: Host,
+        say: Callable[[str], None] = logger.info,
+        *,
+        root: Path = settings.BASE_DIR,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.host, self.config = host, host.config
+        self._say, self._clock = say, clock
+        self._root = root
+        self._installer = root / "deploy/install_tools.py"
+        self._builder = root / "runner/image/build"
+        self._container = (
+            host.executor
+            if isinstance(host.executor, DockerExecutor)
+            else DockerExecutor(host.config.image, host.config.site, host.config.is_privileged)
+        )
+        self._digest = inputs.digest(root)
+        self._facts = facts_of(host.executor)
+        # An image whose containers cannot be used here (the daemon is another host's).
+        self._useless_image = ""
+        self._job: tuple[Want, Job] | None = None
+        self._lock: int | None = None
+        self._failure: Failure | None = None
+        self._has_made_image = False
+        # Packages that were asked for and that this release does not have.
+        self._given_up: set[str] = set()
+        self._said: set[tuple[str, ...]] = set()
+        self._next_look = self._next_telling = 0.0
+        self._one_at_a_time = threading.Lock()
+
+    def look(self) -> None:
+        """Notice what has changed, begin what is to be done, tell how far it is."""
+        with self._one_at_a_time:
+            if not self.host.stopping.is_set():
+                self._look()
+
+    def _look(self) -> None:
+        if self._job is not None:
+            self._follow(*self._job)
+        elif self._clock() >= self._next_look and not self.host.is_measuring:
+            self._next_look = self._clock() + LOOK_EVERY_S
+            self._notice()
+            self._act(self._want())
+
+    def stop(self) -> None:
+        """End what is being done; the next worker begins it anew."""
+        with self._one_at_a_time:
+            if self._job is not None:
+                _, job = self._job
+                job.stop()
+                self._job = None
+            self._unlock()
+
+    # What is there
+
+    def _image(self) -> tuple[FoundImage | None, str]:
+        """The image, or why there is none and whether a daemon answers: (None, "") if one does."""
+        try:
+            return self._container.found_image(), ""
+        except ExecutorAway as error:
+            return None, str(error)
+
+    def _notice(self) -> None:
+        """Probe again where something has changed; go over to containers where they came."""
+        facts = facts_of(self.host.executor)
+        if facts is not None and facts != self._facts:
+            with self._alone() as is_alone:
+                if is_alone:
+                    self.host.probe_again()
+                    self._facts = facts
+                    logger.debug("what can be run here was looked at again")
+                    self._tell()
+        if self.config.executor == "auto" and self.host.executor.name == "local":
+            self._go_over()
+
+    def _go_over(self) -> None:
+        found, silence = self._image()
+        if found is None:
+            why = silence or self._container.missing()
+            self.host.executor_reason = f"{_LOCALLY}{why}"
+            return
+        if found.id == self._useless_image or self._is_to_be_made_first(found):
+            return
+        with self._alone() as is_alone:
+            if not is_alone:
+                return
+            capabilities = self._container.probe()
+            if not capabilities.is_usable:
+                self._useless_image = found.id
+                self.host.executor_reason = f"{_LOCALLY}{capabilities.reason}"
+                return
+            reason = f"A Docker daemon with the image {self.config.image} is there."
+            self.host.use(self._container, reason, capabilities)
+            self._facts = facts_of(self._container)
+        self._say(f"Runs are carried out in containers from now on. {reason}")
+        self._tell()
+
+    def _is_to_be_made_first(self, found: FoundImage) -> bool:
+        want = image_want(self.config, found, self._digest, inputs.digest(self._root))
+        return want is not None and not want.forbidden and not self._has_failed(want)
+
+    def _want(self) -> Want | None:
+        silence = ""
+        if self.config.executor != "local":
+            found, silence = self._image()
+            if not silence and (os.geteuid() == 0 or self.host.executor.name == "docker"):
+                is_useless = found is not None and found.id == self._useless_image
+                if not is_useless:
+                    return image_want(self.config, found, self._digest, inputs.digest(self._root))
+            if self.config.executor == "docker" or self.host.executor.name == "docker":
+                return None
+        why = self.host.executor_reason.removeprefix(_LOCALLY)
+        if self.config.executor == "local":
+            why = "Runs are processes of this host (FSBENCH_EXECUTOR=local)."
+        elif silence:
+            why = "No Docker daemon answers."
+        return packages_want(
+            self.config, given_up=self._given_up, why_local=why, script=self._installer
+        )
+
+    # What is done
+
+    def _act(self, want: Want | None) -> None:
+        if want is None:
+            self._failure = None
+            self._announce(None)
+        elif want.forbidden:
+            self._announce(_said(want, "missing", problem=f"{want.forbidden} {_by_hand(want)}"))
+            self._say_once(want, f"{want.reason} {want.forbidden} {_by_hand(want)}")
+        elif self._has_failed(want) and self._failure is not None:
+            self._announce(_said(want, "failed", problem=self._failure.problem))
+        elif want.kind == IMAGE and self._has_made_image:
+            self._fail(
+                want,
+                "Another checkout on this host makes an image of the same name from other files: "
+                "give one of the two a name of its own with FSBENCH_IMAGE.",
+                is_final=True,
+            )
+        else:
+            self._begin(want)
+
+    def _has_failed(self, want: Want) -> bool:
+        failure = self._failure
+        if failure is None or failure.want != want:
+            return False
+        return failure.retry_at is None or self._clock() < failure.retry_at
+
+    def _begin(self, want: Want) -> None:
+        try:
+            self._lock = locks.take_setup_lock()
+        except locks.LockedElsewhere:
+            waits = "It begins by itself when the run that is being measured on this host has ended"
+            self._announce(
+                _said(want, "missing", problem=f"{waits} (or another installation there).")
+            )
+            return
+        try:
+            job = self._start(want, self._lock)
+        except OSError as error:
+            self._unlock()
+            self._fail(want, f"It cannot be started: {error}.")
+            return
+        self._job = (want, job)
+        doing = (
+            "It is installed from this machine's own mirrors"
+            if want.kind == PACKAGES
+            else "It is made"
+        )
+        self._say_once(
+            want,
+            f"{want.reason} {doing} in the background; runs wait meanwhile, all else works. "
+            "(FSBENCH_INSTALL=no keeps hands off.)",
+        )
+        self._announce(_said(want, "running"))
+
+    def _start(self, want: Want, lock: int) -> Job:
+        if want.kind == PACKAGES:
+            argv = [sys.executable, "-B", str(self._installer), "--stages", "--lock-held"]
+            return Job(argv, {}, progress.PACKAGES, lock, ends_as_group=False, clock=self._clock)
+        found, _ = self._image()
+        labels = found.labels if found else {}
+        environment = {
+            "FSBENCH_INSTALL": "yes",
+            "SETUP_LOCK_HELD": "yes",
+            "PYTHON": sys.executable,
+            "BUILDKIT_PROGRESS": "plain",
+        }
+        # As it was made before, where this environment does not say otherwise.
+        for variable, label in (
+            ("FSBENCH_IMAGE_KERNEL_SOURCE", inputs.KERNEL_SOURCE_LABEL),
+            ("FSBENCH_IMAGE_SUITE", inputs.SUITE_LABEL),
+        ):
+            if label in labels and not os.environ.get(variable):
+                environment[variable] = labels[label]
+        argv = ["sh", str(self._builder), self.config.image]
+        return Job(argv, environment, progress.IMAGE, lock, ends_as_group=True, clock=self._clock)
+
+    def _follow(self, want: Want, job: Job) -> None:
+        code = job.exit_code()
+        if code is None:
+            if self._clock() >= self._next_telling:
+                self._announce(
+                    _said(want, "running", share=job.share(), remaining_s=job.remaining_s())
+                )
+            return
+        self._job = None
+        took = self._clock() - job.started
+        try:
+            if code:
+                self._fail(want, job.reason())
+            else:
+                self._succeed(want, took)
+            self._notice()
+        finally:
+            self._unlock()
+        self._next_look = 0.0
+        self._tell()
+
+    def _succeed(self, want: Want, took_s: float) -> None:
+        self._failure = None
+        if want.kind == IMAGE:
+            self._has_made_image = True
+        else:
+            # The installer succeeded: what is not there now is not in this release.
+            self._given_up.update(want.lacking)
+        what = "benchmark image is ready" if want.kind == IMAGE else "benchmark tools are installed"
+        self._say(f"The {what}, after {took_s:.0f} s.")
+        # Without its last share, which nobody needs any more.
+        self.host.setup = None
+
+    def _fail(self, want: Want, why: str, *, is_final: bool = False) -> None:
+        tries = self._failure.tries if self._failure and self._failure.want == want else 0
+        wait_s = RETRY_AFTER_S[min(tries, len(RETRY_AFTER_S) - 1)]
+        why = why.rstrip(".")
+        again = f" It is tried again in {wait_s / 60:.0f} minutes, or when something has changed."
+        problem = f"{why}.{'' if is_final else again} {_by_hand(want)}"
+        retry_at = None if is_final else self._clock() + wait_s
+        self._failure = Failure(want, problem, retry_at, tries + 1)
+        logger.error("%s: %s", _TITLES[want.kind, "failed"], problem)
+        self._announce(_said(want, "failed", problem=problem))
+
+    # What is said
+
+    def _announce(self, said: dict[str, Any] | None) -> None:
+        is_running = said is not None and said["state"] == "running"
+        if said != self.host.setup or is_running:
+            self.host.setup = said
+            self._tell()
+
+    def _tell(self) -> None:
+        self._next_telling = self._clock() + TELL_EVERY_S
+        announce(self.host.announcement())
+
+    def _say_once(self, want: Want, sentence: str) -> None:
+        mark = (want.kind, want.forbidden, *want.lacking)
+        if mark not in self._said:
+            self._said.add(mark)
+            self._say(sentence)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """False while a run is being measured on this host; none begins inside."""
+        if self._lock is not None:
+            yield True
+            return
+        try:
+            self._lock = locks.take_setup_lock()
+        except locks.LockedElsewhere:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _by_hand(want: Want) -> str:
+    return f"By hand: {want.command}"
+
+
+def _said(
+    want: Want,
+    state: str,
+    *,
+    share: float | None = None,
+    remaining_s: float | None = None,
+    problem: str = "",
+) -> dict[str, Any]:
+    """As ``catalog.announce`` describes it."""
+    return {
+        "kind": want.kind,
+        "state": state,
+        "title": _TITLES[want.kind, state],
+        "reason": want.reason,
+        "share": share,
+        "remaining_s": remaining_s,
+        "problem": problem.strip(),
+        "command": want.command,
+    }
