@@ -47,6 +47,7 @@ document.addEventListener("formdata", (event) => {
 function setUpConfirmation(form) {
   const input = find("input[name=confirmation]", form);
   const button = find("button", form);
+  form.dataset.isSetUp = "yes";
   const update = () => { button.disabled = input.value !== form.dataset.confirmName; };
   input.addEventListener("input", update);
   form.addEventListener("submit", () => { setTimeout(() => { button.disabled = true; }, 0); });
@@ -127,8 +128,11 @@ function setUpCopy(button) {
   });
 }
 
+const setUpConfirmations = () => findAll("[data-confirm-name]:not([data-is-set-up])").forEach(setUpConfirmation);
+
 setUpForm();
-findAll("[data-confirm-name]").forEach(setUpConfirmation);
+setUpConfirmations();
+document.addEventListener("live:put", setUpConfirmations);
 findAll("[data-run-live]").forEach(follow);
 findAll("[data-copy]").forEach(setUpCopy);
 find("[data-focus]")?.focus();
