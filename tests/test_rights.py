@@ -295,7 +295,13 @@ READ_BY_ALL["api/v1/own-workloads"] = ("api/v1/own-workloads", 200)
 NEEDS: dict[str, Role] = {
     **dict.fromkeys(
         [
-            *("runs/new/", "runs/new/possible/", "runs/new/review/", "runs/new/document/", "api/v1/sweeps/preview"),
+            *(
+                "runs/new/",
+                "runs/new/possible/",
+                "runs/new/review/",
+                "runs/new/document/",
+                "api/v1/sweeps/preview",
+            ),
             "studies/<slug:slug>/reproduce/",
         ],
         Role.OPERATOR,

@@ -69,7 +69,7 @@ def worker_setup(capabilities: Mapping[str, Any]) -> WorkerSetup | None:
 
 
 def _line(value: object, most: int) -> str:
-    """The text on one line, without signs that nobody sees, cut where it is longer than ``most``."""
+    """The text on one line, without signs that nobody sees, cut where it is too long."""
     if not isinstance(value, str):
         return ""
     # Ten times as much is looked at: a text of megabytes is not worked on to be thrown away.

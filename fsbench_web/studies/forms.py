@@ -129,16 +129,17 @@ class RunForm(PlanForm, MethodForm, GuestForm):
         """Whether somebody chose file systems, or unticked what was suggested."""
         if not self.suggested:
             return bool(self.chosen) or not self.is_fresh
-        if self.chosen != self.suggested_variants:
+        # A browser sends what is ticked in the order of the page.
+        if set(self.chosen) != set(self.suggested_variants):
             return True
-        return any(filter(None, (v for key in self.chosen for v in self.options.get(key, {}).values())))
+        return any(value for key in self.chosen for value in self.options.get(key, {}).values())
 
     @property
     def has_own_workloads(self) -> bool:
         """Whether somebody chose workloads, unticked what was suggested, or changed it."""
         if not self.suggested:
             return self.names_workloads
-        if self.workloads != self.suggested_workloads:
+        if set(self.workloads) != set(self.suggested_workloads):
             return True
         return any(
             value != usual_texts(slug).get(name)

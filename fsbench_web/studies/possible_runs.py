@@ -148,7 +148,7 @@ def nothing(
     lun: Lun | None,
     problems: Mapping[str, Sequence[str]],
 ) -> str:
-    """Why nothing at all can be run, in a sentence; "" where something can, or a LUN is to choose."""
+    """Why nothing at all can be run; "" where something can, or a LUN is still to choose."""
     if lun is None:
         first = next((card for card in cards if card.lun.role == Lun.Role.DATA), None)
         if first is None or any(not card.problems for card in cards):

@@ -1,4 +1,4 @@
-"""Why a workload cannot be run on a LUN as things are: for orders and for the form. No HTTP here."""
+"""Why a workload cannot be run on a LUN as things are: for orders and the form. No HTTP here."""
 
 from collections.abc import Iterator, Sequence
 

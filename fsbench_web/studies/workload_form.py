@@ -92,7 +92,9 @@ class WorkloadPresets:
     def choices(self) -> list[tuple[PresetFields, list[str]]]:
         """Every preset with what keeps it alone from being run."""
         shared = self.problems
-        return [(one, [each for each in one.problems if each not in shared]) for one in self.presets]
+        return [
+            (one, [each for each in one.problems if each not in shared]) for one in self.presets
+        ]
 
 
 @dataclass(frozen=True)

@@ -72,3 +72,56 @@ def test_a_sweep_that_ended_offers_nothing_that_is_over(
     expect(page.locator("#live-news")).to_have_text("This sweep is now ended.")
     # And nothing is asked any more.
     assert page.locator("[data-live-every]").count() == 0
+
+
+def test_a_run_that_begins_is_no_longer_said_to_wait(page: Page, runs: list[Run]) -> None:
+    page.goto(f"/runs/{runs[1].pk}/")
+    expect(page.get_by_text("1 run of the same LUN comes before it.")).to_be_visible()
+    complete(runs[0])
+    ask(page)
+    expect(page.get_by_text("It is the next on its LUN.")).to_be_visible()
+    page.get_by_text("Cancel this run").click()
+    expect(page.get_by_text("It has not started; nothing is lost.")).to_be_visible()
+    handle = start(runs[1])
+    # The stream of events says so.
+    expect(page.get_by_text("This run waits.")).to_have_count(0)
+    expect(page.get_by_text("What was measured so far enters no score.")).to_be_visible()
+    lifecycle.cancel(runs[1].pk, by="ben")
+    expect(page.get_by_text("Cancelling: the worker stops the benchmark")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel run")).to_have_count(0)
+    lifecycle.finish(handle, RunState.CANCELLED, "Cancelled by ben.")
+    expect(page.get_by_text("This run was cancelled.")).to_be_visible()
+
+
+def test_home_worker_and_luns_follow_what_runs(page: Page, runs: list[Run]) -> None:
+    for run, address in zip(runs, ("/", "/luns/", "/workers/", "/workers/lab1/"), strict=True):
+        handle = start(run)
+        page.goto(address)
+        used = page.get_by_text(re.compile(rf"(in use by )?run {run.pk}$", re.I)).first
+        expect(used).to_be_visible()
+        lifecycle.finish(handle, RunState.FAILED, "no space left")
+        ask(page)
+        expect(page.get_by_text("busy")).to_have_count(0)
+        expect(page.get_by_text("idle").first).to_be_visible()
+        expect(page.get_by_text(f"in use by run {run.pk}")).to_have_count(0)
+
+
+def test_a_study_says_when_there_is_more_to_show(page: Page, runs: list[Run]) -> None:
+    page.goto("/studies/first-look/")
+    expect(page.get_by_text("No scores yet.")).to_be_visible()
+    expect(page.get_by_text("0 runs of this study are under way, and 4 wait")).to_be_visible()
+    complete(runs[0])
+    # It had nothing to read: it is there by itself.
+    ask(page)
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    page.evaluate("window.isTheSame = true")
+    complete(runs[1], 2000.0)
+    for run in runs[2:]:
+        lifecycle.cancel(run.pk, by="ann")
+    ask(page)
+    expect(page.get_by_text("1 run was done since this page was made")).to_be_visible()
+    assert page.locator("[data-live-every]").count() == 0
+    assert page.evaluate("window.isTheSame")
+    page.get_by_role("link", name="Show all results").click()
+    expect(page.get_by_text("since this page was made")).to_have_count(0)
+    expect(page.get_by_role("row", name=re.compile("xfs")).first).to_be_visible()

@@ -120,9 +120,7 @@ def _form_page(
             form.schedulers = schedulers[:1]
         if form.new_study in ("", _default_title(None, titles)):
             form.new_study = _default_title(chosen, titles)
-    problems = (
-        possible_runs.filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
-    )
+    problems = possible_runs.filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
     if refused is None:
         possible_runs.suggest(form, chosen, problems)
     presets = possible_runs.presets(form, chosen)
