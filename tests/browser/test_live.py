@@ -86,6 +86,7 @@ def test_a_run_that_begins_is_no_longer_said_to_wait(page: Page, runs: list[Run]
     # The stream of events says so.
     expect(page.get_by_text("This run waits.")).to_have_count(0)
     expect(page.get_by_text("What was measured so far enters no score.")).to_be_visible()
+    expect(page.locator("#run-history")).to_contain_text("preparing")
     lifecycle.cancel(runs[1].pk, by="ben")
     expect(page.get_by_text("Cancelling: the worker stops the benchmark")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel run")).to_have_count(0)
