@@ -27,6 +27,9 @@ from fsbench_web.workloads import ParameterError, Workload, workload_of
 from fsbench_web.workloads.registry import check_changes
 
 
+_SHOWN = ("filesystems", "tools", "kernel", "is_usable", "reason")
+
+
 @dataclass(frozen=True)
 class LunCard:
     """A LUN as the form offers it, with why it cannot be chosen (if it cannot)."""
@@ -189,14 +192,19 @@ def digest(cards: Sequence[LunCard]) -> str:
     said = []
     for card in cards:
         lun, worker = card.lun, card.lun.worker
-        can = {key: value for key, value in worker.capabilities.items() if key != "setup"}
-        setup = availability.setup(worker)
+        # What the form shows, and no more: a worker also says how far it is with this and that.
+        can = {key: worker.capabilities.get(key) for key in _SHOWN}
+        setup, guest = availability.setup(worker), availability.guest(worker)
+        kernels = [replace(one, boot_s=None) for one in guest.kernels] if guest else []
         said.append(
             [
                 [lun.pk, lun.name, lun.role, lun.kind, lun.device, lun.size_bytes, lun.identity],
                 [lun.schedulers, lun.can_discard, card.waiting, lun.problem],
                 [bool(card.silent_since), worker.is_drained, bool(card.problems)],
                 [worker.name, worker.executor, can, setup.state if setup else ""],
+                [guest.is_usable, guest.reason, guest.accelerator_reason] if guest else [],
+                [guest.most_memory_bytes, guest.most_cpus] if guest else [],
+                [repr(one) for one in kernels],
             ]
         )
     text = json.dumps(said, sort_keys=True, default=str)
