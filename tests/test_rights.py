@@ -147,6 +147,7 @@ READ_BY_ALL = {
 # Pages of a signed-in user: anybody else is sent to sign in.
 SIGNED_IN = {
     "runs/new/": "runs/new/",
+    "runs/new/possible/": "runs/new/possible/",
     "runs/new/review/": "runs/new/review/",
     "studies/<slug:slug>/reproduce/": "studies/unisys-2005/reproduce/",
     "runs/new/document/": "runs/new/document/",
@@ -294,7 +295,13 @@ READ_BY_ALL["api/v1/own-workloads"] = ("api/v1/own-workloads", 200)
 NEEDS: dict[str, Role] = {
     **dict.fromkeys(
         [
-            *("runs/new/", "runs/new/review/", "runs/new/document/", "api/v1/sweeps/preview"),
+            *(
+                "runs/new/",
+                "runs/new/possible/",
+                "runs/new/review/",
+                "runs/new/document/",
+                "api/v1/sweeps/preview",
+            ),
             "studies/<slug:slug>/reproduce/",
         ],
         Role.OPERATOR,

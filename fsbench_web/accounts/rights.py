@@ -365,6 +365,7 @@ RULES: dict[str, Rule] = {
     "studies/<slug:slug>/reproduce/": Action.RUN,
     "runs/": Action.READ,
     "runs/new/": Action.RUN,
+    "runs/new/possible/": Action.RUN,
     "runs/new/review/": Action.RUN,
     "runs/new/document/": Action.RUN,
     "runs/<int:run_id>/": Action.READ,

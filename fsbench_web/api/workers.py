@@ -14,6 +14,7 @@ from fsbench_web.catalog.machines import GuestAbility
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.worker_states import (
     WorkerState,
+    lun_use,
     luns_with_use,
     worker_state,
     worker_states,
@@ -23,7 +24,11 @@ router = Router()
 
 
 class WorkerLun(Schema):
-    """``run`` is the number of the run that uses it; ``problem`` is empty when it can be used."""
+    """``run`` is the number of the run that uses it; ``problem`` is empty when it can be used.
+
+    ``state``: free, in use, not usable, for journals, or not known (its worker is silent);
+    ``silent_since`` is when such a worker was last heard, else null.
+    """
 
     name: str
     role: str
@@ -32,6 +37,8 @@ class WorkerLun(Schema):
     size_bytes: int | None
     schedulers: list[str]
     problem: str
+    state: str
+    silent_since: datetime | None
     run: int | None
     waiting: int
 
@@ -191,6 +198,9 @@ def _worker(state: WorkerState) -> dict[str, Any]:
 
 def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
     """A LUN of the worker as ``WorkerLun`` says it."""
+    # What was announced long ago is no promise: whoever picks a LUN by an empty problem must not
+    # pick one of a host that is off.
+    silence = "" if state.is_alive else next(iter(state.problems), "")
     return {
         "name": lun.name,
         "role": lun.role,
@@ -198,7 +208,9 @@ def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
         "device": lun.device,
         "size_bytes": lun.size_bytes,
         "schedulers": lun.schedulers,
-        "problem": lun.problem,
+        "problem": silence or lun.problem,
+        "state": lun_use(state, lun),
+        "silent_since": None if state.is_alive else state.worker.seen_at,
         "run": state.run_of(lun),
         "waiting": getattr(lun, "waiting", 0),
     }

@@ -16,6 +16,7 @@ from fsbench_web.catalog.filesystems import FILESYSTEMS, OptionError, external_j
 from fsbench_web.catalog.labels import canonical_scheduler
 from fsbench_web.catalog.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.worker_setup import WorkerSetup, worker_setup
 from fsbench_web.figures.numbers import size
 from fsbench_web.workloads.base import Limits
 from fsbench_web.workloads.own import ALLOWED_PREFIX
@@ -40,6 +41,11 @@ def kernel(worker: Worker) -> str:
 def distribution(worker: Worker) -> str:
     """The distribution that the worker announced, or ""."""
     return str(worker.capabilities.get("distribution") or "")
+
+
+def setup(worker: Worker) -> WorkerSetup | None:
+    """What the worker sets up by itself; None where it says nothing, or is silent."""
+    return worker_setup(worker.capabilities) if is_alive(worker) else None
 
 
 def worker_problems(worker: Worker) -> Iterator[str]:

@@ -13,21 +13,31 @@ from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog import availability, device_rate, hardware_use, maintenance
 from fsbench_web.catalog.models import HardwareProfile, Worker
-from fsbench_web.catalog.worker_states import luns_with_use, worker_state, worker_states
+from fsbench_web.catalog.worker_states import (
+    look_every_s,
+    luns_with_use,
+    worker_state,
+    worker_states,
+)
 
 
 @never_cache
 @require_safe
 def luns(request: HttpRequest) -> HttpResponse:
     """The LUNs of every worker with their state."""
-    return render(request, "catalog/luns.html", {"workers": worker_states(luns_with_use())})
+    return render(request, "catalog/luns.html", _workers())
 
 
 @never_cache
 @require_safe
 def workers(request: HttpRequest) -> HttpResponse:
     """Every worker: whether it lives, what it runs, what waits."""
-    return render(request, "catalog/workers.html", {"workers": worker_states(luns_with_use())})
+    return render(request, "catalog/workers.html", _workers())
+
+
+def _workers() -> dict[str, object]:
+    states = worker_states(luns_with_use())
+    return {"workers": states, "every_s": look_every_s(states)}
 
 
 @never_cache
@@ -47,6 +57,7 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
     }
     context = {
         "entry": state,
+        "every_s": look_every_s([state]),
         "runs": running.values(),
         "maintaining": rights.decide(request.user, rights.Action.MAINTAIN),
     }

@@ -1,5 +1,6 @@
 """Workers with their LUNs, as pages and the API show them: in a constant number of queries."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -8,6 +9,11 @@ from fsbench_web.catalog import availability, clock
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.machines import GuestAbility
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.worker_setup import WorkerSetup
+
+# How often pages look at workers again: while one sets itself up, while one is busy, and while
+# nothing is under way that anybody waits for.
+SETUP_EVERY_S, BUSY_EVERY_S, IDLE_EVERY_S = 2, 5, 30
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,11 @@ class WorkerState:
     def guest(self) -> GuestAbility | None:
         """What it announced of guest kernels, or None."""
         return availability.guest(self.worker)
+
+    @property
+    def setup(self) -> WorkerSetup | None:
+        """What it sets up by itself, or None; of a worker that is silent nothing is known."""
+        return availability.setup(self.worker)
 
     @property
     def versions(self) -> list[list[str]]:
@@ -140,3 +151,31 @@ def luns_with_use() -> QuerySet[Lun]:
         waiting=queued["series"] + queued["journal_series"],
         has_runs=Exists(Lun.objects.filter(used, pk=OuterRef("pk"))),
     )
+
+
+def look_every_s(states: Iterable[WorkerState]) -> int:
+    """How often a page that shows these workers looks at them again, in seconds."""
+    known = list(states)
+    if any(state.setup is not None and state.setup.is_running for state in known):
+        return SETUP_EVERY_S
+    # A site that begins has no worker yet, and it may be there in a moment.
+    is_waited_for = not known or any(
+        state.running or state.state == "not usable" for state in known
+    )
+    return BUSY_EVERY_S if is_waited_for else IDLE_EVERY_S
+
+
+def lun_use(state: WorkerState, lun: Lun) -> str:
+    """What a LUN of the worker is: free, in use, not usable, for journals, no longer listed.
+
+    Or not known: a worker that is silent says nothing of its LUNs, however they were before.
+    """
+    if not lun.is_listed:
+        return "no longer listed"
+    if not state.is_alive:
+        return "not known"
+    if state.run_of(lun) is not None:
+        return "in use"
+    if lun.problem:
+        return "not usable"
+    return "for journals" if lun.role == Lun.Role.JOURNAL else "free"

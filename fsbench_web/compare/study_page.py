@@ -24,6 +24,7 @@ from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies import reproductions
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.run_list import address_of
+from fsbench_web.studies.study_progress import progress_of
 
 IMPORTS_SHOWN = 50
 
@@ -106,6 +107,9 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     by = request.GET.get("by") or shown.get("by")
     if by not in CONTENDERS:
         by = "filesystem"
+    if request.headers.get("HX-Request") == "true" and not found.is_published:
+        context = {"study": found, "by": by, "progress": progress_of(found, request)}
+        return render(request, "studies/study_progress.html", context)
     spec = ComparisonSpec(studies=(slug,), by=by)
     part = None
     if by == "configuration" and not found.is_published:
@@ -126,6 +130,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "may_own": not found.is_published
             and rights.may(request.user, rights.Action.OWN, found),
             "by": by,
+            "progress": None if found.is_published else progress_of(found, request, not groups),
             "part": part,
             "ways_on": ways_on(spec, part, names_study=False) if part else None,
             "can_reproduce": found.slug in reproductions.PAPERS,

@@ -13,6 +13,7 @@ confirmed. Field names::
     reference=ext4.2                reference_every=10
     ext4.1.journal=log1             (the LUN that keeps the journal)
     executor=guest                  kernel=debian-6.1&kernel=debian-4.19 (studies.guest_form)
+    suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by itself; "nothing": none)
 
 ``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
 configurations of the order, each run with every chosen workload. The reference is run with the
@@ -48,6 +49,8 @@ from fsbench_web.workloads.parameters import Value
 
 DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
+# As ``suggested``: the page ticked nothing by itself. Empty fields are not sent.
+NOTHING = "nothing"
 # Stands among the options of a variant; no file system has an option of that name.
 JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
@@ -106,7 +109,55 @@ class RunForm(PlanForm, MethodForm, GuestForm):
     parameters: dict[str, dict[str, str]] = field(default_factory=dict)
     study: str = ""
     new_study: str = ""
+    suggested: str = ""
     is_fresh: bool = True
+    names_workloads: bool = True
+
+    @property
+    def suggested_variants(self) -> list[str]:
+        """The variants that the page had ticked by itself."""
+        return [one for one in self.suggested.split() if _VARIANT.match(one)]
+
+    @property
+    def suggested_workloads(self) -> list[str]:
+        """The workloads that the page had ticked by itself."""
+        found = self.suggested.split()
+        return [one for one in found if one != NOTHING and not _VARIANT.match(one)]
+
+    @property
+    def has_own_filesystems(self) -> bool:
+        """Whether somebody chose file systems, or unticked what was suggested."""
+        if not self.suggested:
+            return bool(self.chosen) or not self.is_fresh
+        # A browser sends what is ticked in the order of the page.
+        if set(self.chosen) != set(self.suggested_variants):
+            return True
+        return any(value for key in self.chosen for value in self.options.get(key, {}).values())
+
+    @property
+    def has_own_workloads(self) -> bool:
+        """Whether somebody chose workloads, unticked what was suggested, or changed it."""
+        if not self.suggested:
+            return self.names_workloads
+        if set(self.workloads) != set(self.suggested_workloads):
+            return True
+        return any(
+            value != usual_texts(slug).get(name)
+            for slug in self.workloads
+            for name, value in self.parameters.get(slug, {}).items()
+        )
+
+    def suggest(self, variants: list[str], workloads: list[str]) -> None:
+        """Tick these, as the page's suggestion; what somebody chose stays."""
+        if not self.has_own_filesystems:
+            self.chosen = variants
+        else:
+            variants = self.suggested_variants
+        if not self.has_own_workloads:
+            self.workloads = workloads
+        else:
+            workloads = self.suggested_workloads
+        self.suggested = " ".join([*variants, *workloads]) or NOTHING
 
     @property
     def lun_id(self) -> int | None:
@@ -163,7 +214,7 @@ class RunForm(PlanForm, MethodForm, GuestForm):
         repeats = self.read_repeats(unreadable)
         until = self.read_until(unreadable)
         preparation = self.read_preparation(unreadable)
-        first, *more = [self._workload(slug, unreadable) for slug in self.workloads or [""]]
+        first, *more = [self.workload_request(slug, unreadable) for slug in self.workloads or [""]]
         return RunRequest(
             lun_id=self.lun_id,
             configurations=self._configurations(),
@@ -181,7 +232,8 @@ class RunForm(PlanForm, MethodForm, GuestForm):
             unreadable=unreadable,
         )
 
-    def _workload(self, slug: str, unreadable: dict[str, list[str]]) -> WorkloadRequest:
+    def workload_request(self, slug: str, unreadable: dict[str, list[str]]) -> WorkloadRequest:
+        """One of the workloads with its parameters; what cannot be read is noted and left out."""
         parameters: dict[str, Value] = {}
         for key, text in self.parameters.get(slug, {}).items():
             try:
@@ -245,6 +297,8 @@ class RunForm(PlanForm, MethodForm, GuestForm):
             query["study"] = self.study
         else:
             query["new_study"] = self.new_study
+        if with_rows and self.suggested:
+            query["suggested"] = self.suggested
         return query.urlencode()
 
 
@@ -264,7 +318,9 @@ def read(query: QueryDict) -> RunForm:
         **read_plan(query),
         study=query.get("study", "").strip(),
         new_study=query.get("new_study", "").strip(),
+        suggested=query.get("suggested", "").strip(),
         is_fresh=is_fresh,
+        names_workloads="workload" in query,
     )
     for key in dict.fromkeys(query.getlist("fs")):
         match = _VARIANT.match(key)

@@ -18,7 +18,7 @@ from fsbench_web.catalog.names import slug_of
 from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.figures.numbers import duration
-from fsbench_web.studies import guest_checks, journal_checks, method_checks, room_checks
+from fsbench_web.studies import guest_checks, journal_checks, method_checks, workload_checks
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.guest_checks import OWN, LeftOut
 from fsbench_web.studies.models import Study
@@ -204,18 +204,7 @@ def _checked_workload(
         return None
     if lun is None:
         return workload
-    for program in workload.needs:
-        missing = availability.missing_tool(lun.worker, program)
-        if missing:
-            problems.add(wanted.place, missing)
-    limits = workload.limits()
-    for sentence in (
-        availability.limit_problems(lun.worker, limits)
-        if guest is None
-        else availability.guest_limit_problems(guest.cpus, limits)
-    ):
-        problems.add(wanted.place, sentence)
-    if sentence := room_checks.problem(workload, lun, configurations):
+    for sentence in workload_checks.problems(workload, lun, configurations, guest):
         problems.add(wanted.place, sentence)
     return workload
 

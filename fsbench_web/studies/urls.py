@@ -23,6 +23,7 @@ urlpatterns = [
     path("studies/<slug:slug>/access/", access.access, name="access"),
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", new_run.new_run, name="new_run"),
+    path("runs/new/possible/", new_run.possible, name="possible_runs"),
     path("runs/new/review/", new_run.review, name="review_run"),
     path("runs/new/document/", documents.document_run, name="document_run"),
     path("runs/<int:run_id>/", runs.run, name="run"),

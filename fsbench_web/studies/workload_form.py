@@ -61,7 +61,7 @@ class PresetFields:
     """A preset with its fields. ``space_bytes`` and ``asked_s`` are of its own parameters.
 
     ``asked_s`` is what the parameters themselves ask for, in seconds, without what the disk adds;
-    None where the disk decides alone.
+    None where the disk decides alone. ``problems`` say why it cannot be run on the chosen LUN now.
     """
 
     preset: Preset
@@ -70,6 +70,7 @@ class PresetFields:
     programs: tuple[str, ...]
     space_bytes: int
     asked_s: float | None
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,20 @@ class WorkloadPresets:
     name: str
     about: str
     presets: tuple[PresetFields, ...]
+
+    @property
+    def problems(self) -> list[str]:
+        """What keeps every preset of it from being run: said once."""
+        first, *others = [one.problems for one in self.presets]
+        return [problem for problem in first if all(problem in each for each in others)]
+
+    @property
+    def choices(self) -> list[tuple[PresetFields, list[str]]]:
+        """Every preset with what keeps it alone from being run."""
+        shared = self.problems
+        return [
+            (one, [each for each in one.problems if each not in shared]) for one in self.presets
+        ]
 
 
 @dataclass(frozen=True)

@@ -385,8 +385,9 @@
   }
 
   adopt(document);
-  // Fragments that htmx swaps in may hold figures too.
+  // Fragments that htmx swaps in, and parts that live.js puts, may hold figures too.
   document.addEventListener("htmx:afterSettle", () => adopt(document));
+  document.addEventListener("live:put", () => adopt(document));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   new MutationObserver(redrawAll).observe(document.documentElement, {
     attributes: true,

@@ -4,9 +4,11 @@ const find = (selector, root = document) => root.querySelector(selector);
 const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 // ---- form: options of what is not chosen are put away, and not sent ----
-function setUpForm() {
-  for (const control of findAll("[data-reveals]")) {
-    const panel = document.getElementById(control.dataset.reveals);
+function setUpForm(root = document) {
+  // Where scripts run these are empty; in what a script has fetched they are buttons.
+  for (const hint of findAll("[data-run-form] noscript", root)) hint.remove();
+  for (const control of findAll("[data-reveals]", root)) {
+    const panel = root.getElementById(control.dataset.reveals);
     if (!panel) continue;
     panel.hidden = !control.checked;
     // Parameters of a workload that is not chosen mean nothing and are not sent. Options of a file
@@ -15,8 +17,8 @@ function setUpForm() {
       for (const input of findAll("input, select", panel)) input.disabled = panel.hidden;
     }
   }
-  for (const select of findAll("[data-hides]")) {
-    const panel = document.getElementById(select.dataset.hides);
+  for (const select of findAll("[data-hides]", root)) {
+    const panel = root.getElementById(select.dataset.hides);
     if (panel) panel.hidden = select.value !== "";
   }
 }
@@ -26,7 +28,7 @@ document.addEventListener("change", (event) => {
   const filters = event.target.closest("[data-submit-on-change]");
   if (filters) filters.requestSubmit();
 });
-document.addEventListener("htmx:afterSettle", setUpForm);
+document.addEventListener("htmx:afterSettle", () => setUpForm());
 // The form is fetched anew for another LUN: what is ticked on the old one meanwhile would be lost.
 const waits = (isLoading) => () => document.getElementById("run-form")?.classList.toggle("is-loading", isLoading);
 document.addEventListener("htmx:beforeRequest", waits(true));
@@ -43,10 +45,59 @@ document.addEventListener("formdata", (event) => {
   for (const [name, value] of kept) event.formData.append(name, value);
 });
 
+// ---- form: what a worker can do changes while it is filled in; what is filled in stays ----
+const filledIn = (form) => new URLSearchParams(new FormData(form)).toString();
+
+async function showWhatIsPossible() {
+  const form = find("[data-run-form]");
+  if (!form) return;
+  if ("refused" in form.dataset) {
+    find("[data-run-form-changed]", form).hidden = false;
+    return;
+  }
+  const again = (afterMs) => setTimeout(showWhatIsPossible, afterMs);
+  const sent = filledIn(form);
+  let answer;
+  try {
+    answer = await fetch(`${form.dataset.anew}?${sent}`, { headers: { "HX-Request": "true" }, cache: "no-store" });
+  } catch {
+    again(5000);
+    return;
+  }
+  if (answer.redirected) return; // signed out: the next click says so
+  if (!answer.ok) {
+    again(5000);
+    return;
+  }
+  const found = window.fsbenchLive.read(await answer.text());
+  // Somebody went on filling it in, or chose another LUN, meanwhile: what was fetched is old.
+  if (find("[data-run-form]") !== form || filledIn(form) !== sent) {
+    again(500);
+    return;
+  }
+  // A form without a LUN has no other part yet.
+  if (findAll("[data-live-part]", found).some((part) => !document.getElementById(part.id))) {
+    window.location.reload();
+    return;
+  }
+  setUpForm(found);
+  const isAllDone = window.fsbenchLive.put(found);
+  setUpForm();
+  history.replaceState(history.state, "", answer.headers.get("HX-Replace-Url") || location.href);
+  if (!isAllDone) again(1000);
+}
+
+document.addEventListener("live:put", (event) => {
+  const left = find("[data-setup-left]")?.dataset.setupLeft;
+  for (const when of findAll("[data-setup-when]")) when.textContent = left || "soon";
+  if (event.detail.some((part) => part.id === "form-possible" && part.isOtherState)) showWhatIsPossible();
+});
+
 // ---- review: the button waits for the LUN's name; the server checks it again ----
 function setUpConfirmation(form) {
   const input = find("input[name=confirmation]", form);
   const button = find("button", form);
+  form.dataset.isSetUp = "yes";
   const update = () => { button.disabled = input.value !== form.dataset.confirmName; };
   input.addEventListener("input", update);
   form.addEventListener("submit", () => { setTimeout(() => { button.disabled = true; }, 0); });
@@ -92,8 +143,11 @@ function follow(live) {
     find("[data-run-progress]").value = state.progress;
     find("[data-run-percent]").textContent = state.state === "queued" ? "" : `${Math.round(state.progress * 100)}%`;
     find("[data-run-remaining]").textContent = state.remaining ? `, about ${state.remaining} left` : "";
-    if (state.state === shown) return;
-    shown = state.state;
+    // Buttons and notices of the state before are over: another person may have cancelled it, too.
+    const now = `${state.state} ${state.cancelling}`;
+    if (shown !== null && shown !== now) window.fsbenchLive.ask();
+    if (shown === now) return;
+    shown = now;
     const badge = document.createElement("span");
     badge.className = `badge is-${state.state}`;
     badge.textContent = state.label.toLowerCase();
@@ -127,8 +181,11 @@ function setUpCopy(button) {
   });
 }
 
+const setUpConfirmations = () => findAll("[data-confirm-name]:not([data-is-set-up])").forEach(setUpConfirmation);
+
 setUpForm();
-findAll("[data-confirm-name]").forEach(setUpConfirmation);
+setUpConfirmations();
+document.addEventListener("live:put", setUpConfirmations);
 findAll("[data-run-live]").forEach(follow);
 findAll("[data-copy]").forEach(setUpCopy);
 find("[data-focus]")?.focus();

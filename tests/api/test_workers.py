@@ -33,6 +33,8 @@ def test_it_says_what_every_worker_has_and_does(
             "size_bytes": 2**30,
             "schedulers": ["none", "mq-deadline"],
             "problem": "",
+            "state": "in use",
+            "silent_since": None,
             "run": first.pk,
             "waiting": 1,
         }

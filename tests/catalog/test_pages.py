@@ -1,6 +1,6 @@
 """LUNs, workers and hardware: readable by everybody."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -55,6 +55,38 @@ def test_a_lun_of_a_silent_worker_is_not_offered(client, worker):
     page = client.get("/luns/").content.decode()
     assert "New run on it" not in page
     assert "silent for 2\xa0days" in page
+
+
+def test_no_lun_of_a_silent_worker_is_shown_as_free(client, runs, admin_user):
+    start(runs[0])
+    disk = runs[0].series.lun
+    seen_at = timezone.now() - timedelta(days=2)
+    client.force_login(admin_user)
+    addresses = ("/", "/luns/", "/workers/lab1/", "/runs/new/")
+    for address in addresses:
+        assert '<span class="badge is-ok">free</span>' in client.get(address).content.decode()
+    Worker.objects.update(seen_at=seen_at)
+    since = f"not known since {timezone.localtime(seen_at):%Y-%m-%d %H:%M}"
+    for address in addresses:
+        page = client.get(address).content.decode()
+        assert ">free</span>" not in page, address
+        assert since in page, address
+        assert f">in use by run {runs[0].pk}<" not in page, address
+    luns = {one["name"]: one for one in client.get("/api/v1/luns").json()["luns"]}
+    assert {one["state"] for one in luns.values()} == {"not known"}
+    assert all(one["problem"].startswith("The worker lab1 has given no") for one in luns.values())
+    assert luns["disk1"]["run"] == runs[0].pk
+    assert datetime.fromisoformat(luns["disk1"]["silent_since"]) - seen_at < timedelta(seconds=1)
+    Worker.objects.update(seen_at=timezone.now())
+    luns = {one["name"]: one for one in client.get("/api/v1/luns").json()["luns"]}
+    assert {name: one["state"] for name, one in luns.items()} == {
+        "disk1": "in use",
+        "small1": "free",
+        "log1": "for journals",
+        "mounted1": "not usable",
+        "folder1": "free",
+    }
+    assert luns[disk.name]["silent_since"] is None
 
 
 def test_the_lun_page_needs_the_same_queries_for_many_workers(

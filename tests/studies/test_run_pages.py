@@ -258,10 +258,10 @@ def test_the_list_filters_by_its_address(client, runs):
 
 
 def test_the_list_refreshes_itself_only_while_something_is_unfinished(client, runs):
-    assert 'hx-trigger="every 3s"' in client.get("/runs/").content.decode()
+    assert 'data-live-every="3"' in client.get("/runs/").content.decode()
     for run in runs:
         lifecycle.cancel(run.pk, by="ann")
-    assert "hx-trigger" not in client.get("/runs/").content.decode()
+    assert "data-live-every" not in client.get("/runs/").content.decode()
     fragment = client.get("/runs/", headers={"HX-Request": "true"}).content.decode()
     assert fragment.startswith('<div id="run-rows"')
     assert "<html" not in fragment

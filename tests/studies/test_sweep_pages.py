@@ -1,6 +1,7 @@
 """Ordering a sweep by form and by document, and its pages."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from urllib.parse import urlencode
@@ -368,9 +369,17 @@ class TestPage:
 
     def test_it_refreshes_by_itself_while_something_is_left(self, client, sweep):
         response = client.get(f"/sweeps/{sweep.pk}/", headers={"HX-Request": "true"})
-        assert text_of(response).startswith('<div class="stack-lg" id="sweep-progress" hx-get=')
+        parts = text_of(response)
+        assert "<html" not in parts
+        assert re.findall(r'id="([^"]+)" data-live-part', parts) == [
+            "sweep-progress",
+            "sweep-actions",
+            "sweep-control",
+            "sweep-drift",
+        ]
+        assert 'data-live-every="5"' in parts
         control.cancel(sweep.pk, "ann")
-        assert "hx-get" not in text_of(client.get(f"/sweeps/{sweep.pk}/")).split("<main")[1]
+        assert "data-live-every" not in text_of(client.get(f"/sweeps/{sweep.pk}/"))
 
 
 class TestActions:

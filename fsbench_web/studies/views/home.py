@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from fsbench_web.catalog.worker_states import worker_states
+from fsbench_web.catalog.worker_states import look_every_s, worker_states
 from fsbench_web.studies.run_list import listed_runs
 from fsbench_web.studies.study_list import own_studies, published_studies
 
@@ -18,11 +18,13 @@ OWN_STUDIES = 8
 def home(request: HttpRequest) -> HttpResponse:
     """Studies, latest runs, workers and LUNs; for everybody."""
     latest = list(listed_runs()[:LATEST_RUNS])
+    workers = worker_states()
     context = {
         "published": list(published_studies()),
         "own": list(own_studies()[:OWN_STUDIES]),
         "runs": latest,
         "is_live": any(not run.has_ended for run in latest),
-        "workers": worker_states(),
+        "workers": workers,
+        "workers_every_s": look_every_s(workers),
     }
     return render(request, "home.html", context)

@@ -1,12 +1,10 @@
 """Ordering runs: a form in the address, a review of what will follow, a confirmation."""
 
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,28 +14,16 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability
-from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, GuestKernel
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
-from fsbench_web.studies import forms, submission
+from fsbench_web.studies import forms, possible_runs, submission
 from fsbench_web.studies.method_checks import MOST_REPEATS
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.run_list import runs_before
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.submission import Plan, SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
 from fsbench_web.studies.workload_form import by_paper
-
-
-@dataclass(frozen=True)
-class LunCard:
-    """A LUN as the form offers it, with why it cannot be chosen (if it cannot)."""
-
-    lun: Lun
-    problems: list[str]
-    is_chosen: bool
-    waiting: int
 
 
 @login_required
@@ -52,6 +38,27 @@ def new_run(request: HttpRequest) -> HttpResponse:
         # the browser would put its ticks, which it remembers by their order, beside the wrong ones.
         response["HX-Replace-Url"] = f"{request.path}?{form.to_query(with_rows=True)}"
     return response
+
+
+@login_required
+@never_cache
+@require_GET
+def possible(request: HttpRequest) -> HttpResponse:
+    """What the form asks every few seconds: how far workers set themselves up, and whether what
+
+    can be run is another than before (static/js/runs.js then asks for the form).
+    """
+    assert isinstance(request.user, User)
+    cards = possible_runs.lun_cards(request.user)
+    return render(request, "studies/run_possible.html", _watch(cards))
+
+
+def _watch(cards: list[possible_runs.LunCard]) -> dict[str, object]:
+    return {
+        "setups": possible_runs.setups(cards),
+        "possible_digest": possible_runs.digest(cards),
+        "possible_every_s": possible_runs.look_every_s(cards),
+    }
 
 
 @login_required
@@ -85,13 +92,12 @@ def review(request: HttpRequest) -> HttpResponse:
 def _form_page(
     request: HttpRequest, form: forms.RunForm, refused: SubmissionRefused | None = None
 ) -> HttpResponse:
-    refusals = _refusals(request.user)
-    cards = _lun_cards(form, refusals)
+    assert isinstance(request.user, User)
+    cards = possible_runs.lun_cards(request.user)
     usable = [card for card in cards if not card.problems]
-    if form.is_fresh and not form.lun and len(usable) == 1:
+    if refused is None and not form.lun and len(usable) == 1:
         form.lun = str(usable[0].lun.pk)
-        cards = _lun_cards(form, refusals, cards)
-    chosen = next((card.lun for card in cards if card.is_chosen), None)
+    chosen = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
     there = list(Study.objects.filter(is_published=False).order_by("title"))
     titles = {study.title for study in there}
     studies = rights.taking(request.user, there)
@@ -114,7 +120,11 @@ def _form_page(
             form.schedulers = schedulers[:1]
         if form.new_study in ("", _default_title(None, titles)):
             form.new_study = _default_title(chosen, titles)
-    problems = _filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
+    problems = possible_runs.filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
+    if refused is None:
+        possible_runs.suggest(form, chosen, problems)
+    presets = possible_runs.presets(form, chosen)
+    setup = availability.setup(chosen.worker) if chosen else None
     journals = availability.journal_luns(chosen.worker) if chosen else []
     context = {
         "may_upload": rights.may(request.user, rights.Action.UPLOAD),
@@ -131,7 +141,9 @@ def _form_page(
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
         "journal_names": [journal.name for journal in journals],
-        "papers": by_paper(form.presets()),
+        "papers": by_paper(presets),
+        "setup": setup,
+        "nothing": "" if refused else possible_runs.nothing(form, cards, chosen, problems),
         "studies": studies,
         "study_problem": rights.decide(request.user, rights.Action.RUN, other).why
         if other and refused is None
@@ -141,26 +153,12 @@ def _form_page(
         "maximum_fill": MAXIMUM_FILL_PERCENT,
         "maximum_seed": MAXIMUM_SEED,
         "refused_plan": _plan_problems(refused),
-        "missing_tools": _missing_tools(form, chosen),
+        "missing": list(
+            dict.fromkeys(each for one in presets if one.is_chosen for each in one.problems)
+        ),
+        **_watch(cards),
     }
     return render(request, "studies/run_form.html", context, status=422 if refused else 200)
-
-
-def _filesystem_problems(
-    lun: Lun, kernels: list[GuestKernel], is_guest: bool
-) -> dict[str, list[str]]:
-    """Why a file system cannot be chosen: with guests, because none of their kernels mounts it."""
-    found = {}
-    for slug in FILESYSTEMS:
-        if not is_guest:
-            found[slug] = list(availability.filesystem_problems(lun, slug))
-            continue
-        said = [list(availability.filesystem_problems(lun, slug, one)) for one in kernels]
-        is_possible = any(not sentences for sentences in said)
-        found[slug] = (
-            [] if is_possible else list(dict.fromkeys(one for each in said for one in each))
-        )
-    return found
 
 
 def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str, str]]:
@@ -177,19 +175,6 @@ def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str,
     return found
 
 
-def _missing_tools(form: forms.RunForm, lun: Lun | None) -> list[str]:
-    """Why the chosen workloads cannot be run by the LUN's worker."""
-    if lun is None:
-        return []
-    found = [
-        availability.missing_tool(lun.worker, program)
-        for shown in form.presets()
-        if shown.is_chosen
-        for program in shown.programs
-    ]
-    return list(dict.fromkeys(filter(None, found)))
-
-
 def _plan_problems(refused: SubmissionRefused | None) -> list[str]:
     """What is wrong with order and reference: they have several parts."""
     if refused is None:
@@ -200,38 +185,6 @@ def _plan_problems(refused: SubmissionRefused | None) -> list[str]:
         if part == "order" or part.startswith("reference")
         for sentence in sentences
     ]
-
-
-def _refusals(user: AbstractBaseUser | AnonymousUser) -> Callable[[Lun], list[str]]:
-    """What keeps this person from ordering on a LUN: one query for all of them."""
-    assert isinstance(user, User)
-    if rights.is_administrator(user):
-        return lambda lun: []
-    granted = set(rights.granted_luns(user).values_list("lun_id", flat=True))
-    return lambda lun: [] if lun.pk in granted else [rights.not_granted(lun)]
-
-
-def _lun_cards(
-    form: forms.RunForm,
-    refusals: Callable[[Lun], list[str]],
-    cards: list[LunCard] | None = None,
-) -> list[LunCard]:
-    luns = (
-        [card.lun for card in cards]
-        if cards is not None
-        else list(Lun.objects.filter(is_listed=True).select_related("worker"))
-    )
-    waiting = runs_before(luns)
-    found = [
-        LunCard(
-            lun,
-            [*availability.lun_problems(lun), *refusals(lun)],
-            str(lun.pk) == form.lun,
-            waiting.get(lun.pk, 0),
-        )
-        for lun in luns
-    ]
-    return sorted(found, key=lambda card: bool(card.problems))
 
 
 def _default_title(lun: Lun | None, taken: set[str]) -> str:

@@ -62,11 +62,9 @@ def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None
         "progress": progress,
         "standstill": standstill,
         "page": page,
-        "is_live": state in ("running", "waiting"),
+        "is_live": state != "ended",
         "problems": problems or [],
     }
-    if request.headers.get("HX-Request") == "true":
-        return render(request, "studies/sweep_progress.html", context)
     drift = drift_of(order)
     again = {
         "failed": control.retriable(order, control.RETRIED_STATES),
@@ -75,7 +73,6 @@ def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None
     context |= {
         "steering": rights.decide(request.user, rights.Action.STEER, order),
         "document": order.document,
-        "text": sweep_document.write(order.document) if order.document else "",
         "drift": drift,
         "drift_figure": _drift_figure(drift),
         "again": again,
@@ -83,6 +80,9 @@ def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None
         "least_priority": control.LEAST_PRIORITY,
         "most_priority": control.MOST_PRIORITY,
     }
+    if request.headers.get("HX-Request") == "true":
+        return render(request, "studies/sweep_live.html", context)
+    context["text"] = sweep_document.write(order.document) if order.document else ""
     return render(request, "studies/sweep.html", context, status=422 if problems else 200)
 
 

@@ -1,0 +1,103 @@
+"""What a worker says of its setting up: read where it makes sense, and nothing else of it shown."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsbench_web.catalog.worker_setup import WorkerSetup, worker_setup
+
+SAID: dict[str, Any] = {
+    "kind": "image",
+    "state": "running",
+    "title": "Building the benchmark image",
+    "reason": "A Docker daemon answers, and has no image of these files.",
+    "share": 0.25,
+    "remaining_s": 40,
+    "problem": "",
+    "command": "",
+}
+
+
+def read(**changes: Any) -> WorkerSetup | None:
+    return worker_setup({"setup": SAID | changes})
+
+
+def test_it_is_read_as_announced() -> None:
+    assert read() == WorkerSetup(
+        "image",
+        "running",
+        "Building the benchmark image",
+        "A Docker daemon answers, and has no image of these files.",
+        0.25,
+        40.0,
+    )
+    failed = read(state="failed", problem="apt ended with 100", command="sudo make tools")
+    assert failed is not None
+    assert (failed.problem, failed.command) == ("apt ended with 100", "sudo make tools")
+    # What has ended has no share and no time left.
+    assert (failed.share, failed.remaining_s, failed.is_running) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        None,
+        "running",
+        [],
+        {},
+        {**SAID, "kind": "disk"},
+        {**SAID, "kind": ["image"]},
+        {**SAID, "state": "done"},
+        {**SAID, "state": {}},
+        {key: value for key, value in SAID.items() if key != "state"},
+    ],
+)
+def test_what_makes_no_sense_is_ignored(setup: object) -> None:
+    assert worker_setup({"setup": setup}) is None
+    assert worker_setup({}) is None
+
+
+@pytest.mark.parametrize(
+    "value", [-0.1, 1.5, True, "0.5", None, float("nan"), float("inf"), 10**400, [0.5]]
+)
+def test_a_share_that_is_none_is_not_known(value: object) -> None:
+    said = read(share=value)
+    assert said is not None
+    assert said.share is None
+
+
+@pytest.mark.parametrize("value", [-1, float("inf"), float("nan"), 10**400, "40", True, 9e9])
+def test_a_time_that_is_none_is_not_known(value: object) -> None:
+    said = read(remaining_s=value)
+    assert said is not None
+    assert said.remaining_s is None
+
+
+def test_texts_are_one_bounded_line_of_signs_that_are_seen() -> None:
+    said = read(
+        state="failed",
+        title="  ",
+        reason=7,
+        problem="E: \x1b[31mno\u202e space\n\n left " + "x" * 10_000,
+        command=None,
+    )
+    assert said is not None
+    assert said.title == "Building the benchmark image"
+    assert said.reason == said.command == ""
+    assert said.problem.startswith("E: [31mno space left xxx")
+    assert len(said.problem) == 600
+    assert said.problem.endswith("…")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*SAID, "x"]), inner),
+    )
+)
+def test_nothing_that_is_announced_raises(setup: object) -> None:
+    worker_setup({"setup": setup})
+    if isinstance(setup, dict):
+        worker_setup({"setup": SAID | setup})

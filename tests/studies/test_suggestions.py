@@ -1,0 +1,295 @@
+"""What the run form ticks by itself, and what it says where nothing can be run."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from django.test import Client
+
+from fsbench_web.catalog.announce import LunAnnouncement, announce
+from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.worker_setup import WorkerSetup
+from fsbench_web.studies import suggestions
+from fsbench_web.workloads import presets
+from tests.studies.conftest import GB, USABLE, worker_announcement
+
+pytestmark = pytest.mark.django_db
+NO = ["not here"]
+NO_TOOL = {"usable": False, "reason": "It is not installed: install it.", "package": "x"}
+SETUP = {
+    "kind": "image",
+    "state": "running",
+    "title": "Building the <b>benchmark</b> image",
+    "share": 0.3,
+    "remaining_s": 40,
+}
+
+
+@pytest.fixture
+def signed_in(client: Client, ann) -> Client:
+    client.force_login(ann)
+    return client
+
+
+def announced(**can: Any) -> Lun:
+    """The worker with other capabilities; its ``disk1``."""
+    said = worker_announcement()
+    worker = announce(worker_announcement(capabilities=said.capabilities | can))
+    return worker.luns.get(name="disk1")
+
+
+def ticked(response: Any, name: str) -> list[str]:
+    return re.findall(
+        rf'<input type="checkbox" name="{name}" value="([^"]+)" checked', response.content.decode()
+    )
+
+
+def suggested(response: Any) -> str:
+    found = re.search(r'name="suggested" value="([^"]*)"', response.content.decode())
+    assert found is not None
+    return found[1]
+
+
+def text(response: Any) -> str:
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+# ---- what is chosen, from what can be ----
+
+
+@pytest.mark.parametrize(
+    ("impossible", "before", "expected"),
+    [
+        ([], [], ["ext4", "xfs"]),
+        (["xfs"], [], ["ext4", "btrfs"]),
+        (["ext4", "btrfs", "ext3", "ext2"], [], ["xfs", "jfs"]),
+        ([slug for slug in FILESYSTEMS if slug != "nilfs2"], [], ["nilfs2"]),
+        (FILESYSTEMS, [], []),
+        # What was suggested stays as long as it can be, and is made anew when it cannot.
+        ([], ["ext4", "ext3"], ["ext4", "ext3"]),
+        (["ext3"], ["ext4", "ext3"], ["ext4", "xfs"]),
+    ],
+)
+def test_file_systems(impossible, before, expected):
+    problems = {slug: NO if slug in impossible else [] for slug in FILESYSTEMS}
+    assert suggestions.filesystems(problems, before) == expected
+
+
+@pytest.mark.parametrize(
+    ("possible", "before", "expected"),
+    [
+        (presets(), [], ["iozone-small"]),
+        (["filemark-small", "mongo-small"], [], ["filemark-small"]),
+        (["iozone-paper", "pgmeter-freenix"], [], []),  # hours are nobody's first wish
+        ([], [], []),
+        (presets(), ["mongo-small"], ["mongo-small"]),
+        (["filemark-small"], ["mongo-small"], ["filemark-small"]),
+        (["filemark-small"], ["own-gone-v1"], ["filemark-small"]),
+    ],
+)
+def test_workloads(possible, before, expected):
+    problems = {slug: [] if slug in possible else NO for slug in presets()}
+    assert suggestions.workloads(problems, before) == expected
+
+
+@pytest.mark.parametrize(
+    ("setup", "expected"),
+    [
+        (
+            WorkerSetup("image", "running", "Building the image", remaining_s=40),
+            "Nothing can be run on disk1 yet: lab1 sets itself up (building the image), and this "
+            "form shows what can be run when that has ended, in about 40 s.",
+        ),
+        (
+            WorkerSetup("image", "running", "Building the image"),
+            "Nothing can be run on disk1 yet: lab1 sets itself up (building the image), and this "
+            "form shows what can be run as soon as that has ended.",
+        ),
+        (
+            WorkerSetup("packages", "missing", "Tools", command="sudo make tools"),
+            "Nothing can be run on disk1 yet: lab1 lacks what the workloads need; run "
+            "`sudo make tools` on its host, and this form shows what can be run then.",
+        ),
+        (None, "Nothing can be run on disk1 now: No tool."),
+    ],
+)
+def test_one_sentence_says_what_is_missing(setup, expected):
+    assert suggestions.nothing("disk1", "lab1", setup, ["No tool."]) == expected
+
+
+# ---- the page ----
+
+
+def test_what_can_run_is_ticked_at_first(signed_in, disk):
+    page = signed_in.get(f"/runs/new/?lun={disk.pk}&study=")
+    assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
+    assert ticked(page, "workload") == ["iozone-small"]
+    assert suggested(page) == "ext4.1 xfs.1 iozone-small"
+    assert "data-nothing" not in text(page)
+
+
+def test_nothing_is_ticked_before_a_lun_is_chosen(signed_in, worker):
+    page = signed_in.get("/runs/new/")
+    assert ticked(page, "fs") == ticked(page, "workload") == []
+    assert suggested(page) == "nothing"
+
+
+def test_a_preset_whose_tool_is_missing_is_not_ticked_but_says_so(signed_in):
+    lun = announced(tools={"iozone": NO_TOOL})
+    page = signed_in.get(f"/runs/new/?lun={lun.pk}")
+    assert ticked(page, "workload") == ["filemark-small"]
+    # Once for all presets of IOzone.
+    assert text(page).count("not possible now</span> It is not installed: install it.") == 1
+
+
+def test_what_follows_another_lun_stays_where_somebody_chose(signed_in, disk):
+    small = Lun.objects.get(name="small1")
+    first = signed_in.get(f"/runs/new/?lun={disk.pk}")
+    said = [
+        *(("lun", small.pk), ("repeats", "2"), ("scheduler", "none")),
+        *(("fs", "ext4.1"), ("fs", "xfs.1"), ("workload", "iozone-small")),
+        ("suggested", suggested(first)),
+    ]
+    follows = signed_in.get("/runs/new/?" + urlencode(said))
+    # XFS needs 300 MB.
+    assert ticked(follows, "fs") == ["ext3.1", "ext4.1"]
+    assert ticked(follows, "workload") == ["iozone-small"]
+    chosen = signed_in.get("/runs/new/?" + urlencode([*said, ("xfs.1.agcount", "4")]))
+    assert ticked(chosen, "fs") == ["ext4.1", "xfs.1"]
+    assert "XFS needs" in text(chosen)
+    other = [pair for pair in said if pair[0] != "workload"] + [("workload", "mongo-small")]
+    assert ticked(signed_in.get("/runs/new/?" + urlencode(other)), "workload") == ["mongo-small"]
+    none = [pair for pair in said if pair[0] != "workload"] + [("workload", "")]
+    assert ticked(signed_in.get("/runs/new/?" + urlencode(none)), "workload") == []
+
+
+def test_a_changed_parameter_makes_a_suggestion_ones_own(signed_in, disk):
+    announced(tools={"iozone": NO_TOOL})
+    said = [
+        *(("lun", disk.pk), ("repeats", "2"), ("workload", "iozone-small")),
+        *(("suggested", "nothing iozone-small"), ("iozone-small.maximum_file_kb", "2048")),
+    ]
+    page = signed_in.get("/runs/new/?" + urlencode(said))
+    assert ticked(page, "workload") == ["iozone-small"]
+    assert "This worker cannot run every chosen workload yet." in text(page)
+    unchanged = signed_in.get("/runs/new/?" + urlencode(said[:-1]))
+    assert ticked(unchanged, "workload") == ["filemark-small"]
+
+
+@pytest.mark.parametrize("what", ["study=lab", "repeats=2"])
+def test_what_was_asked_for_stays_and_is_marked(signed_in, what):
+    lun = announced(tools={"iozone": NO_TOOL})
+    page = signed_in.get(f"/runs/new/?lun={lun.pk}&{what}&fs=btrfs.1&workload=iozone-small")
+    assert ticked(page, "fs") == ["btrfs.1"]
+    assert ticked(page, "workload") == ["iozone-small"]
+    assert "not possible here" in text(page)
+    assert "This worker cannot run every chosen workload yet." in text(page)
+
+
+def test_where_nothing_can_run_nothing_is_ticked_and_a_sentence_says_why(signed_in):
+    nothing_mounts = {
+        slug: {"usable": False, "reason": "No mkfs: install it."} for slug in ("ext4",)
+    }
+    lun = announced(filesystems=nothing_mounts)
+    page = signed_in.get(f"/runs/new/?lun={lun.pk}")
+    assert ticked(page, "fs") == ticked(page, "workload") == []
+    assert "Nothing can be run on disk1 now: " in text(page)
+
+
+def test_what_comes_later_says_when(signed_in):
+    said = worker_announcement()
+    tools = {"iozone": NO_TOOL}
+    lun = announced(tools=tools, filesystems={}, setup=SETUP)
+    page = text(signed_in.get(f"/runs/new/?lun={lun.pk}"))
+    assert "lab1 sets itself up (building the &lt;b&gt;benchmark&lt;/b&gt; image)" in page
+    assert "when that has ended, in about 40 s." in page
+    assert "Looked at again <span data-setup-when>in about 40 s</span>" in page
+    assert 'value="0.300" aria-label="Building the &lt;b&gt;benchmark&lt;/b&gt; image"' in page
+    assert 'data-live-every="2"' in page
+    # Nothing of that is left when it has ended.
+    announce(worker_announcement(capabilities=said.capabilities))
+    page = text(signed_in.get(f"/runs/new/?lun={lun.pk}"))
+    assert "sets itself up" not in page
+    assert "Looked at again" not in page
+    assert 'data-live-every="30"' in page
+
+
+def test_the_one_usable_lun_is_chosen_also_when_it_comes_later(signed_in):
+    only = [LunAnnouncement("scratch", "data", "device", "/dev/sdb", 20 * GB, [], ["none"])]
+    said = worker_announcement()
+    starting = said.capabilities | {"is_usable": False, "reason": "The worker is starting."}
+    announce(worker_announcement(luns=only, capabilities=starting))
+    page = signed_in.get("/runs/new/")
+    assert "Nothing can be run on any LUN now: The worker is starting." in text(page)
+    filled_in = {"repeats": "3", "suggested": suggested(page), "new_study": "Mine", "workload": ""}
+    announce(worker_announcement(luns=only))
+    page = signed_in.get("/runs/new/?" + urlencode(filled_in), headers={"HX-Request": "true"})
+    assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
+    assert ticked(page, "workload") == ["iozone-small"]
+    assert 'name="new_study" maxlength="200" value="Mine"' in text(page)
+    # Its address says the same again.
+    kept = dict(parse_qsl(page["HX-Replace-Url"].partition("?")[2]))
+    assert kept["suggested"] == "ext4.1 xfs.1 iozone-small"
+
+
+# ---- what the form asks every few seconds ----
+
+
+def digest(client: Client) -> str:
+    found = re.search(r'data-live-state="([0-9a-f]{16})"', text(client.get("/runs/new/possible/")))
+    assert found is not None
+    return found[1]
+
+
+def test_the_digest_changes_with_what_can_be_run_and_not_with_time(signed_in, disk, worker):
+    before = digest(signed_in)
+    announce(worker_announcement())
+    assert digest(signed_in) == before
+    seen = {before}
+    for changes in (
+        {"setup": SETUP},
+        {"setup": SETUP | {"state": "failed", "command": "sudo make tools"}},
+        {"tools": {"fio": USABLE}},
+        {"guest": {"usable": True, "kernels": [{"name": "debian-6.1"}]}},
+        {"is_usable": False, "reason": "The daemon is away."},
+    ):
+        announced(**changes)
+        seen.add(digest(signed_in))
+    assert len(seen) == 6
+    Worker.objects.update(seen_at="2020-01-01T00:00:00Z")
+    assert digest(signed_in) not in seen
+
+
+def test_a_setup_that_goes_on_is_no_change(signed_in):
+    announced(setup=SETUP)
+    before = digest(signed_in)
+    announced(setup=SETUP | {"share": 0.9, "remaining_s": 3}, versions=[["Docker", "27"]])
+    assert digest(signed_in) == before
+
+
+def test_what_makes_no_sense_is_not_shown(signed_in, client):
+    lun = announced(setup={"kind": "image", "state": ["running"], "title": "<script>"})
+    for address in ("/", "/workers/lab1/", "/luns/", f"/runs/new/?lun={lun.pk}"):
+        page = signed_in.get(address)
+        assert page.status_code == 200
+        assert "data-setup" not in text(page)
+
+
+def test_a_setup_that_failed_shows_problem_and_command(signed_in):
+    said = {"kind": "packages", "state": "failed", "problem": "apt: <i>no space</i>"}
+    announced(setup=said | {"command": "sudo make tools"})
+    for address in ("/", "/workers/lab1/", "/runs/new/"):
+        page = text(signed_in.get(address))
+        assert "Installing the benchmark tools" in page
+        assert "apt: &lt;i&gt;no space&lt;/i&gt;" in page
+        assert "<code>sudo make tools</code>" in page
+        assert "data-setup-left" not in page
+
+
+def test_a_silent_worker_sets_nothing_up(signed_in):
+    announced(setup=SETUP)
+    Worker.objects.update(seen_at="2020-01-01T00:00:00Z")
+    for address in ("/", "/workers/lab1/", "/runs/new/", "/runs/new/possible/"):
+        assert "data-setup" not in text(signed_in.get(address))
