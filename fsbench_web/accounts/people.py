@@ -67,13 +67,15 @@ def change(
     is_active: bool,
     teams: Iterable[Team],
     luns: Iterable[int],
-    by: User,
+    by: User | str,
     email: str | None = None,
+    permalinks: closing.Permalinks | None = None,
 ) -> User:
     """Role, whether the account is open, its teams, LUNs and e-mail address, all at once.
 
-    ``email`` None leaves the address as it is. Raises LastAdministrator. Closing an account ends
-    its sessions and revokes its tokens; opening it again brings none of them back.
+    ``email`` None leaves the address as it is. Closing an account ends its sessions, revokes its
+    tokens and pauses its watches; opening it again brings none of them back. ``permalinks`` says
+    what becomes of those that a closed account shared. Raises LastAdministrator, closing.NotSaid.
     """
     user = _locked(user_id, role=role, is_active=is_active)
     before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
@@ -89,7 +91,22 @@ def change(
     grant(luns, by, user=user)
     if is_active != before["open"]:
         closing.end_all(user, by, closing.OPENED if is_active else closing.CLOSED)
+    if not is_active:
+        closing.settle(user, by, permalinks, is_asked=before["open"])
     return user
+
+
+def close(user: User, by: User | str, permalinks: closing.Permalinks | None = None) -> None:
+    """Close the account and leave all else as it is. Raises LastAdministrator, closing.NotSaid."""
+    change(
+        user.pk,
+        role=kept_role(user),
+        is_active=False,
+        teams=list(user.teams.all()),
+        luns=list(LunGrant.objects.filter(user=user).values_list("lun", flat=True)),
+        by=by,
+        permalinks=permalinks,
+    )
 
 
 @transaction.atomic
@@ -175,13 +192,21 @@ def _give(user: User, role: Role) -> None:
     Person.objects.update_or_create(user=user, defaults={"role": role})
 
 
+def kept_role(user: User) -> Role:
+    """The role, also the one that a closed account has again when it is opened."""
+    if user.is_superuser or user.is_staff:
+        return Role.ADMINISTRATOR
+    person = getattr(user, "person", None)
+    return role_of(user) or Role(person.role if person is not None else Role.VIEWER)
+
+
 def _teams(user: User) -> list[str]:
     return list(user.teams.order_by("name").values_list("name", flat=True))
 
 
 @transaction.atomic
 def grant(
-    luns: Iterable[int], by: User, *, user: User | None = None, team: Team | None = None
+    luns: Iterable[int], by: User | str, *, user: User | None = None, team: Team | None = None
 ) -> None:
     """These LUNs and no others are granted to the person or the team."""
     rows = LunGrant.objects.filter(user=user, team=team).select_related("lun__worker")

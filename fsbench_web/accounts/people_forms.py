@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import QuerySet
 
-from fsbench_web.accounts import people, rights
+from fsbench_web.accounts import people
+from fsbench_web.accounts.closing import Fate, Permalinks
 from fsbench_web.accounts.models import LunGrant, Role, Team
 from fsbench_web.catalog.models import Lun
 from fsbench_web.sign_on import SUBJECT_LENGTH
@@ -106,8 +107,21 @@ class PersonForm(forms.Form):
     is_active = forms.BooleanField(
         required=False,
         label="The account is open",
-        help_text="Closing it ends its sessions and revokes its API tokens; opening it again "
-        "brings none of them back. What it made stays.",
+        help_text="Closing it ends its sessions, revokes its API tokens and pauses its watches; "
+        "opening it again brings none of them back. What it measured and imported stays.",
+    )
+    permalinks = forms.ChoiceField(
+        choices=Fate.choices,
+        required=False,
+        label="Its permalinks, when it is closed",
+        widget=forms.RadioSelect,
+    )
+    heir = forms.ModelChoiceField(
+        queryset=User.objects.none(),
+        required=False,
+        label="Hand them over to",
+        empty_label="Choose an account",
+        to_field_name="username",
     )
     email = forms.EmailField(
         label="E-mail address",
@@ -125,7 +139,7 @@ class PersonForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         initial = {
-            "role": _kept_role(user),
+            "role": str(people.kept_role(user)),
             "is_active": user.is_active,
             "email": user.email,
             "teams": user.teams.all(),
@@ -133,16 +147,16 @@ class PersonForm(forms.Form):
         }
         super().__init__(*args, **{**kwargs, "initial": initial})
         self.label_suffix = ""
+        heirs = User.objects.filter(is_active=True).exclude(pk=user.pk).order_by("username")
+        field = self.fields["heir"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = heirs
 
-
-def _kept_role(user: User) -> str:
-    """The role, also of a closed account."""
-    if user.is_active:
-        return str(rights.role_of(user))
-    if user.is_superuser or user.is_staff:
-        return str(Role.ADMINISTRATOR)
-    person = getattr(user, "person", None)
-    return person.role if person is not None else str(Role.VIEWER)
+    @property
+    def said_of_permalinks(self) -> Permalinks | None:
+        """What becomes of them; None where nothing was chosen."""
+        fate = self.cleaned_data["permalinks"]
+        return Permalinks(Fate(fate), self.cleaned_data["heir"]) if fate else None
 
 
 class TeamNameForm(forms.ModelForm):

@@ -80,9 +80,12 @@ def test_nobody_but_its_people_says_who_sees_a_study(ada: User, run: Run) -> Non
 
 def test_a_permalink_of_somebody_else_is_not_edited_by_its_key(ada: User, run: Run) -> None:
     link = permalinks.pin(ComparisonSpec(studies=("lab",)), ada)
-    client = signed_in(person(Role.ADMINISTRATOR, "root"))
-    for path in ("edit/", "delete/"):
+    client = signed_in(person(Role.CONTRIBUTOR, "eve"))
+    for path in ("edit/", "withdraw/", "delete/"):
         assert client.post(f"/p/{link.key}/{path}", {"visibility": "public"}).status_code == 403
+    # Administrators take it from others' sight, and put no words into its author's mouth.
+    root = signed_in(person(Role.ADMINISTRATOR, "root"))
+    assert root.post(f"/p/{link.key}/edit/", {"visibility": "public"}).status_code == 403
 
 
 # --- Tokens ---
