@@ -15,8 +15,8 @@ from fsbench_web.accounts.models import GivenPassword
 from fsbench_web.serve import preparation
 from fsbench_web.serve.admin_account import prepare_admin
 from fsbench_web.serve.data_folder import FolderInUse, only_user_of
-from fsbench_web.serve.management.commands import serve
 from fsbench_web.serve.luns_file import MIB, prepare_luns_file, sparse_size
+from fsbench_web.serve.management.commands import serve
 from runner.luns import read_luns
 
 
