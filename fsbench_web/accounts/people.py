@@ -8,14 +8,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from fsbench_web.accounts import audit, closing, passwords, tokens
+from fsbench_web.accounts import audit, closing, names, passwords, tokens
 from fsbench_web.accounts.models import ApiToken, LunGrant, Person, Role, Team
 from fsbench_web.accounts.rights import role_of
 
 # 96 random bits: nobody guesses them, and they can be read out over the telephone.
 _PASSWORD_BYTES = 12
-# Names that the audit log uses for what no person did.
-RESERVED = frozenset({"fsbench"})
 
 
 class LastAdministrator(ValueError):
@@ -47,6 +45,10 @@ def create(name: str, password: str, role: Role, by: User) -> User:
     Whoever signs in with the password chooses another one first (accounts.passwords). Raises
     NameTaken.
     """
+    # Two who make "admin" and "Admin" at once wait for each other here.
+    lock_administrators()
+    if said := names.problem(name):
+        raise NameTaken(said)
     with _taken(f'There is an account "{name}" already, made a moment ago.'):
         user = User.objects.create_user(
             name, password=password or None, is_staff=role is Role.ADMINISTRATOR

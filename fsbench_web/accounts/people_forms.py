@@ -9,11 +9,12 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import QuerySet
 
-from fsbench_web.accounts import people
+from fsbench_web.accounts import names, people
 from fsbench_web.accounts.closing import Fate, Permalinks
 from fsbench_web.accounts.models import LunGrant, Role, Team
 from fsbench_web.catalog.models import Lun
 from fsbench_web.sign_on import SUBJECT_LENGTH
+from fsbench_web.text_validators import one_line
 
 ROLE_HELP = (
     "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
@@ -53,7 +54,7 @@ class AccountForm(forms.ModelForm):
         # As sign-in reads it and create_user stores it: a name in look-alike letters (NFKC) is the
         # same name, and must be found taken or reserved here.
         field_classes = {"username": UsernameField}
-        help_texts = {"username": "Letters, digits and @ . + - _"}
+        help_texts = {"username": "Letters a to z, digits and @ . + - _"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,8 +64,8 @@ class AccountForm(forms.ModelForm):
 
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
-        if name.lower() in people.RESERVED:
-            raise forms.ValidationError("The audit log uses this name for what no person did.")
+        if said := names.problem(name):
+            raise forms.ValidationError(said)
         return name
 
     def clean_password(self) -> str:
@@ -91,6 +92,7 @@ class IdentityForm(forms.Form):
         label="Subject",
         max_length=SUBJECT_LENGTH,
         strip=False,
+        validators=[one_line],
         help_text="As the sign-in service names the person in the claim sub; who is refused "
         "without an account is shown it.",
     )
@@ -169,6 +171,7 @@ class TeamNameForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["name"].validators.append(one_line)
         self.label_suffix = ""
 
 

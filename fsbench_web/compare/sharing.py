@@ -13,6 +13,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.studies.models import Study
+from fsbench_web.text_validators import lines, one_line
 
 KEPT_DAYS = 30
 """Days behind its last one in which the author of a permalink may still give it another."""
@@ -120,6 +121,8 @@ class SharingForm(forms.ModelForm):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.label_suffix = ""
+        self.fields["title"].validators.append(one_line)
+        self.fields["note"].validators.append(lines)
         # A plain POST with the comparison alone shares it as it always did.
         self.fields["visibility"].required = False
 
