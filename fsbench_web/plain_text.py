@@ -7,8 +7,8 @@ for Django's forms.
 
 import unicodedata
 
-# Controls (C0, DEL, C1), formats (directions, zero widths, tags), half characters, and Unicode's own
-# separators of lines and paragraphs.
+# Controls (C0, DEL, C1), formats (directions, zero widths, tags), half characters, and Unicode's
+# own separators of lines and paragraphs.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # Persian is not written without the one, nor many a picture without the other.
 _JOINERS = {"\u200c", "\u200d"}

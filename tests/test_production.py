@@ -166,7 +166,8 @@ def test_example_secrets_of_the_compose_file_are_empty() -> None:
 
 def test_the_deployment_check_has_nothing_to_say_of_the_example(tmp_path: Path) -> None:
     """Filled in as it says, and given to the site as the compose file does."""
-    secrets = dict.fromkeys(("FSBENCH_SECRET_KEY", "FSBENCH_DB_PASSWORD", "FSBENCH_REDIS_PASSWORD"), KEY)
+    names = ("FSBENCH_SECRET_KEY", "FSBENCH_DB_PASSWORD", "FSBENCH_REDIS_PASSWORD")
+    secrets = dict.fromkeys(names, KEY)
     lines = (ROOT / ".env.example").read_text().splitlines()
     values = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
     assert {name for name, value in values.items() if not value} == set(secrets)

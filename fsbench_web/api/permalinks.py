@@ -112,9 +112,10 @@ def list_permalinks(
     if filters.created_by and filters.created_by != author.get_username():
         if not rights.is_administrator(author):
             raise Refused(403, [("created_by", "Only administrators list those of others.")])
-        author = User.objects.filter(username=filters.created_by).first()
-        if author is None:
+        found = User.objects.filter(username=filters.created_by).first()
+        if found is None:
             raise Refused(422, [("created_by", "There is no such account; see /people.")])
+        author = found
     links = Permalink.objects.filter(created_by=author).select_related("created_by")
     rows, about = page(request, response, links.defer("snapshot").order_by("-id"), filters)
     return {**about, "permalinks": [_summary(row) for row in rows]}

@@ -18,7 +18,7 @@ from fsbench_web.text_validators import lines, one_line
 KEPT_DAYS = 30
 """Days behind its last one in which the author of a permalink may still give it another."""
 
-NOT_YOURS = "Only whoever made a permalink, or an administrator, can withdraw or delete it: ask one of them."
+NOT_YOURS = "Only whoever made a permalink, or an administrator, can withdraw or delete it."
 
 AnyUser = AbstractBaseUser | AnonymousUser
 
