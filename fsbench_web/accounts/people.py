@@ -1,7 +1,7 @@
 """What an administrator changes: accounts, roles, teams, grants; all of it in the audit log."""
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from django.contrib.auth.models import User
@@ -72,12 +72,14 @@ def change(
     by: User | str,
     email: str | None = None,
     permalinks: closing.Permalinks | None = None,
+    facts: Mapping[str, str] | None = None,
 ) -> User:
     """Role, whether the account is open, its teams, LUNs and e-mail address, all at once.
 
     ``email`` None leaves the address as it is. Closing an account ends its sessions, revokes its
     tokens and pauses its watches; opening it again brings none of them back. ``permalinks`` says
-    what becomes of those that a closed account shared. Raises LastAdministrator, closing.NotSaid.
+    what becomes of those that a closed account shared, ``facts`` what the audit log says of ``by``.
+    Raises LastAdministrator, closing.NotSaid.
     """
     user = _locked(user_id, role=role, is_active=is_active)
     before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
@@ -89,7 +91,9 @@ def change(
     user.teams.set(teams)
     after = {"role": str(role), "open": is_active, "teams": _teams(user)}
     if after != before:
-        audit.note(by, "account changed", f"account {user}", before=before, after=after)
+        audit.note(
+            by, "account changed", f"account {user}", before=before, after=after, **(facts or {})
+        )
     grant(luns, by, user=user)
     if is_active != before["open"]:
         closing.end_all(user, by, closing.OPENED if is_active else closing.CLOSED)
@@ -98,7 +102,12 @@ def change(
     return user
 
 
-def close(user: User, by: User | str, permalinks: closing.Permalinks | None = None) -> None:
+def close(
+    user: User,
+    by: User | str,
+    permalinks: closing.Permalinks | None = None,
+    facts: Mapping[str, str] | None = None,
+) -> None:
     """Close the account and leave all else as it is. Raises LastAdministrator, closing.NotSaid."""
     change(
         user.pk,
@@ -108,6 +117,7 @@ def close(user: User, by: User | str, permalinks: closing.Permalinks | None = No
         luns=list(LunGrant.objects.filter(user=user).values_list("lun", flat=True)),
         by=by,
         permalinks=permalinks,
+        facts=facts,
     )
 
 

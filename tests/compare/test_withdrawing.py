@@ -206,8 +206,10 @@ def test_the_command_asks_too(link, ada, capsys):
     after = User.objects.select_related("person").get(pk=ada.pk)
     assert (after.is_active, after.person.role) == (False, Role.CONTRIBUTOR)
     assert status(link) == 404
-    entry = AuditEntry.objects.get(what="permalink withdrawn")
+    assert AuditEntry.objects.get(what="permalink withdrawn").who.startswith("host:")
+    entry = AuditEntry.objects.get(what="account changed")
     assert entry.who.startswith("host:")
+    assert entry.detail["at"] == "the command line of a host"
     with pytest.raises(CommandError, match="closed already"):
         call_command("close_account", "ada")
 

@@ -34,7 +34,7 @@ class Command(SiteCommand):
         if options["permalinks"] and options["permalinks_to"]:
             raise CommandError("Say either --permalinks or --permalinks-to, not both.")
         try:
-            people.close(user, command_line.who(), _said(options))
+            people.close(user, command_line.who(), _said(options), command_line.facts())
         except closing.NotSaid as asked:
             raise CommandError(
                 f"{asked} (--permalinks withdraw, --permalinks keep, --permalinks-to ACCOUNT)"
