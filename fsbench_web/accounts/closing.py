@@ -79,7 +79,8 @@ def settle(user: User, by: User | str, said: Permalinks | None, *, is_asked: boo
         if is_asked:
             raise NotSaid(
                 f"{user} shared {count} permalink{'s' if count > 1 else ''} that others can open: "
-                "say whether to withdraw them, hand them over to another account, or keep them."
+                f"say what becomes of {'them' if count > 1 else 'it'} – withdrawn, handed over to "
+                "another account, or kept."
             )
         return
     if said.fate is Fate.KEEP:

@@ -187,15 +187,16 @@ def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[
         now = form.initial
         luns = said.get("luns")
         teams = said.get("teams")
+        is_active = now["is_active"] if said.get("is_active") is None else said["is_active"]
         try:
             people.change(
                 user_id,
                 role=Role(said.get("role") or now["role"]),
-                is_active=now["is_active"] if said.get("is_active") is None else said["is_active"],
+                is_active=is_active,
                 teams=list(now["teams"]) if teams is None else _teams(teams),
                 luns=[lun.pk for lun in now["luns"]] if luns is None else _luns(luns),
                 by=user_of(request),
-                permalinks=_permalinks(said),
+                permalinks=_permalinks(said, is_active=is_active),
             )
         except people.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
@@ -401,9 +402,14 @@ def _users(names: list[str], field: str = "members") -> list[User]:
     return list(found.values())
 
 
-def _permalinks(said: dict[str, Any]) -> closing.Permalinks | None:
+def _permalinks(said: dict[str, Any], *, is_active: bool) -> closing.Permalinks | None:
+    """What becomes of them. Raises Refused for what would be dropped in silence."""
+    if said.get("permalinks_to") and said.get("permalinks") != closing.Fate.HAND_OVER:
+        raise Refused(422, [("permalinks_to", "An account takes them over: hand_over says so.")])
     if said.get("permalinks") is None:
         return None
+    if is_active:
+        raise Refused(422, [("permalinks", "The account stays open, and has its permalinks.")])
     heirs = _users([said["permalinks_to"]], "permalinks_to") if said.get("permalinks_to") else []
     return closing.Permalinks(closing.Fate(said["permalinks"]), next(iter(heirs), None))
 

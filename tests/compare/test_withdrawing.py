@@ -188,6 +188,8 @@ def test_the_api_asks_too(link, ada, root):
     assert User.objects.get(pk=ada.pk).is_active
     sent = {"is_active": False, "permalinks": "hand_over", "permalinks_to": "nobody"}
     assert call(root, "patch", path, **sent).status_code == 422
+    for dropped in ({"permalinks": "keep"}, {"is_active": False, "permalinks_to": "root"}):
+        assert call(root, "patch", path, **dropped).status_code == 422
     assert call(root, "patch", path, is_active=False, permalinks="keep").status_code == 200
     assert status(link) == 200
     # Who kept them thinks again: of a closed account it can still be said.
