@@ -30,5 +30,10 @@ fi
 rm -f .venv/.installed-*
 for file in "$@"; do
   echo "Installing $file ..."
+  # pip is one of them, and renews itself.
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$file"
 done
+# Python 3.11 puts an old setuptools into every environment. Unless it is pinned nothing needs it.
+if ! grep -q '^setuptools==' "$@"; then
+  .venv/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes setuptools 2>/dev/null
+fi

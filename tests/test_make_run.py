@@ -12,6 +12,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,9 @@ def test_from_nothing_to_a_site_and_back(clone: Path, data: Path) -> None:
     site.wait_until_ready(timeout_s=900)
     assert site.matched(r"ready:\s+(\S+)") == f"http://127.0.0.1:{port}"
     password = site.matched(r"user admin, password (\S+)")
+    pinned = re.search(r"^pip==(\S+)", (clone / "requirements.txt").read_text(), re.M)
+    assert pinned
+    assert _installers(clone) == {"pip": pinned[1]}
     health = json.loads(site.get("/api/v1/health"))
     assert health["status"] == "ok", health
     assert health["workers"]
@@ -212,6 +216,13 @@ def test_from_nothing_to_a_site_and_back(clone: Path, data: Path) -> None:
         time.sleep(0.5)
     site.make.send_signal(signal.SIGTERM)
     site.wait_until_ended()
+
+
+def _installers(clone: Path) -> dict[str, str]:
+    """What Python brings along in its own version: {name: version} in the environment."""
+    packages = next((clone / ".venv/lib").glob("python3*")) / "site-packages"
+    found = {dist.name: dist.version for dist in distributions(path=[str(packages)])}
+    return {name: found[name] for name in ("pip", "setuptools", "wheel") if name in found}
 
 
 def _is_healthy(site: Site) -> bool:

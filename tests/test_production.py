@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,36 @@ def test_example_secrets_of_the_compose_file_are_empty() -> None:
     for name in ("FSBENCH_SECRET_KEY", "FSBENCH_DB_PASSWORD", "FSBENCH_REDIS_PASSWORD"):
         assert f"\n{name}=\n" in text
         assert f"${{{name}:?" in (ROOT / "docker-compose.yml").read_text()
+
+
+def test_the_deployment_check_has_nothing_to_say_of_the_example(tmp_path: Path) -> None:
+    """Filled in as it says, and given to the site as the compose file does."""
+    names = ("FSBENCH_SECRET_KEY", "FSBENCH_DB_PASSWORD", "FSBENCH_REDIS_PASSWORD")
+    secrets = dict.fromkeys(names, KEY)
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    values = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    assert {name for name, value in values.items() if not value} == set(secrets)
+    for known in (secrets, values | secrets):
+        given = _of_the_compose_file("web", known)
+        done = start(tmp_path, **given)
+        assert done.returncode == 0, done.stderr
+        assert "no issues" in done.stdout
+
+
+def _of_the_compose_file(service: str, known: dict[str, str]) -> dict[str, str]:
+    """What Compose gives to a service: ${NAME}, ${NAME:-default}, ${NAME:?refused without}."""
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+    def filled(match: re.Match[str]) -> str:
+        assert known.get(match[1]) or match[2] != ":?", match[1]
+        return known.get(match[1]) or match[3] or ""
+
+    wanted = services[service]["environment"]
+    return {
+        name: re.sub(r"\$\{(\w+)(?:(:[-?])([^}]*))?\}", filled, str(value))
+        for name, value in wanted.items()
+        if name not in ("TMPDIR", "FSBENCH_DATA")
+    }
 
 
 def test_web_and_worker_of_the_compose_file_know_the_same_default_role() -> None:

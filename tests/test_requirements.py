@@ -51,6 +51,13 @@ def test_the_environment_is_the_pinned_one() -> None:
     assert {name: distribution(name).version for name in pinned} == pinned
 
 
+def test_the_installer_is_pinned_with_what_it_installs() -> None:
+    """Python's own pip is as old as that Python; setuptools is needed by nothing that runs here."""
+    pinned = _pinned("requirements.txt")
+    assert pinned["pip"] == _pinned("requirements-dev.txt")["pip"]
+    assert "setuptools" not in pinned
+
+
 def test_every_pin_has_hashes_and_every_requirement_its_purpose() -> None:
     for file in ("requirements.txt", "requirements-dev.txt"):
         text = (ROOT / file).read_text()

@@ -12,6 +12,7 @@ WORDS = (
     *("LUN granted", "LUN grant withdrawn"),
     *("study made", "study access changed", "imported", "read again"),
     *("permalink made", "permalink changed", "permalink deleted"),
+    *("permalink withdrawn", "permalink handed over"),
     *("watch made", "watch paused", "watch resumed", "watch deleted", "columns kept"),
     *("runs ordered", "order paused", "order resumed", "order cancelled", "order priority"),
     *("runs retried", "run cancelled", "run retried", "run refused"),

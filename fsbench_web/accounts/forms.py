@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from fsbench_web.accounts.models import ApiToken
+from fsbench_web.text_validators import one_line
 
 
 class SignInForm(AuthenticationForm):
@@ -94,6 +95,7 @@ class TokenForm(forms.ModelForm):
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+        self.fields["name"].validators.append(one_line)
         self.user = user
 
     @property

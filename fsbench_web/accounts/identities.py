@@ -17,7 +17,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
-from fsbench_web.accounts import audit, people
+from fsbench_web.accounts import audit, names, people
 from fsbench_web.accounts.models import Role, Team
 from fsbench_web.accounts.oidc import Claims, Refused
 from fsbench_web.sign_on import SUBJECT_LENGTH, SignOn
@@ -93,6 +93,7 @@ def _make(claims: Claims) -> User:
     for _ in range(_TRIES):
         try:
             with transaction.atomic():
+                people.lock_administrators()
                 user = User.objects.create_user(_free_name(claims.names))
                 SocialAccount.objects.create(user=user, provider=claims.issuer, uid=claims.subject)
                 audit.note(
@@ -112,11 +113,11 @@ def _make(claims: Claims) -> User:
 
 
 def _free_name(wanted: tuple[str, ...]) -> str:
-    """A name that no account has in any spelling, made of the person's own."""
-    made = [_plain(name) for name in wanted]
+    """A name that no account has nor looks like, made of the person's own."""
+    made = [_plain(one) for one in wanted]
     name = next((one for one in made if one), "person")
     number, tried = 1, name
-    while tried.lower() in people.RESERVED or User.objects.filter(username__iexact=tried).exists():
+    while names.problem(tried) or User.objects.filter(username=tried).exists():
         number += 1
         tried = f"{name}-{number}"
     return tried

@@ -1,21 +1,19 @@
 """What an administrator changes: accounts, roles, teams, grants; all of it in the audit log."""
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from fsbench_web.accounts import audit, closing, passwords, tokens
+from fsbench_web.accounts import audit, closing, names, passwords, tokens
 from fsbench_web.accounts.models import ApiToken, LunGrant, Person, Role, Team
 from fsbench_web.accounts.rights import role_of
 
 # 96 random bits: nobody guesses them, and they can be read out over the telephone.
 _PASSWORD_BYTES = 12
-# Names that the audit log uses for what no person did.
-RESERVED = frozenset({"fsbench"})
 
 
 class LastAdministrator(ValueError):
@@ -47,6 +45,10 @@ def create(name: str, password: str, role: Role, by: User) -> User:
     Whoever signs in with the password chooses another one first (accounts.passwords). Raises
     NameTaken.
     """
+    # Two who make "admin" and "Admin" at once wait for each other here.
+    lock_administrators()
+    if said := names.problem(name):
+        raise NameTaken(said)
     with _taken(f'There is an account "{name}" already, made a moment ago.'):
         user = User.objects.create_user(
             name, password=password or None, is_staff=role is Role.ADMINISTRATOR
@@ -67,13 +69,17 @@ def change(
     is_active: bool,
     teams: Iterable[Team],
     luns: Iterable[int],
-    by: User,
+    by: User | str,
     email: str | None = None,
+    permalinks: closing.Permalinks | None = None,
+    facts: Mapping[str, str] | None = None,
 ) -> User:
     """Role, whether the account is open, its teams, LUNs and e-mail address, all at once.
 
-    ``email`` None leaves the address as it is. Raises LastAdministrator. Closing an account ends
-    its sessions and revokes its tokens; opening it again brings none of them back.
+    ``email`` None leaves the address as it is. Closing an account ends its sessions, revokes its
+    tokens and pauses its watches; opening it again brings none of them back. ``permalinks`` says
+    what becomes of those that a closed account shared, ``facts`` what the audit log says of ``by``.
+    Raises LastAdministrator, closing.NotSaid.
     """
     user = _locked(user_id, role=role, is_active=is_active)
     before = {"role": str(role_of(user) or ""), "open": user.is_active, "teams": _teams(user)}
@@ -85,11 +91,34 @@ def change(
     user.teams.set(teams)
     after = {"role": str(role), "open": is_active, "teams": _teams(user)}
     if after != before:
-        audit.note(by, "account changed", f"account {user}", before=before, after=after)
+        audit.note(
+            by, "account changed", f"account {user}", before=before, after=after, **(facts or {})
+        )
     grant(luns, by, user=user)
     if is_active != before["open"]:
         closing.end_all(user, by, closing.OPENED if is_active else closing.CLOSED)
+    if not is_active:
+        closing.settle(user, by, permalinks, is_asked=bool(before["open"]))
     return user
+
+
+def close(
+    user: User,
+    by: User | str,
+    permalinks: closing.Permalinks | None = None,
+    facts: Mapping[str, str] | None = None,
+) -> None:
+    """Close the account and leave all else as it is. Raises LastAdministrator, closing.NotSaid."""
+    change(
+        user.pk,
+        role=kept_role(user),
+        is_active=False,
+        teams=list(user.teams.all()),
+        luns=list(LunGrant.objects.filter(user=user).values_list("lun", flat=True)),
+        by=by,
+        permalinks=permalinks,
+        facts=facts,
+    )
 
 
 @transaction.atomic
@@ -175,13 +204,21 @@ def _give(user: User, role: Role) -> None:
     Person.objects.update_or_create(user=user, defaults={"role": role})
 
 
+def kept_role(user: User) -> Role:
+    """The role, also the one that a closed account has again when it is opened."""
+    if user.is_superuser or user.is_staff:
+        return Role.ADMINISTRATOR
+    person = getattr(user, "person", None)
+    return role_of(user) or Role(person.role if person is not None else Role.VIEWER)
+
+
 def _teams(user: User) -> list[str]:
     return list(user.teams.order_by("name").values_list("name", flat=True))
 
 
 @transaction.atomic
 def grant(
-    luns: Iterable[int], by: User, *, user: User | None = None, team: Team | None = None
+    luns: Iterable[int], by: User | str, *, user: User | None = None, team: Team | None = None
 ) -> None:
     """These LUNs and no others are granted to the person or the team."""
     rows = LunGrant.objects.filter(user=user, team=team).select_related("lun__worker")

@@ -8,9 +8,11 @@ from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 
-from fsbench_web.accounts import people, rights
+from fsbench_web.accounts import names, people
+from fsbench_web.accounts.closing import Fate, Permalinks
 from fsbench_web.accounts.models import LunGrant, Role, Team, grantable_luns
 from fsbench_web.sign_on import SUBJECT_LENGTH
+from fsbench_web.text_validators import one_line
 
 ROLE_HELP = (
     "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
@@ -50,7 +52,7 @@ class AccountForm(forms.ModelForm):
         # As sign-in reads it and create_user stores it: a name in look-alike letters (NFKC) is the
         # same name, and must be found taken or reserved here.
         field_classes = {"username": UsernameField}
-        help_texts = {"username": "Letters, digits and @ . + - _"}
+        help_texts = {"username": "Letters a to z, digits and @ . + - _"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -60,8 +62,8 @@ class AccountForm(forms.ModelForm):
 
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
-        if name.lower() in people.RESERVED:
-            raise forms.ValidationError("The audit log uses this name for what no person did.")
+        if said := names.problem(name):
+            raise forms.ValidationError(said)
         return name
 
     def clean_password(self) -> str:
@@ -88,6 +90,7 @@ class IdentityForm(forms.Form):
         label="Subject",
         max_length=SUBJECT_LENGTH,
         strip=False,
+        validators=[one_line],
         help_text="As the sign-in service names the person in the claim sub; who is refused "
         "without an account is shown it.",
     )
@@ -104,8 +107,21 @@ class PersonForm(forms.Form):
     is_active = forms.BooleanField(
         required=False,
         label="The account is open",
-        help_text="Closing it ends its sessions and revokes its API tokens; opening it again "
-        "brings none of them back. What it made stays.",
+        help_text="Closing it ends its sessions, revokes its API tokens and pauses its watches; "
+        "opening it again brings none of them back. What it measured and imported stays.",
+    )
+    permalinks = forms.ChoiceField(
+        choices=Fate.choices,
+        required=False,
+        label="Its permalinks, when it is closed",
+        widget=forms.RadioSelect,
+    )
+    heir = forms.ModelChoiceField(
+        queryset=User.objects.none(),
+        required=False,
+        label="Hand them over to",
+        empty_label="Choose an account",
+        to_field_name="username",
     )
     email = forms.EmailField(
         label="E-mail address",
@@ -123,7 +139,7 @@ class PersonForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         initial = {
-            "role": _kept_role(user),
+            "role": str(people.kept_role(user)),
             "is_active": user.is_active,
             "email": user.email,
             "teams": user.teams.all(),
@@ -131,16 +147,16 @@ class PersonForm(forms.Form):
         }
         super().__init__(*args, **{**kwargs, "initial": initial})
         self.label_suffix = ""
+        heirs = User.objects.filter(is_active=True).exclude(pk=user.pk).order_by("username")
+        field = self.fields["heir"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = heirs
 
-
-def _kept_role(user: User) -> str:
-    """The role, also of a closed account."""
-    if user.is_active:
-        return str(rights.role_of(user))
-    if user.is_superuser or user.is_staff:
-        return str(Role.ADMINISTRATOR)
-    person = getattr(user, "person", None)
-    return person.role if person is not None else str(Role.VIEWER)
+    @property
+    def said_of_permalinks(self) -> Permalinks | None:
+        """What becomes of them; None where nothing was chosen."""
+        fate = self.cleaned_data["permalinks"]
+        return Permalinks(Fate(fate), self.cleaned_data["heir"]) if fate else None
 
 
 class TeamNameForm(forms.ModelForm):
@@ -153,6 +169,7 @@ class TeamNameForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["name"].validators.append(one_line)
         self.label_suffix = ""
 
 

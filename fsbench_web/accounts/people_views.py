@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from fsbench_web.accounts import audit, identities, people, rights
+from fsbench_web.accounts import audit, closing, identities, people, rights
 from fsbench_web.accounts.models import AuditEntry, GivenPassword, Role, Team
 from fsbench_web.accounts.people_forms import (
     AccountForm,
@@ -25,6 +25,7 @@ from fsbench_web.accounts.people_forms import (
 )
 
 ENTRIES_SHOWN = 100
+PERMALINKS_SHOWN = 50
 
 
 def _user(request: HttpRequest) -> User:
@@ -109,9 +110,12 @@ def person(request: HttpRequest, user_id: int) -> HttpResponse:
                     luns=given["luns"].values_list("pk", flat=True),
                     by=_user(request),
                     email=given["email"],
+                    permalinks=form.said_of_permalinks,
                 )
             except people.LastAdministrator as refused:
                 form.add_error("role", str(refused))
+            except closing.NotSaid as refused:
+                form.add_error("permalinks", str(refused))
             else:
                 messages.success(request, f"The account {found} is changed.")
                 return redirect("people:people")
@@ -135,8 +139,11 @@ def _person_page(
     new_password: str = "",
     refused: str = "",
 ) -> HttpResponse:
+    shared = closing.permalinks_of(found)
     context = {
         "person": found,
+        "permalinks": shared[:PERMALINKS_SHOWN],
+        "permalinks_total": shared.count(),
         "new_password": new_password,
         "refused": refused,
         "password_form": NewPasswordForm() if _takes_password(request, found) else None,

@@ -32,6 +32,7 @@ class Action(StrEnum):
     ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
     WATCH = "watch"  # make and change one's own watches, which send messages
     SHARE = "share"  # permalinks
+    WITHDRAW = "withdraw"  # a permalink, from others' sight or for good
     CALL = "call"  # make the server send to an address: a webhook
     IMPORT = "import"
     OWN = "own"  # say who sees a study
@@ -48,6 +49,8 @@ _NEEDS: dict[Action, Role] = {
     Action.ACCOUNT: Role.VIEWER,
     Action.WATCH: Role.VIEWER,
     Action.SHARE: Role.CONTRIBUTOR,
+    # Whoever shared something as a contributor and is a viewer now can still take it back.
+    Action.WITHDRAW: Role.VIEWER,
     Action.CALL: Role.CONTRIBUTOR,
     Action.IMPORT: Role.CONTRIBUTOR,
     Action.OWN: Role.CONTRIBUTOR,
@@ -63,6 +66,7 @@ _WORDS: dict[Action, str] = {
     Action.ACCOUNT: "This page",
     Action.WATCH: "Watching",
     Action.SHARE: "Keeping permalinks",
+    Action.WITHDRAW: "Withdrawing a permalink",
     Action.CALL: "A webhook",
     Action.IMPORT: "Importing",
     Action.OWN: "Saying who sees a study",
@@ -76,6 +80,7 @@ _WORDS: dict[Action, str] = {
 _SCOPES: dict[Action, str] = {
     Action.WATCH: "import",
     Action.SHARE: "import",
+    Action.WITHDRAW: "import",
     Action.IMPORT: "import",
     Action.OWN: "import",
     Action.RUN: "run",
@@ -421,7 +426,8 @@ RULES: dict[str, Rule] = {
     "p/<slug:key>/picture.png": Action.READ,
     "p/<slug:key>/embed/": Action.READ,
     "p/<slug:key>/edit/": Action.SHARE,
-    "p/<slug:key>/delete/": Action.SHARE,
+    "p/<slug:key>/withdraw/": Action.WITHDRAW,
+    "p/<slug:key>/delete/": Action.WITHDRAW,
     "imports/new/": Action.IMPORT,
     "imports/reread/<int:artefact_id>/": Action.IMPORT,
     "imports/<int:import_id>/": Action.READ,
@@ -477,8 +483,9 @@ RULES: dict[str, Rule] = {
     "api/v1/permalinks/<slug:key>": {
         "GET": Action.READ,
         "PATCH": Action.SHARE,
-        "DELETE": Action.SHARE,
+        "DELETE": Action.WITHDRAW,
     },
+    "api/v1/permalinks/<slug:key>/withdraw": {"POST": Action.WITHDRAW},
     "api/v1/permalinks/<slug:key>/snapshot": Action.READ,
     "api/v1/permalinks/<slug:key>/deltas.<str:suffix>": Action.READ,
     "api/v1/watches": {"GET": Action.ACCOUNT, "POST": Action.WATCH},

@@ -62,7 +62,7 @@ def create(
     return row, token
 
 
-def revoke(row: ApiToken, by: User, because: str = "") -> None:
+def revoke(row: ApiToken, by: User | str, because: str = "") -> None:
     """From now on the token opens nothing."""
     why = {"because": because} if because else {}
     with transaction.atomic():

@@ -6,6 +6,7 @@ from typing import Any, BinaryIO, cast
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Status
 
+from fsbench_web import plain_text
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import given
 from fsbench_web.api.errors import Error, Refused
@@ -156,8 +157,8 @@ def set_columns(
         problems = [
             ImportProblem(one.message, file.path, one.line, one.column) for one in error.problems
         ]
-    if not columns.name.isprintable():
-        problems.append(ImportProblem("The name of the mapping cannot be shown."))
+    if unseen := plain_text.problem(columns.name):
+        problems.append(ImportProblem(f"The name of the mapping cannot be shown. {unseen}"))
     if problems:
         raise refusal(ImportRefused(problems))
     mapping_views.keep(user_of(request), file, data, said, columns.name.strip())

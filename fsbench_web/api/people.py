@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field, StrictBool
 
-from fsbench_web.accounts import audit, people, rights
+from fsbench_web.accounts import audit, closing, people, rights
 from fsbench_web.accounts.models import AuditEntry, Role, Team
 from fsbench_web.accounts.people_forms import AccountForm, PersonForm, TeamForm, TeamNameForm
 from fsbench_web.api.answers import require_match
@@ -56,6 +56,12 @@ class PersonIn(Strict):
     is_active: StrictBool | None = None
     teams: list[str] | None = Field(None, max_length=500)
     luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
+    permalinks: Literal["withdraw", "hand_over", "keep"] | None = Field(
+        None, description="of an account that is closed; must be said where it shared any"
+    )
+    permalinks_to: str | None = Field(
+        None, max_length=150, description="the account that takes them over, of `hand_over`"
+    )
 
 
 class PasswordIn(Strict):
@@ -167,8 +173,9 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     url_name="change_person",
 )
 def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[str, Any]:
-    """Role, teams, LUNs, whether it is open. Closing it ends its sessions and revokes its tokens.
-    409 for the last administrator's.
+    """Role, teams, LUNs, whether it is open. Closing it ends its sessions, revokes its tokens
+    and pauses its watches; `permalinks` says what becomes of those it shared. 409 for the last
+    administrator's.
     """
     with transaction.atomic():
         people.lock_administrators()
@@ -180,17 +187,21 @@ def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[
         now = form.initial
         luns = said.get("luns")
         teams = said.get("teams")
+        is_active = now["is_active"] if said.get("is_active") is None else said["is_active"]
         try:
             people.change(
                 user_id,
                 role=Role(said.get("role") or now["role"]),
-                is_active=now["is_active"] if said.get("is_active") is None else said["is_active"],
+                is_active=is_active,
                 teams=list(now["teams"]) if teams is None else _teams(teams),
                 luns=[lun.pk for lun in now["luns"]] if luns is None else _luns(luns),
                 by=user_of(request),
+                permalinks=_permalinks(said, is_active=is_active),
             )
         except people.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
+        except closing.NotSaid as refused:
+            raise Refused(422, [("permalinks", str(refused))]) from None
         return _person(_person_or_404(user_id))
 
 
@@ -385,10 +396,22 @@ def _teams(names: list[str]) -> list[Team]:
     return list(found.values())
 
 
-def _users(names: list[str]) -> list[User]:
+def _users(names: list[str], field: str = "members") -> list[User]:
     found = {user.get_username(): user for user in User.objects.filter(username__in=names)}
-    _refuse_unknown("members", "account", set(names) - found.keys())
+    _refuse_unknown(field, "account", set(names) - found.keys())
     return list(found.values())
+
+
+def _permalinks(said: dict[str, Any], *, is_active: bool) -> closing.Permalinks | None:
+    """What becomes of them. Raises Refused for what would be dropped in silence."""
+    if said.get("permalinks_to") and said.get("permalinks") != closing.Fate.HAND_OVER:
+        raise Refused(422, [("permalinks_to", "An account takes them over: hand_over says so.")])
+    if said.get("permalinks") is None:
+        return None
+    if is_active:
+        raise Refused(422, [("permalinks", "The account stays open, and has its permalinks.")])
+    heirs = _users([said["permalinks_to"]], "permalinks_to") if said.get("permalinks_to") else []
+    return closing.Permalinks(closing.Fate(said["permalinks"]), next(iter(heirs), None))
 
 
 def _luns(names: list[str]) -> list[int]:

@@ -3,12 +3,13 @@
 from datetime import date, datetime
 from typing import Any, Literal
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from fsbench_web.accounts import audit
+from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.rights import Action, require
 from fsbench_web.api.answers import require_match
 from fsbench_web.api.auth import WRITER, user_of
@@ -71,6 +72,10 @@ class PermalinksOut(PageOut):
     permalinks: list[PermalinkSummary]
 
 
+class PermalinkFilters(Page):
+    created_by: str = Field("", max_length=150, description="an account; yours where it is empty")
+
+
 class _Sharing(Strict):
     title: str = Field("", max_length=400)
     note: str = Field("", max_length=8000)
@@ -92,16 +97,26 @@ class PermalinkChange(_Sharing):
 
 @router.get(
     "/permalinks",
-    response={200: PermalinksOut, 401: Error, 422: Error},
+    response={200: PermalinksOut, 401: Error, 403: Error, 422: Error},
     auth=WRITER,
     summary="Your permalinks",
     url_name="permalinks",
 )
 def list_permalinks(
-    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+    request: HttpRequest, response: HttpResponse, filters: Query[PermalinkFilters]
 ) -> dict[str, Any]:
-    """What you have shared, newest first."""
-    links = Permalink.objects.filter(created_by=user_of(request)).select_related("created_by")
+    """What you have shared, newest first; for administrators, with `created_by`, what an account
+    has, also a closed one.
+    """
+    author = user_of(request)
+    if filters.created_by and filters.created_by != author.get_username():
+        if not rights.is_administrator(author):
+            raise Refused(403, [("created_by", "Only administrators list those of others.")])
+        found = User.objects.filter(username=filters.created_by).first()
+        if found is None:
+            raise Refused(422, [("created_by", "There is no such account; see /people.")])
+        author = found
+    links = Permalink.objects.filter(created_by=author).select_related("created_by")
     rows, about = page(request, response, links.defer("snapshot").order_by("-id"), filters)
     return {**about, "permalinks": [_summary(row) for row in rows]}
 
@@ -220,14 +235,32 @@ def change_permalink(request: HttpRequest, key: str, permalink: PermalinkChange)
     url_name="delete_permalink",
 )
 def delete_permalink(request: HttpRequest, key: str) -> Status[None]:
-    """For good: its address opens nothing any more."""
+    """For good: its address opens nothing any more. Its author, also as a viewer, and
+    administrators can.
+    """
     with transaction.atomic():
-        link = _own(request, key)
+        link = _to_withdraw(request, key)
         require_match(request)
-        title = link.title
-        link.delete()
-        audit.note(user_of(request), "permalink deleted", f"permalink {key}", title=title)
+        permalinks.delete(link, user_of(request))
     return Status(204, None)
+
+
+@router.post(
+    "/permalinks/{slug:key}/withdraw",
+    response={200: PermalinkSummary, **_WRITES},
+    auth=WRITER,
+    summary="Withdraw a permalink",
+    url_name="withdraw_permalink",
+)
+def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
+    """Only its author and administrators see it from now on; the numbers stay. Its author, also as
+    a viewer, and administrators can.
+    """
+    with transaction.atomic():
+        link = _to_withdraw(request, key)
+        permalinks.withdraw(key, user_of(request))
+        link.refresh_from_db(fields=["visibility"])
+    return _summary(link)
 
 
 def _open(request: HttpRequest, key: str) -> Permalink:
@@ -243,8 +276,16 @@ def _own(request: HttpRequest, key: str) -> Permalink:
     user = user_of(request)
     require(user, Action.SHARE)
     if not sharing.may_change(link, user):
-        raise Refused(403, [(None, "Only whoever made a permalink can change or delete it.")])
+        raise Refused(403, [(None, "Only whoever made a permalink can change it.")])
     return Permalink.objects.select_for_update().get(pk=link.pk)
+
+
+def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
+    """The row, locked. Raises Http404, Refused."""
+    link = permalink_views.found(request, key, to_withdraw=True)
+    if not sharing.may_withdraw(link, user_of(request)):
+        raise Refused(403, [(None, sharing.NOT_YOURS)])
+    return Permalink.objects.select_for_update(of=("self",)).get(pk=link.pk)
 
 
 def _values(said: _Sharing) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
+from fsbench_web import plain_text
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Team
 from fsbench_web.api.answers import require_match
@@ -55,6 +56,8 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
 
     taken, also by one that you may not see.
     """
+    if said := plain_text.problem(study.summary, is_multiline=True):
+        raise Refused(422, [("summary", said)])
     try:
         title = new_study.checked_title(study.title)
         with transaction.atomic():

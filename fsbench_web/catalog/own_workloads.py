@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from fsbench_web import plain_text
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import OwnWorkload, Worker
 from fsbench_web.catalog.names import slug_of
@@ -125,6 +126,9 @@ def add_version(
 
     An upload that says what the newest version says makes none.
     """
+    for what, given, is_multiline in (("title", title.strip(), False), ("text", text, True)):
+        if said := plain_text.problem(given, is_multiline=is_multiline):
+            raise ParameterError(f"The {what} cannot be so. {said}")
     title = " ".join(title.split())
     slug = slug_of(title)[:60].strip("-")
     if not slug:

@@ -24,7 +24,7 @@ class LinkVisibility(models.TextChoices):
 
     PUBLIC = "public", "Anyone with the link"
     TEAM = "team", "Members of its author's teams"
-    PRIVATE = "private", "Only its author"
+    PRIVATE = "private", "Its author and administrators"
 
 
 class Permalink(models.Model):

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -56,14 +57,21 @@ def of_permalink(view: View) -> View:
     return opened
 
 
-def found(request: HttpRequest, key: str) -> Permalink:
-    """The permalink, expired or not. Raises Http404 for who may not see it."""
+def found(request: HttpRequest, key: str, *, to_withdraw: bool = False) -> Permalink:
+    """The permalink, expired or not. Raises Http404 for who may not see it.
+
+    ``to_withdraw``: nothing of its numbers is shown, so that whoever shared something of a study
+    that is hidden from them since can still take it back.
+    """
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
     # Nobody is asked who they are for what anyone may see: no cookie, and caches may keep it.
     if (
         link is None
         or (link.visibility != LinkVisibility.PUBLIC and not sharing.may_see(link, request.user))
-        or sharing.shows_hidden(link)
+        or (
+            sharing.shows_hidden(link)
+            and not (to_withdraw and sharing.may_withdraw(link, request.user))
+        )
     ):
         raise Http404(
             f'There is no permalink "{key}" that you may see. The address may be cut off or '
@@ -77,10 +85,19 @@ def over(request: HttpRequest, link: Permalink) -> HttpResponse:
     """410: it has expired, when, and what to do."""
     context = {
         "permalink": link,
-        "is_theirs": sharing.may_change(link, request.user),
+        **_may(request, link),
         "kept_days": sharing.KEPT_DAYS,
     }
     return render(request, "compare/permalink_over.html", context, status=410)
+
+
+def _may(request: HttpRequest, link: Permalink) -> dict[str, bool]:
+    """What its pages offer to whoever asks."""
+    return {
+        "is_own": request.user.is_authenticated and link.created_by_id == request.user.pk,
+        "may_change": sharing.may_change(link, request.user),
+        "may_withdraw": sharing.may_withdraw(link, request.user),
+    }
 
 
 def _comparison(request: HttpRequest) -> str:
@@ -134,7 +151,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
         "picture": f"{address}picture.png?{picture.version(link)}",
         "picture_size": picture.SIZE_PX,
         "is_public": link.visibility == LinkVisibility.PUBLIC,
-        "is_theirs": sharing.may_change(link, request.user),
+        **_may(request, link),
         "embed": embed.snippet(link, f"{address}embed/"),
         "embed_origins": embed.origins(),
     }
@@ -179,10 +196,12 @@ def not_intact(link: Permalink) -> HttpResponse:
 def mine(request: HttpRequest) -> HttpResponse:
     """Everything that this person has shared, newest first."""
     links = Permalink.objects.filter(created_by=request.user.pk).defer("snapshot")
+    may_change = rights.may(request.user, rights.Action.SHARE)
     shown = list(links[:LISTED])
     choices = score_choices() if shown else None
     context: dict[str, Any] = {
         "total": links.count(),
+        "may_change": may_change,
         "permalinks": [
             {
                 "link": link,
@@ -229,23 +248,55 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 def delete(request: HttpRequest, key: str) -> HttpResponse:
     """Ask, then delete for good."""
-    link = _to_change(request, key)
+    link = _to_withdraw(request, key)
     if request.method != "POST":
-        return render(request, "compare/permalink_delete.html", {"permalink": link})
-    with transaction.atomic():
-        link.delete()
-        audit.note(request.user, "permalink deleted", f"permalink {key}", title=link.title)
+        context = {"permalink": link, **_may(request, link)}
+        return render(request, "compare/permalink_delete.html", context)
+    permalinks.delete(link, _user(request))
     messages.success(
         request, f"The permalink {key} is deleted; its address opens nothing any more."
     )
     return redirect("compare:permalinks")
 
 
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, key: str) -> HttpResponse:
+    """Take it out of everybody else's sight; the numbers stay."""
+    link = _to_withdraw(request, key)
+    if permalinks.withdraw(key, _user(request)):
+        messages.success(
+            request,
+            f"The permalink {key} is withdrawn: its address opens for its author and "
+            "administrators alone.",
+        )
+    else:
+        messages.info(request, f"The permalink {key} was withdrawn already.")
+    # Its own page may show what is hidden from whoever withdrew it.
+    return (
+        redirect("compare:permalinks")
+        if sharing.shows_hidden(link)
+        else redirect("compare:permalink", key)
+    )
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
 def _to_change(request: HttpRequest, key: str) -> Permalink:
     link = found(request, key)
     if not sharing.may_change(link, request.user):
         raise PermissionDenied(
-            "Only whoever made a permalink can change or delete it. "
+            "Only whoever made a permalink can change it. "
             "You can share the comparison anew: its own page has “Continue from here”."
         )
+    return link
+
+
+def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
+    link = found(request, key, to_withdraw=True)
+    if not sharing.may_withdraw(link, request.user):
+        raise PermissionDenied(sharing.NOT_YOURS)
     return link

@@ -106,6 +106,26 @@ def pin(
     return made
 
 
+@transaction.atomic
+def withdraw(key: str, by: AbstractBaseUser) -> bool:
+    """Only its author and administrators see it from now on. False where that was so already."""
+    rows = Permalink.objects.filter(key=key).exclude(visibility=LinkVisibility.PRIVATE)
+    before = rows.select_for_update().values_list("visibility", flat=True).first()
+    if before is None:
+        return False
+    rows.update(visibility=LinkVisibility.PRIVATE)
+    audit.note(by, "permalink withdrawn", f"permalink {key}", before=before)
+    return True
+
+
+@transaction.atomic
+def delete(link: Permalink, by: AbstractBaseUser) -> None:
+    """For good, with its numbers."""
+    author = link.created_by.get_username() if link.created_by else None
+    link.delete()
+    audit.note(by, "permalink deleted", f"permalink {link.key}", title=link.title, author=author)
+
+
 def read(permalink: Permalink) -> Pinned:
     """The numbers as they were when the permalink was made; the database is not asked."""
     content: dict[str, Any] = json.loads(permalink.snapshot)

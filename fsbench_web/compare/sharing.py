@@ -13,16 +13,19 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.studies.models import Study
+from fsbench_web.text_validators import lines, one_line
 
 KEPT_DAYS = 30
 """Days behind its last one in which the author of a permalink may still give it another."""
+
+NOT_YOURS = "Only whoever made a permalink, or an administrator, can withdraw or delete it."
 
 AnyUser = AbstractBaseUser | AnonymousUser
 
 
 def may_see(link: Permalink, user: AnyUser) -> bool:
     """Whether this person may know that the permalink exists, expired or not."""
-    if link.visibility == LinkVisibility.PUBLIC or may_change(link, user):
+    if link.visibility == LinkVisibility.PUBLIC or may_withdraw(link, user):
         return True
     if link.visibility != LinkVisibility.TEAM or link.created_by_id is None:
         return False
@@ -47,12 +50,26 @@ def shows_hidden(link: Permalink) -> bool:
 
 
 def may_change(link: Permalink, user: AnyUser) -> bool:
-    """Its author; where the author's account is gone, whoever manages the site."""
-    if not user.is_authenticated:
+    """Whether this person says what stands above it, who sees it and until when.
+
+    Its author; where the author's account is gone or closed, administrators.
+    """
+    if not rights.may(user, rights.Action.SHARE):
         return False
-    if link.created_by_id is None:
+    if link.created_by is None or not link.created_by.is_active:
         return rights.is_administrator(user)
     return link.created_by_id == user.pk
+
+
+def may_withdraw(link: Permalink, user: AnyUser) -> bool:
+    """Whether this person takes it out of others' sight, or deletes it.
+
+    Its author, whatever the account may otherwise do by now, and administrators: somebody must
+    always be able to.
+    """
+    if not rights.may(user, rights.Action.WITHDRAW):
+        return False
+    return rights.is_administrator(user) or link.created_by_id == user.pk
 
 
 def is_over(link: Permalink, today: date | None = None) -> bool:
@@ -104,6 +121,8 @@ class SharingForm(forms.ModelForm):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.label_suffix = ""
+        self.fields["title"].validators.append(one_line)
+        self.fields["note"].validators.append(lines)
         # A plain POST with the comparison alone shares it as it always did.
         self.fields["visibility"].required = False
 

@@ -47,5 +47,6 @@ urlpatterns = [
     path("p/<slug:key>/picture.png", permalink_views.picture_png, name="permalink_picture"),
     path("p/<slug:key>/embed/", embed.view, name="permalink_embed"),
     path("p/<slug:key>/edit/", permalink_views.edit, name="permalink_edit"),
+    path("p/<slug:key>/withdraw/", permalink_views.withdraw, name="permalink_withdraw"),
     path("p/<slug:key>/delete/", permalink_views.delete, name="permalink_delete"),
 ]

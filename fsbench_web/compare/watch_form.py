@@ -55,6 +55,7 @@ class WatchForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
         self.own_address = user.email
+        self._why_off: dict[str, str] = {}
         if not settings.SENDS_EMAIL:
             self._switch_off(
                 "email", "This site sends no e-mail: whoever runs it sets FSBENCH_EMAIL_URL."
@@ -68,10 +69,18 @@ class WatchForm(forms.Form):
             self._switch_off("webhook_url", webhooks.why)
 
     def _switch_off(self, name: str, why: str) -> None:
-        """What a form sends for the field does not count."""
+        """The page offers it to nobody; whoever sends it all the same is told (``clean``)."""
+        self._why_off[name] = why
         field = self.fields[name]
         field.disabled, field.help_text = True, why
         self.initial[name] = field.initial = ""
+
+    def clean(self) -> dict[str, Any]:
+        """An address that is not written to is refused: nobody should wait for its messages."""
+        for name, why in self._why_off.items():
+            if str(self.data.get(self.add_prefix(name)) or "").strip():
+                self.add_error(name, why)
+        return self.cleaned_data
 
     def clean_email(self) -> str:
         """The account's own address alone: nobody else is written to in its name."""

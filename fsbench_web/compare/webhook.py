@@ -28,8 +28,10 @@ DELIVERY_HEADER = "X-Fsbench-Delivery"
 _PORTS = {"http": 80, "https": 443}
 # Addresses that lead to an IPv4 address inside them: the translation of RFC 6052.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_PRIVATE = (
-    "{} is an address of a private network, to which this site sends nothing "
+# One sentence for names that are not there and for those of our own network: who may name an
+# address must not learn which names our name server knows.
+_NOT_PUBLIC = (
+    "{} has no address, or one of a private network, to which this site sends nothing "
     "(FSBENCH_WEBHOOK_PRIVATE)."
 )
 
@@ -71,7 +73,7 @@ def refuse_plainly_private(url: str) -> None:
     except ValueError:
         is_private = host == "localhost" or host.endswith(".localhost")
     if is_private and not settings.WEBHOOK_PRIVATE:
-        raise WebhookProblem(_PRIVATE.format(host))
+        raise WebhookProblem(_NOT_PUBLIC.format(host))
 
 
 def is_public(address: str) -> bool:
@@ -144,12 +146,14 @@ def _addresses(host: str, port: int, deadline: float) -> list[str]:
             socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
         ).result(timeout=_left(deadline))
     except (socket.gaierror, UnicodeError):
+        if not settings.WEBHOOK_PRIVATE:
+            raise WebhookProblem(_NOT_PUBLIC.format(host)) from None
         raise WebhookProblem(f"The name {host} has no address.") from None
     finally:
         resolver.shutdown(wait=False)
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not settings.WEBHOOK_PRIVATE and not all(map(is_public, addresses)):
-        raise WebhookProblem(_PRIVATE.format(host))
+        raise WebhookProblem(_NOT_PUBLIC.format(host))
     return addresses
 
 

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from fsbench_web import plain_text
 from fsbench_web.formats import UnreadableFile
 from fsbench_web.formats.cells import SIZE_UNITS
 from fsbench_web.formats.mapping import Mapping
@@ -52,8 +53,10 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
         said, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
         if "look" not in request.POST:
             problems = mappings.check(file, data, said)
-            if len(name) > 100 or not name.isprintable():
+            if len(name) > 100:
                 problems.append(ImportProblem("The name of the mapping is too long."))
+            if unseen := plain_text.problem(name):
+                problems.append(ImportProblem(f"The name of the mapping cannot be so. {unseen}"))
             if not problems:
                 keep(user_of(request), file, data, said, name)
                 if is_large:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fsbench_web import plain_text
 from fsbench_web.catalog.labels import parse_label
 from fsbench_web.catalog.names import slug_of
 from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
@@ -160,8 +161,8 @@ def target_problems(target: Target) -> list[ImportProblem]:
         message = f'study "{target.study}" needs a Latin letter or a digit, for its address.'
         problems.append(ImportProblem(message))
     for name, text in vars(target).items():
-        if not text.isprintable():
-            problems.append(ImportProblem(f"{name} holds a character that cannot be shown."))
+        if said := plain_text.problem(text):
+            problems.append(ImportProblem(f"{name} holds a character that cannot be shown. {said}"))
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
     for name in ("source", "licence"):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fsbench_web import plain_text
 from fsbench_web.formats import ParsedResult
 from fsbench_web.imports.commit import StoredRun
 from fsbench_web.imports.models import ImportFile
@@ -125,8 +126,10 @@ def corrections_of(
             for name in ("filesystem", "configuration", "hardware", "repeat")
         }
         for name, value in text.items():
-            if not value.isprintable() or len(value) > 200:
-                problems.append(ImportProblem(f"{name} is too long or cannot be shown.", row.path))
+            said = plain_text.problem(value)
+            if said or len(value) > 200:
+                message = f"{name} is too long or cannot be shown. {said}".strip()
+                problems.append(ImportProblem(message, row.path))
                 text[name] = ""
         repeat = text.pop("repeat")
         if repeat and not (repeat.isascii() and repeat.isdigit() and 0 < int(repeat) < 10**6):

@@ -1,4 +1,10 @@
-"""The account of the first start: user ``admin`` with a random password kept in the data folder."""
+"""The account of the first start: user ``admin`` with a random password kept in the data folder.
+
+On a private machine that password is printed at every start until its owner chose another: who
+reads the terminal there has the data folder anyway. Elsewhere the output ends in logs that others
+read. There it is printed once, and it is a given password as those that administrators set
+(accounts.passwords): whoever signs in with it replaces it first.
+"""
 
 import os
 import secrets
@@ -7,16 +13,17 @@ from pathlib import Path
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from fsbench_web.accounts import audit
+from fsbench_web.accounts import audit, passwords
 from fsbench_web.accounts.models import Role
 
 NAME = "admin"
 
 
-def prepare_admin(folder: Path) -> str:
+def prepare_admin(folder: Path, *, is_private: bool) -> str:
     """Make the account when the site has no user at all; returns a line that says how to sign in.
 
-    The password is written (mode 0600) before the account is made, so that a start that is broken
+    ``is_private``: only this machine reaches the site, and only its user reads the line. The
+    password is written (mode 0600) before the account is made, so that a start that is broken
     off in between leaves no account that nobody knows the password of.
     """
     file = folder / "admin-password"
@@ -27,13 +34,23 @@ def prepare_admin(folder: Path) -> str:
         with transaction.atomic():
             made = users.create_superuser(NAME, password=password)
             audit.note(None, "account made", f"account {made}", role=Role.ADMINISTRATOR)
-        return f"user {NAME}, password {password}"
+            if not is_private:
+                passwords.give(made)
+        said = f"user {NAME}, password {password}"
+        return said if is_private else f"{said} (said this once: at the sign-in choose another)"
     kept = file.read_text().strip() if file.exists() else ""
     user = users.filter(username=NAME, is_active=True).first()
     if user is None:
         return f"with your own account (there is no user {NAME} any more)"
     if kept and user.check_password(kept):
-        return f"user {NAME}, password {kept}"
+        if is_private:
+            return f"user {NAME}, password {kept}"
+        # Also where the site was private until now, or an older version printed it every time.
+        passwords.give(user)
+        return (
+            f"user {NAME}, with the first password, which nobody has replaced yet: it is in {file} "
+            f"(or make a new one: manage.py changepassword {NAME})"
+        )
     # What no longer opens anything should not lie about.
     file.unlink(missing_ok=True)
     return (

@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import User
 
+from fsbench_web import plain_text
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.names import slug_of
 from fsbench_web.studies.models import Study
@@ -18,6 +19,8 @@ class BadTitle(ValueError):
 
 def checked_title(text: str) -> str:
     """The title in one line. Raises BadTitle."""
+    if said := plain_text.problem(text.strip()):
+        raise BadTitle(f"The study's title cannot be so. {said}")
     title = " ".join(text.split())
     if not slug_of(title):
         raise BadTitle("The study's title needs a letter or a digit for its address.")

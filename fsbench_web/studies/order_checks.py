@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
+from fsbench_web import plain_text
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability
 from fsbench_web.catalog.filesystems import OptionError, validated_options
@@ -329,6 +330,8 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
     if not title:
         if not problems.is_told("study"):
             problems.add("study", "Choose the study that the runs belong to, or name a new one.")
+    elif said := plain_text.problem(title):
+        problems.add("study", f"The study's title cannot be so. {said}")
     elif len(title) > TITLE_LENGTH:
         problems.add("study", f"The study's title is longer than {TITLE_LENGTH} characters.")
     elif not slug:

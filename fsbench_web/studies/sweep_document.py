@@ -7,16 +7,15 @@ refused: a few lines of them can stand for gigabytes.
 
 import json
 import re
-import unicodedata
 from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
+from fsbench_web import plain_text
+
 MAXIMUM_BYTES = 64 * 1024
 MAXIMUM_DEPTH = 20
-# Controls (line breaks among them), surrogates, and the two separators that YAML takes for breaks.
-_NO_TEXT = {"Cc", "Cs", "Zl", "Zp"}
 
 
 class UnreadableDocument(ValueError):
@@ -166,10 +165,10 @@ def _check(data: Any) -> None:
         if depth > MAXIMUM_DEPTH:
             raise _too_deep()
         if isinstance(value, str):
-            if any(unicodedata.category(character) in _NO_TEXT for character in value):
+            if said := plain_text.problem(value):
                 raise UnreadableDocument(
-                    "The document contains a control character or half a character, which no name "
-                    "in fsbench has."
+                    "The document contains a control character or another one that cannot be seen, "
+                    f"which no name in fsbench has. {said}"
                 )
         elif isinstance(value, dict):
             waiting += [(inner, depth + 1) for pair in value.items() for inner in pair]

@@ -1,6 +1,7 @@
 """What somebody tries who wants more than the role allows."""
 
 import asyncio
+import json
 import threading
 from contextlib import suppress
 from typing import Any
@@ -64,9 +65,33 @@ def test_fields_that_a_form_does_not_have_are_not_stored(ada: User) -> None:
 def test_the_owner_of_a_study_gives_it_to_no_team_of_others(ada: User, run: Run) -> None:
     other = Team.objects.create(name="Others")
     sent = {"visibility": "team", "team": other.pk, "slug": "x", "is_published": "on"}
-    assert signed_in(ada).post("/studies/lab/access/", sent).status_code == 422
+    answer = signed_in(ada).post("/studies/lab/access/", sent)
+    assert answer.status_code == 422
+    assert "to another one an administrator does" in answer.content.decode()
+    _, token = tokens.create(ada, "t")
+    for visibility in ("public", "team", "private"):
+        answer = Client().patch(
+            "/api/v1/studies/lab/access",
+            json.dumps({"team": "Others", "visibility": visibility}),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert answer.status_code == 422
+        assert "to another one an administrator does" in answer.json()["errors"][0]["message"]
     study = Study.objects.get()
     assert (study.slug, study.team, study.is_published) == ("lab", None, False)
+    # Neither an import nor an order says which team has the study they make.
+    given = {"study": "New", "filesystem": "ext4", "configuration": "ext4"}
+    import_files([("a.csv", TABLE)], **given, user=ada)
+    assert Study.objects.get(slug="new").team is None
+
+
+def test_who_left_the_team_of_a_study_still_says_who_sees_it(ada: User, run: Run) -> None:
+    Study.objects.update(team=Team.objects.create(name="Left"))
+    sent = {"visibility": "private", "team": Team.objects.get().pk}
+    assert signed_in(ada).post("/studies/lab/access/", sent).status_code == 302
+    study = Study.objects.get()
+    assert (str(study.team), study.visibility) == ("Left", Visibility.PRIVATE)
 
 
 def test_nobody_but_its_people_says_who_sees_a_study(ada: User, run: Run) -> None:
@@ -80,9 +105,12 @@ def test_nobody_but_its_people_says_who_sees_a_study(ada: User, run: Run) -> Non
 
 def test_a_permalink_of_somebody_else_is_not_edited_by_its_key(ada: User, run: Run) -> None:
     link = permalinks.pin(ComparisonSpec(studies=("lab",)), ada)
-    client = signed_in(person(Role.ADMINISTRATOR, "root"))
-    for path in ("edit/", "delete/"):
+    client = signed_in(person(Role.CONTRIBUTOR, "eve"))
+    for path in ("edit/", "withdraw/", "delete/"):
         assert client.post(f"/p/{link.key}/{path}", {"visibility": "public"}).status_code == 403
+    # Administrators take it from others' sight, and put no words into its author's mouth.
+    root = signed_in(person(Role.ADMINISTRATOR, "root"))
+    assert root.post(f"/p/{link.key}/edit/", {"visibility": "public"}).status_code == 403
 
 
 # --- Tokens ---

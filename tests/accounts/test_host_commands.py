@@ -163,8 +163,8 @@ def test_a_token_made_there_is_not_said_to_be_its_owners_doing(alice: User) -> N
 
 
 def test_the_first_account_is_an_entry(tmp_path: Path, db: None) -> None:
-    line = prepare_admin(tmp_path)
-    prepare_admin(tmp_path)
+    line = prepare_admin(tmp_path, is_private=True)
+    prepare_admin(tmp_path, is_private=True)
     entry = AuditEntry.objects.get()
     assert (entry.who, entry.what, entry.thing) == ("fsbench", "account made", "account admin")
     assert entry.detail["role"] == "administrator"

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role
 from fsbench_web.compare import deliveries, watching
 from fsbench_web.compare.deliveries import secret_of
@@ -460,8 +461,10 @@ class TestPages:
         text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
         assert "This site sends no e-mail" in text
         assert "This site sends no e-mail" in hers.get("/watches/").content.decode()
-        hers.post("/watches/new/", form_of(line, email="a@example.org"))
-        assert Watch.objects.get().email == ""
+        answer = hers.post("/watches/new/", form_of(line, email="ada@example.org"))
+        assert answer.status_code == 422
+        assert "This site sends no e-mail" in answer.content.decode()
+        assert hers.post("/watches/new/", form_of(line, email="")).status_code == 201
 
     def test_only_the_accounts_own_address_is_written_to(self, hers, ada, line):
         answer = hers.post("/watches/new/", form_of(line, email="victim@example.org"))
@@ -476,19 +479,45 @@ class TestPages:
 
     def test_an_account_without_an_address_gives_none(self, hers, ada, line):
         User.objects.filter(pk=ada.pk).update(email="")
-        assert hers.post("/watches/new/", form_of(line, email="ada@example.org")).status_code == 201
-        assert Watch.objects.get().email == ""
+        answer = hers.post("/watches/new/", form_of(line, email="ada@example.org"))
+        assert answer.status_code == 422
+        assert "has no e-mail address yet" in answer.content.decode()
+        assert not Watch.objects.exists()
         text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
         assert "has no e-mail address yet" in text
+
+    @pytest.mark.parametrize(
+        ("said", "field", "why"),
+        [
+            ({"webhook_url": "https://chat.example/hook"}, "webhook_url", "needs the role"),
+            ({"email": "victim@example.org"}, "email", "ada@example.org, alone"),
+        ],
+    )
+    def test_the_api_drops_no_address_in_silence(self, ada, line, said, field, why):
+        Person.objects.create(user=ada, role=Role.VIEWER)
+        _, token = tokens.create(ada)
+        body = {"series": line.pk, "test": "write", "category": "total_average", **said}
+        answer = Client().post(
+            "/api/v1/watches",
+            json.dumps(body),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert answer.status_code == 422
+        (problem,) = answer.json()["errors"]
+        assert problem["field"] == field
+        assert why in problem["message"]
+        assert not Watch.objects.exists()
 
     def test_a_webhook_needs_a_contributor_when_made_and_when_sent(self, hers, ada, line):
         Person.objects.create(user=ada, role=Role.VIEWER)
         with receiver(says(204)) as (address, received):
-            hers.post("/watches/new/", form_of(line, webhook_url=address))
-            assert Watch.objects.get().webhook_url == ""
+            answer = hers.post("/watches/new/", form_of(line, webhook_url=address))
+            assert answer.status_code == 422
+            assert "A webhook needs the role contributor" in answer.content.decode()
             text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
             assert "A webhook needs the role contributor" in text
-            Watch.objects.all().delete()
+            assert not Watch.objects.exists()
             Person.objects.update(role=Role.CONTRIBUTOR)
             hers.post("/watches/new/", form_of(line, webhook_url=address))
             one = Watch.objects.get()

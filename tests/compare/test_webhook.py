@@ -172,6 +172,24 @@ def test_a_name_with_one_private_address_is_refused(settings, monkeypatch):
         post("http://both.example/", b"{}", "secret", "1")
 
 
+def test_absent_and_private_names_are_told_in_one_sentence(settings, monkeypatch):
+    """Else anybody who may name an address could ask which names the own network has."""
+    settings.WEBHOOK_PRIVATE = False
+
+    def resolve(host: str, *args: object, **kwargs: object) -> list[object]:
+        if host == "absent.corp.example":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 80))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    said = []
+    for name in ("absent", "wiki"):
+        with pytest.raises(WebhookProblem) as problem:
+            post(f"http://{name}.corp.example/", b"{}", "secret", "1")
+        said.append(str(problem.value).replace(name, "NAME"))
+    assert said[0] == said[1]
+
+
 def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings, monkeypatch):
     """A name server that answers differently the second time gets nothing."""
     settings.WEBHOOK_PRIVATE = False

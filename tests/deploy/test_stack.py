@@ -230,3 +230,17 @@ def test_the_stack_is_backed_up_and_brought_back(
     # Nothing is erased until somebody has looked at what waits.
     (worker,) = admin.read("/workers")["workers"]
     assert worker["state"] == "drained"
+
+
+def test_nothing_can_be_installed_in_the_image(the_stack: Stack) -> None:
+    script = (
+        "import importlib.util as found\n"
+        "print([name for name in ('pip', 'setuptools', 'wheel') if found.find_spec(name)])"
+    )
+    assert the_stack.compose("exec", "-T", "web", "python", "-c", script).strip() == "[]"
+
+
+def test_the_first_password_is_said_once(the_stack: Stack, admin: Person) -> None:
+    again = the_stack.compose("run", "--rm", "-T", "migrate")
+    assert "you chose" in again
+    assert the_stack.compose("logs", "migrate").count("user admin, password ") == 1

@@ -1,21 +1,29 @@
 """What the first start makes, and what later starts leave alone."""
 
 import tomllib
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from pytest_django.fixtures import Settings
 
+from fsbench_web.accounts.models import GivenPassword
+from fsbench_web.serve import preparation
 from fsbench_web.serve.admin_account import prepare_admin
 from fsbench_web.serve.data_folder import FolderInUse, only_user_of
 from fsbench_web.serve.luns_file import MIB, prepare_luns_file, sparse_size
+from fsbench_web.serve.management.commands import serve
 from runner.luns import read_luns
 
 
 @pytest.mark.django_db
 class TestAdmin:
     def test_it_makes_one_with_a_password_that_works(self, tmp_path: Path) -> None:
-        line = prepare_admin(tmp_path)
+        line = prepare_admin(tmp_path, is_private=True)
         file = tmp_path / "admin-password"
         password = file.read_text().strip()
         admin = User.objects.get()
@@ -26,38 +34,114 @@ class TestAdmin:
         assert file.stat().st_mode & 0o777 == 0o600
 
     def test_it_keeps_the_password(self, tmp_path: Path) -> None:
-        assert prepare_admin(tmp_path) == prepare_admin(tmp_path)
+        assert prepare_admin(tmp_path, is_private=True) == prepare_admin(tmp_path, is_private=True)
         assert User.objects.count() == 1
 
     def test_passwords_differ(self, tmp_path: Path) -> None:
-        first = prepare_admin(tmp_path)
+        first = prepare_admin(tmp_path, is_private=True)
         User.objects.all().delete()
-        assert prepare_admin(tmp_path) != first
+        assert prepare_admin(tmp_path, is_private=True) != first
 
     def test_a_changed_password_is_not_printed_and_the_old_one_not_kept(
         self, tmp_path: Path
     ) -> None:
-        prepare_admin(tmp_path)
+        prepare_admin(tmp_path, is_private=True)
         old = (tmp_path / "admin-password").read_text().strip()
         admin = User.objects.get()
         admin.set_password("a password of my own")
         admin.save()
-        line = prepare_admin(tmp_path)
+        line = prepare_admin(tmp_path, is_private=True)
         assert old not in line
         assert "you chose" in line
         assert "changepassword admin" in line
         assert not (tmp_path / "admin-password").exists()
 
+    def test_where_others_read_it_is_printed_once_and_must_be_replaced(
+        self, tmp_path: Path, client: Client
+    ) -> None:
+        line = prepare_admin(tmp_path, is_private=False)
+        password = (tmp_path / "admin-password").read_text().strip()
+        assert f"user admin, password {password} " in line
+        again = prepare_admin(tmp_path, is_private=False)
+        assert password not in again
+        assert str(tmp_path / "admin-password") in again
+        assert "changepassword admin" in again
+        sent = {"username": "admin", "password": password}
+        client.post("/account/sign-in/", sent)
+        assert client.get("/studies/").headers["Location"].startswith("/account/password/")
+        assert client.get("/api/v1/studies").status_code == 403
+        mine = "a password of my own"
+        sent = {"old_password": password, "new_password1": mine, "new_password2": mine}
+        client.post("/account/password/", sent)
+        assert client.get("/studies/").status_code == 200
+        assert "you chose" in prepare_admin(tmp_path, is_private=False)
+        assert not (tmp_path / "admin-password").exists()
+
+    def test_one_that_was_private_must_be_replaced_once_others_come(self, tmp_path: Path) -> None:
+        password = prepare_admin(tmp_path, is_private=True).rpartition(" ")[2]
+        assert not GivenPassword.objects.exists()
+        assert password not in prepare_admin(tmp_path, is_private=False)
+        assert GivenPassword.objects.get().user == User.objects.get()
+
     def test_a_site_without_admin_gets_none_back(self, tmp_path: Path) -> None:
         User.objects.create_user("alice")
-        assert "your own account" in prepare_admin(tmp_path)
+        assert "your own account" in prepare_admin(tmp_path, is_private=True)
         assert not User.objects.filter(username="admin").exists()
 
     def test_a_stale_password_file_of_another_database_is_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "admin-password").write_text("of another database")
-        prepare_admin(tmp_path)
+        prepare_admin(tmp_path, is_private=True)
         password = (tmp_path / "admin-password").read_text().strip()
         assert User.objects.get().check_password(password)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("host", "changes", "is_given"),
+    [
+        ("127.0.0.1", {}, False),
+        ("0.0.0.0", {}, True),
+        ("127.0.0.1", {"IS_PRODUCTION": True}, True),
+        ("127.0.0.1", {"HTTPS": True}, True),
+        ("127.0.0.1", {"LOG_FORMAT": "json"}, True),
+    ],
+)
+def test_serve_knows_whether_it_is_alone(
+    host: str,
+    changes: dict[str, object],
+    is_given: bool,
+    tmp_path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Up to the sign-in; nothing is served."""
+    settings.DATA_DIR = tmp_path
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    said: list[str] = []
+    monkeypatch.setattr(serve, "call_command", lambda *_, **__: None)
+    monkeypatch.setattr(preparation, "call_command", lambda *_, **__: None)
+    monkeypatch.setattr(serve.Command, "check", lambda *_, **__: None)
+    monkeypatch.setattr(serve, "Supervisor", lambda *_, **__: SimpleNamespace(run=said.extend))
+    out = StringIO()
+    call_command("serve", "--without-worker", host=host, port=0, stdout=out)
+    assert GivenPassword.objects.exists() == is_given
+    password = (tmp_path / "admin-password").read_text().strip()
+    assert User.objects.get().check_password(password)
+    assert any(password in line for line in said) == ("LOG_FORMAT" not in changes)
+    assert password not in out.getvalue()
+
+
+@pytest.mark.django_db
+def test_prepare_prints_it_once(tmp_path: Path, settings: Settings) -> None:
+    settings.DATA_DIR = tmp_path
+    printed = StringIO()
+    call_command("prepare", stdout=printed)
+    password = (tmp_path / "admin-password").read_text().strip()
+    assert printed.getvalue().count(password) == 1
+    call_command("prepare", stdout=printed)
+    assert printed.getvalue().count(password) == 1
+    assert "which nobody has replaced yet" in printed.getvalue()
 
 
 class TestLunsFile:

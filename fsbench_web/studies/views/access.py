@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -34,10 +35,15 @@ class AccessForm(forms.ModelForm):
         self.label_suffix = ""
         teams = Team.objects.order_by("name")
         if not rights.is_administrator(user):
-            teams = teams.filter(members=user)
+            # The one that has it stays a choice for its maker, who may have left that team.
+            its_own = Q(members=user) | Q(pk=self.instance.team_id)
+            teams = teams.filter(its_own).distinct()
         field = self.fields["team"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset, field.empty_label = teams, "No team"
+        field.error_messages["invalid_choice"] = (
+            "You give a study to a team that you are in; to another one an administrator does."
+        )
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data

@@ -5,7 +5,6 @@ It has PostgreSQL, Redis, web and worker, set up word for word as docs/deploymen
 
 import io
 import os
-import re
 import secrets
 import subprocess
 import tarfile
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.services.compose import Person
+from tests.services.compose import Person, first_sign_in
 from tests.services.image import ROOT
 from tests.services.process import ServiceFailed
 from tests.services.redis import free_port
@@ -148,12 +147,7 @@ class Machine:
 
     def administrator(self) -> Person:
         """Signed in with the password that the preparation printed."""
-        said = self.journal("--unit", "fsbench-prepare")
-        password = re.search(r"user admin, password (\S+)", said)
-        assert password, said
-        person = Person(self.address)
-        person.sign_in("admin", password[1])
-        return person
+        return first_sign_in(self.address, self.journal("--unit", "fsbench-prepare"))
 
     def remove(self) -> None:
         self.says("systemctl", "stop", "fsbench-worker")  # it gives its loop device back

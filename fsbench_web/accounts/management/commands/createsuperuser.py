@@ -3,14 +3,13 @@
 It is found before Django's own because this app comes first in INSTALLED_APPS.
 """
 
-import unicodedata
 from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 from django.contrib.auth.models import User, UserManager
 from django.db import transaction
 
-from fsbench_web.accounts import audit, command_line, people
+from fsbench_web.accounts import audit, command_line, names
 from fsbench_web.accounts.models import Role
 
 
@@ -49,7 +48,7 @@ class Command(createsuperuser.Command):
         self.UserModel = _Accounts  # type: ignore[assignment]
 
     def _validate_username(self, username: str, *args: Any) -> str | None:
-        if unicodedata.normalize("NFKC", username).lower() in people.RESERVED:
-            return "Error: The audit log uses this name for what no person did."
+        if username and (said := names.problem(username)):
+            return f"Error: {said}"
         refused: str | None = super()._validate_username(username, *args)  # type: ignore[misc]
         return refused

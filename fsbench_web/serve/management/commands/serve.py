@@ -1,6 +1,8 @@
 """Set up everything and serve: what `make run` starts."""
 
+import ipaddress
 import os
+import socket
 import sys
 from typing import Any
 
@@ -61,7 +63,9 @@ class Command(BaseCommand):
                     require_prepared()
                     sign_in = "as before (`manage.py prepare` says how)"
                 else:
-                    sign_in = self._prepare(with_worker=with_worker)
+                    sign_in = self._prepare(
+                        with_worker=with_worker, is_private=_is_private(listening)
+                    )
                 self._say("Starting web and worker ..." if with_worker else "Starting the web ...")
                 address = address_of(listening)
                 processes = env.integer("FSBENCH_WEB_PROCESSES", 1, minimum=1, maximum=64)
@@ -71,10 +75,10 @@ class Command(BaseCommand):
         except (FolderInUse, AddressInUse) as problem:
             raise CommandError(str(problem)) from None
 
-    def _prepare(self, *, with_worker: bool) -> str:
+    def _prepare(self, *, with_worker: bool, is_private: bool) -> str:
         """Everything that must be there before the first request; returns how to sign in."""
         self.check()
-        sign_in = prepare_database(self._say)
+        sign_in = prepare_database(self._say, is_private=is_private)
         call_command("collectstatic", interactive=False, verbosity=0, clear=True)
         if with_worker and not env.text("FSBENCH_LUNS", ""):
             news = prepare_luns_file(settings.DATA_DIR, is_root=os.geteuid() == 0)
@@ -88,6 +92,16 @@ class Command(BaseCommand):
     def _write(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
+
+
+def _is_private(listening: socket.socket) -> bool:
+    """Whether nobody but this machine's user reaches the site and reads what is printed.
+
+    Behind a proxy that does TLS (FSBENCH_HTTPS) others come by the loopback, too.
+    """
+    address = str(listening.getsockname()[0]).partition("%")[0]
+    is_loopback = ipaddress.ip_address(address).is_loopback
+    return is_loopback and telling.to_a_person() and not (settings.IS_PRODUCTION or settings.HTTPS)
 
 
 def _announcement(address: str, sign_in: str) -> list[str]:

@@ -1,0 +1,41 @@
+"""What text that a person gives must not hold: signs that nobody sees and that change what is seen.
+
+An escape begins commands of a terminal, a line break makes two lines of one in logs and files, and
+a sign of writing direction (U+202E) shows a name backwards. Pure; ``text_validators`` is the same
+for Django's forms.
+"""
+
+import unicodedata
+
+# Controls (C0, DEL, C1), formats (directions, zero widths, tags), half characters, and Unicode's
+# own separators of lines and paragraphs.
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# Persian is not written without the one, nor many a picture without the other.
+_JOINERS = {"\u200c", "\u200d"}
+_NAMES = {"\0": "NUL", "\t": "a tab", "\n": "a line break", "\r": "a line break", "\x1b": "escape"}
+_SHOWN_BEFORE = 20
+
+
+def problem(text: str, *, is_multiline: bool = False) -> str:
+    """Why this is no text for people: a sentence that names the first such sign; empty if it is.
+
+    A text of several lines (``is_multiline``) may have line breaks and tabs, a name or title none.
+    """
+    allowed = _JOINERS | {"\n", "\r", "\t"} if is_multiline else _JOINERS
+    for place, sign in enumerate(text):
+        if unicodedata.category(sign) in _UNSEEN and sign not in allowed:
+            before = text[max(place - _SHOWN_BEFORE, 0) : place]
+            where = f"behind “{before}”" if before else "at its beginning"
+            return (
+                f"It has a sign that cannot be seen, {named(sign)}, {where}: delete it, or type "
+                "the text anew."
+            )
+    return ""
+
+
+def named(sign: str) -> str:
+    """``U+202E RIGHT-TO-LEFT OVERRIDE``: what somebody can look for."""
+    name = _NAMES.get(sign) or unicodedata.name(sign, "")
+    if not name and unicodedata.category(sign) == "Cc":
+        name = "a control character"
+    return f"U+{ord(sign):04X} {name}".strip()

@@ -1,0 +1,97 @@
+"""No two accounts have names that people take for one another, however they are made."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from fsbench_web.accounts import identities, names, people, tokens
+from fsbench_web.accounts.models import Role
+from tests.accounts.people import person
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def admin() -> User:
+    return person(Role.ADMINISTRATOR, "admin")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Admin", 'an account "admin" already'),
+        ("ADMIN", 'an account "admin" already'),
+        ("adrnin", 'an account "admin" already'),
+        ("\u0430dmin", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("adm\u0131n", "U+0131 LATIN SMALL LETTER DOTLESS I"),
+        ("FSbench", "audit log"),
+    ],
+)
+@pytest.mark.parametrize("way", ["page", "api", "command", "code"])
+def test_a_name_like_another_is_refused(admin: User, way: str, name: str, said: str) -> None:
+    if way == "page":
+        client = Client()
+        client.force_login(admin)
+        sent = {"username": name, "password": PASSWORD, "role": "viewer"}
+        answer = client.post("/people/", sent)
+        assert answer.status_code == 422
+        text = answer.content.decode().replace("&quot;", '"')
+    elif way == "api":
+        _, token = tokens.create(admin, can_administer=True)
+        answer = Client().post(
+            "/api/v1/people",
+            json.dumps({"username": name, "password": PASSWORD, "role": "viewer"}),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert answer.status_code == 422
+        text = answer.json()["errors"][0]["message"]
+    elif way == "command":
+        with pytest.raises(CommandError) as error:
+            call_command("createsuperuser", username=name, email="", interactive=False)
+        text = str(error.value)
+    else:
+        with pytest.raises(people.NameTaken) as taken:
+            people.create(name, PASSWORD, Role.VIEWER, admin)
+        text = str(taken.value)
+    assert said in text
+    assert User.objects.get() == admin
+
+
+@pytest.mark.parametrize(
+    ("there", "other"),
+    [("alice", "aIice"), ("alice", "ALICE"), ("bob0", "bobO"), ("modern", "modem"), ("a1", "al")],
+)
+def test_look_alikes_of_ascii(there: str, other: str) -> None:
+    User.objects.create_user(there)
+    assert f'"{there}"' in names.problem(other)
+
+
+@pytest.mark.parametrize("name", ["ada", "admin2", "a.d-m_i+n@lab", "bdmin"])
+def test_other_names_are_free(admin: User, name: str) -> None:
+    assert names.problem(name) == ""
+
+
+def test_accounts_that_are_there_stay(admin: User, settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    for name in ("ADMIN", "\u0430dmin", "jürgen"):
+        User.objects.create_user(name, password=PASSWORD)
+        sent = {"username": name, "password": PASSWORD}
+        assert Client().post("/account/sign-in/", sent).status_code == 302
+    client = Client()
+    client.force_login(admin)
+    user = User.objects.get(username="jürgen")
+    sent = {"role": "operator", "email": "", "is_active": "on"}
+    assert client.post(f"/people/{user.pk}/", sent).status_code == 302
+
+
+def test_the_sign_in_service_gets_another_name(admin: User) -> None:
+    assert identities._free_name(("Admin",)) == "Admin-2"
+    assert identities._free_name(("adrnin",)) == "adrnin-2"
+    assert identities._free_name(("\u0430dmin",)) == "dmin"
