@@ -14,7 +14,7 @@ from pydantic import Field, StrictBool
 from fsbench_web.accounts import audit, people, rights
 from fsbench_web.accounts.models import AuditEntry, Role, Team
 from fsbench_web.accounts.people_forms import AccountForm, PersonForm, TeamForm, TeamNameForm
-from fsbench_web.api.answers import require_match
+from fsbench_web.api.answers import IfMatch, require_match
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned, given
 from fsbench_web.api.errors import Error, Refused
@@ -166,7 +166,9 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     summary="Change an account",
     url_name="change_person",
 )
-def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[str, Any]:
+def change_person(
+    request: HttpRequest, user_id: int, person: PersonIn, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Role, teams, LUNs, whether it is open. Closing it ends its sessions and revokes its tokens.
     409 for the last administrator's.
     """
@@ -174,7 +176,7 @@ def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[
         people.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         found = _person_or_404(user_id)
-        require_match(request)
+        require_match(request, if_match)
         form = PersonForm(user=found)
         said = given(person)
         now = form.initial
@@ -271,12 +273,14 @@ def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
     summary="Change a team",
     url_name="change_team",
 )
-def change_team(request: HttpRequest, team_id: int, team: TeamChange) -> dict[str, Any]:
+def change_team(
+    request: HttpRequest, team_id: int, team: TeamChange, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Name, members, LUNs."""
     with transaction.atomic():
         Team.objects.select_for_update().filter(pk=team_id).first()
         found = _team_or_404(team_id)
-        require_match(request)
+        require_match(request, if_match)
         said = given(team)
         name = said.get("name") or found.name
         members, luns = said.get("members"), said.get("luns")

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.rights import Action, require
-from fsbench_web.api.answers import require_match
+from fsbench_web.api.answers import IfMatch, require_match
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned, given
 from fsbench_web.api.comparison import ComparedTable, refused_as_json, row_of
@@ -195,11 +195,13 @@ def export_permalink(
     summary="Change who sees a permalink",
     url_name="change_permalink",
 )
-def change_permalink(request: HttpRequest, key: str, permalink: PermalinkChange) -> dict[str, Any]:
+def change_permalink(
+    request: HttpRequest, key: str, permalink: PermalinkChange, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Title, note, who may see it and until when; the numbers stay. Also one that has expired."""
     with transaction.atomic():
         link = _own(request, key)
-        require_match(request)
+        require_match(request, if_match)
         said = given(permalink)
         form = SharingForm(
             {name: said.get(name, getattr(link, name)) for name in _FIELDS}, instance=link
@@ -219,11 +221,11 @@ def change_permalink(request: HttpRequest, key: str, permalink: PermalinkChange)
     summary="Delete a permalink",
     url_name="delete_permalink",
 )
-def delete_permalink(request: HttpRequest, key: str) -> Status[None]:
+def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> Status[None]:
     """For good: its address opens nothing any more."""
     with transaction.atomic():
         link = _own(request, key)
-        require_match(request)
+        require_match(request, if_match)
         title = link.title
         link.delete()
         audit.note(user_of(request), "permalink deleted", f"permalink {key}", title=title)

@@ -9,13 +9,14 @@ from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Team
-from fsbench_web.api.answers import require_match
+from fsbench_web.api.answers import IfMatch, require_match
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned, given
 from fsbench_web.api.description import binary
-from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.errors import Error, Refused, nearest
 from fsbench_web.api.studies import StudyOut, get_study, router, study_or_404
 from fsbench_web.compare.report import views as report_views
+from fsbench_web.compare.spec import CONTENDERS
 from fsbench_web.studies import new_study
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.views.access import AccessForm
@@ -87,7 +88,9 @@ def get_study_access(request: HttpRequest, slug: str) -> dict[str, Any]:
     summary="Say who sees a study",
     url_name="change_study_access",
 )
-def change_study_access(request: HttpRequest, slug: str, access: AccessIn) -> dict[str, Any]:
+def change_study_access(
+    request: HttpRequest, slug: str, access: AccessIn, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Its visibility, and the team that owns it. With `If-Match`, only if nobody changed it."""
     user = user_of(request)
     found = study_or_404(slug)
@@ -96,7 +99,7 @@ def change_study_access(request: HttpRequest, slug: str, access: AccessIn) -> di
         rights.require(user, rights.Action.OWN, study)
         if study.is_published:
             raise Refused(422, [("visibility", "A published study is public and stays so.")])
-        require_match(request)
+        require_match(request, if_match)
         said = given(access)
         values = {
             "visibility": said.get("visibility") or study.visibility,
@@ -118,7 +121,7 @@ def change_study_access(request: HttpRequest, slug: str, access: AccessIn) -> di
 
 @router.get(
     "/studies/{slug:slug}/report.pdf",
-    response={404: Error},
+    response={404: Error, 422: Error},
     summary="The report of a study as PDF",
     url_name="study_report",
     openapi_extra=binary("application/pdf", description="The report"),
@@ -128,6 +131,8 @@ def get_study_report(
 ) -> HttpResponse:
     """Method, findings, tables and charts, as the page prints them."""
     study_or_404(slug)
+    if by and by not in CONTENDERS:
+        raise Refused(422, [("by", f"by: there is no such property{nearest(by, CONTENDERS)}")])
     return report_views.pdf_file(request, slug)
 
 

@@ -1,0 +1,259 @@
+"""Calls take what their description says, and refuse everything else: nothing is ignored."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+
+from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import AuditEntry, Role
+from fsbench_web.api.described import names
+from fsbench_web.api.main import api
+from fsbench_web.compare.pictures import PARAMETERS
+from fsbench_web.compare.spec import FILTERS, PARTS
+from tests.accounts.people import person
+
+from .conftest import Order
+from .test_contract import CALLS
+from .test_hostile import PROBLEM, address
+
+pytestmark = pytest.mark.django_db
+IDS = [f"{method} {path.removeprefix('/api/v1')}" for method, path in sorted(CALLS)]
+
+
+@pytest.fixture
+def admin(db: None) -> Client:
+    _, token = tokens.create(person(Role.ADMINISTRATOR, "ada"), "all", can_administer=True)
+    return Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
+
+
+def described(source: str) -> Iterator[tuple[str, str, set[str]]]:
+    """(method, path, names of the parameters in this place) of every call of the description."""
+    for path, calls in api.get_openapi_schema(path_prefix="/api/v1/")["paths"].items():
+        for method, call in calls.items():
+            found = {one["name"] for one in call.get("parameters", []) if one["in"] == source}
+            yield method, path, found
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(CALLS), ids=IDS)
+def test_an_unknown_parameter_is_refused_by_name(method: str, path: str, admin: Client) -> None:
+    before = AuditEntry.objects.count()
+    query = "stduy=lab&limt=5&%00=x"
+    response = admin.generic(method.upper(), f"{address(path)}?{query}", b"{}", "application/json")
+    assert response.status_code == 422, response.content
+    assert response["Content-Type"] == PROBLEM
+    said = response.json()
+    assert [one["field"] for one in said["errors"]] == ["stduy", "limt", "\x00"]
+    assert '"stduy"' in said["detail"]
+    taken = next(found for *call, found in described("query") if call == [method, path])
+    for name, typo in (("study", "stduy"), ("limit", "limt")):
+        if name in taken:
+            assert f'"{typo}": did you mean "{name}"?' in said["detail"]
+    assert AuditEntry.objects.count() == before
+
+
+def test_a_list_with_a_typo_is_not_the_list_of_everything(client: Client) -> None:
+    for path in ("runs", "series", "sweeps", "configurations", "studies", "search", "workers"):
+        assert client.get(f"/api/v1/{path}?filesytem=ext4").status_code == 422, path
+        assert client.head(f"/api/v1/{path}?filesytem=ext4").status_code == 422, path
+
+
+def test_no_call_needs_to_be_known_to_refuse() -> None:
+    """Whatever router a call comes from: its operation is wrapped when it is bound."""
+    operations = [
+        operation
+        for router in api._get_bound_routers()
+        for view in router.path_operations.values()
+        for operation in view.operations
+    ]
+    assert len(operations) == len(CALLS)
+    for operation in operations:
+        assert operation.run.__wrapped__.__func__ is type(operation).run  # type: ignore[attr-defined]
+
+
+def test_what_a_comparison_and_its_pictures_read_is_described() -> None:
+    """Their addresses are read by other code than that which describes them."""
+    of = {(method, path): found for method, path, found in described("query")}
+    comparison = {*FILTERS, *PARTS, "by", "baseline", "cells", "matched", "emulated", "sort"}
+    comparison |= {"margin", "min_runs"}
+    for path in ("deltas", "deltas.csv", "comparison", "findings", "exports/deltas.{suffix}"):
+        assert of["get", f"/api/v1/{path}"] == comparison, path
+    assert of["get", "/api/v1/exports/pictures.csv"] == comparison | set(PARAMETERS)
+
+
+@pytest.fixture
+def read_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """The names by which anything asks a query string, while it is asked."""
+    seen: set[str] = set()
+
+    def noted(method: str) -> Callable[..., Any]:
+        original = getattr(QueryDict, method)
+
+        def ask(self: QueryDict, key: str, *rest: Any) -> Any:
+            seen.add(key)
+            return original(self, key, *rest)
+
+        return ask
+
+    for method in ("get", "getlist", "__getitem__", "__contains__"):
+        monkeypatch.setattr(QueryDict, method, noted(method))
+    yield seen
+
+
+def test_what_views_read_is_described(admin: Client, read_names: set[str]) -> None:
+    """A view that reads a parameter past its function's own would never get one."""
+    query = {
+        "/api/v1/history": "?series=1",
+        "/api/v1/history/lines": "?study=lab",
+        "/api/v1/studies/{slug}/report.pdf": "?by=kernel",
+    }
+    for method, path, found in described("query"):
+        if method == "get":
+            read_names.clear()
+            admin.get(address(path) + query.get(path, ""))
+            assert read_names <= found, (path, read_names - found)
+
+
+def test_headers_that_calls_read_are_described() -> None:
+    conditions = {"If-Match", "If-None-Match"}
+    for method, path, found in described("header"):
+        if method == "get":
+            assert found == (conditions if "/health" not in path else set()), path
+    of = {(method, path): found for method, path, found in described("header")}
+    keyed = {call for call, found in of.items() if "Idempotency-Key" in found}
+    assert keyed == {("post", "/api/v1/runs"), ("post", "/api/v1/sweeps")}
+    matched = {call for call, found in of.items() if call[0] != "get" and "If-Match" in found}
+    assert matched == {
+        ("patch", "/api/v1/studies/{slug}/access"),
+        ("patch", "/api/v1/permalinks/{key}"),
+        ("delete", "/api/v1/permalinks/{key}"),
+        ("patch", "/api/v1/people/{user_id}"),
+        ("patch", "/api/v1/teams/{team_id}"),
+    }
+
+
+def test_every_body_is_closed() -> None:
+    schema = api.get_openapi_schema(path_prefix="/api/v1/")
+    models = schema["components"]["schemas"]
+    waiting: list[Any] = [
+        call["requestBody"]
+        for calls in schema["paths"].values()
+        for call in calls.values()
+        if "application/json" in call.get("requestBody", {}).get("content", {})
+    ]
+    assert len(waiting) > 15
+    seen = set()
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if reference := item.get("$ref"):
+                name = reference.split("/")[-1]
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(models[name])
+            if "properties" in item:
+                assert item["additionalProperties"] is False, item
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    assert "ConfigurationIn" in seen
+
+
+def test_an_unknown_key_is_refused_with_the_nearest(admin: Client, order: Order) -> None:
+    order["repeat"] = 3
+    order["configurations"][0]["sheduler"] = "none"
+    del order["workload"]
+    response = admin.post("/api/v1/runs", order, "application/json")
+    assert response.status_code == 422
+    said = {one["field"]: one["message"] for one in response.json()["errors"]}
+    assert set(said) == {"repeat", "configurations.0.sheduler", "workload"}
+    assert 'did you mean "repeats"?' in said["repeat"]
+    assert 'did you mean "scheduler"?' in said["configurations.0.sheduler"]
+
+
+def test_a_call_without_a_body_takes_no_keys(admin: Client) -> None:
+    without = [
+        (operation.methods[0], path)
+        for path, calls in api.get_openapi_schema(path_prefix="/api/v1/")["paths"].items()
+        for method, call in calls.items()
+        if method != "get" and "requestBody" not in call
+        for operation in [call]
+        if operation.setdefault("methods", [method])
+    ]
+    assert len(without) > 8
+    for method, path in without:
+        body = json.dumps({"confirm": "lun0", "\ud800": 1})
+        response = admin.generic(method.upper(), address(path), body, "application/json")
+        assert response.status_code == 422, (method, path, response.content)
+        assert [one["field"] for one in response.json()["errors"]] == ["confirm", "?"]
+        empty = admin.generic(method.upper(), address(path), "{}", "application/json")
+        assert empty.status_code != 422 or "field" not in empty.json()["detail"], path
+
+
+def test_names_are_those_of_the_call_itself() -> None:
+    operation = next(
+        operation
+        for router in api._get_bound_routers()
+        for view in router.path_operations.values()
+        for operation in view.operations
+        if operation.view_func.__name__ == "export_picture"
+    )
+    assert {"in", "line", "record", "study"} <= set(names(operation, "query"))
+    assert names(operation, "header") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("studies/unisys-2005/report.pdf?by=filesytem", "by"),
+        ("runs/1/log?format=xml", "format"),
+        ("studies?format=object", "format"),
+        ("history?series=1&along=time", "along"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused(
+    client: Client, published: None, path: str, field: str
+) -> None:
+    response = client.get(f"/api/v1/{path}")
+    assert response.status_code == 422, response.content
+    assert response.json()["errors"][0]["field"] == field
+
+
+@pytest.mark.parametrize(
+    "path", ["deltas", "deltas.csv", "comparison", "findings", "exports/deltas.json"]
+)
+def test_a_baseline_that_no_table_has_is_refused(
+    client: Client, published: None, path: str
+) -> None:
+    def ask(query: str) -> Any:
+        return client.get(f"/api/v1/{path}?study=unisys-2005&category=overall&{query}")
+
+    refused = ask("baseline=nosuch")
+    assert refused.status_code == 422
+    assert 'no baseline "nosuch"; there is ' in refused.json()["detail"]
+    assert "ext2" in refused.json()["detail"]
+    assert ask("baseline=ext2").status_code == 200
+    assert ask("baseline=nosuch&part_test=write").status_code == 422
+    assert ask("baseline=ext2&part_test=write").status_code == 200
+
+
+def test_a_baseline_may_be_missing_in_a_part(client: Client, published: None) -> None:
+    """In one table null says so; the whole comparison has it."""
+    tables = client.get("/api/v1/deltas?by=filesystem").json()["tables"]
+    everywhere = {row["contender"] for table in tables for row in table["rows"]}
+    found = next(
+        (table, name)
+        for table in tables
+        for name in sorted(everywhere - {row["contender"] for row in table["rows"]})
+    )
+    table, name = found
+    response = client.get(
+        "/api/v1/deltas",
+        {"baseline": name, "part_test": table["test"], "part_category": table["category"]},
+    )
+    assert response.status_code == 200
+    changes = {row["change_percent"] for one in response.json()["tables"] for row in one["rows"]}
+    assert changes == {None}
