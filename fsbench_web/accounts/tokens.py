@@ -100,8 +100,7 @@ def shown(request: HttpRequest) -> str | None:
 
 def is_unreadable(request: HttpRequest) -> bool:
     """Whether a call shows something that is no bearer token: another scheme, or nothing at all."""
-    said: str | None = request.headers.get("Authorization")
-    return said is not None and not shown(request)
+    return "Authorization" in request.headers and shown(request) is None
 
 
 def of_request(request: HttpRequest) -> ApiToken | None:
