@@ -95,9 +95,11 @@ def _tags(request: HttpRequest, name: str) -> entity_tags.Tags | None:
 def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if "no-store" in response.headers["Cache-Control"]:
         return response
-    digest = hashlib.sha256(response.headers.get("Content-Type", "").encode() + b"\n")
-    digest.update(response.content)
-    response["ETag"] = tag = f'"{digest.hexdigest()[:32]}"'
+    if "ETag" not in response.headers:  # else a view knows better what makes its answer another
+        digest = hashlib.sha256(response.headers.get("Content-Type", "").encode() + b"\n")
+        digest.update(response.content)
+        response["ETag"] = f'"{digest.hexdigest()[:32]}"'
+    tag = response["ETag"]
     wanted, known = _tags(request, "If-Match"), _tags(request, "If-None-Match")
     if wanted is not None and not wanted.has_exactly(tag):
         return _problem(412, ("If-Match", NOT_IT))

@@ -44,7 +44,7 @@ def _told(error: Any, known: Iterable[str]) -> InitErrorDetails:
     """The same problem; that of a key which this model has not, with those that it has."""
     place, text = error["loc"], error["msg"]
     if error["type"] == "extra_forbidden" and len(place) == 1:
-        text = f"there is no such field{nearest(str(place[0]), known)}"
+        text = f"not permitted, there is no such field{nearest(str(place[0]), known)}"
     said = PydanticCustomError("value_error", "{text}", {"text": text})
     return InitErrorDetails(type=said, loc=place, input=error["input"])
 

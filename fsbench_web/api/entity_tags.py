@@ -17,11 +17,11 @@ class Tags:
     weak: frozenset[str] = frozenset()
 
     def has(self, tag: str) -> bool:
-        """Whether a read with this strong tag is meant, weak ones compared too: If-None-Match."""
-        return self.any or tag in self.strong | self.weak
+        """Whether the answer with this tag is meant, weak ones being good enough: If-None-Match."""
+        return self.any or tag.removeprefix("W/") in self.strong | self.weak
 
     def has_exactly(self, tag: str) -> bool:
-        """The same where a weak one is never good enough: If-Match."""
+        """The same where a weak one, here or there, never is: If-Match."""
         return self.any or tag in self.strong
 
 

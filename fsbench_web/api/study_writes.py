@@ -12,6 +12,7 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.api.answers import IfMatch, require_match
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned, given
+from fsbench_web.api.comparison import refused_as_json
 from fsbench_web.api.description import binary
 from fsbench_web.api.errors import Error, Refused, nearest
 from fsbench_web.api.studies import StudyOut, get_study, router, study_or_404
@@ -133,7 +134,7 @@ def get_study_report(
     study_or_404(slug)
     if by and by not in CONTENDERS:
         raise Refused(422, [("by", f"by: there is no such property{nearest(by, CONTENDERS)}")])
-    return report_views.pdf_file(request, slug)
+    return refused_as_json(report_views.pdf_file(request, slug))
 
 
 def _access(study: Study) -> dict[str, Any]:
