@@ -25,7 +25,7 @@ IfMatch = Annotated[
     str,
     Header(alias="If-Match", description="the `ETag` of the read: 412 where it was changed since"),
 ]
-"""The parameter of calls that keep it (``require_match``); others refuse it (``described``)."""
+"""What a call declares that keeps it by ``require_match``; all others refuse it (``described``)."""
 _READS = ("GET", "HEAD")
 CHANGED = (
     "What you want to change was changed by somebody else since you read it (If-Match): read it "
@@ -113,15 +113,14 @@ def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     return answer
 
 
-def require_match(request: HttpRequest, if_match: str) -> None:
+def require_match(request: HttpRequest) -> None:
     """Refuse a change of what is not any more as the caller read it (412).
 
-    ``if_match`` is the parameter of the call, "" where nothing was sent: then everything goes. The
-    caller holds the lock of the row, and so nothing comes between this look and the change. Raises
-    Refused.
+    Without ``If-Match`` everything goes. The caller holds the lock of the row, and so nothing comes
+    between this look and the change. Raises Refused.
     """
-    wanted = entity_tags.parsed(if_match) if if_match else entity_tags.Tags(any=True)
-    if wanted.any:
+    wanted = _tags(request, "If-Match")
+    if wanted is None or wanted.any:
         return
     asked = copy(request)
     asked.method = "GET"

@@ -6,7 +6,13 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from fsbench_web.api.deltas import DeltaRowOut, Filters, PublishedOut, refuse_unknown_studies
+from fsbench_web.api.deltas import (
+    DeltaRowOut,
+    Filters,
+    PublishedOut,
+    refusal,
+    refuse_unknown_studies,
+)
 from fsbench_web.api.description import binary
 from fsbench_web.api.errors import Error, Refused
 from fsbench_web.compare import export_views, findings, pictures_views
@@ -206,7 +212,7 @@ def export_picture(request: HttpRequest, filters: Query[PictureFilters]) -> Http
     try:
         PictureSpec.from_query(request.GET)
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
     return refused_as_json(pictures_views.csv_file(request))
 
 
@@ -223,7 +229,7 @@ def _spec(request: HttpRequest) -> ComparisonSpec:
     try:
         spec = ComparisonSpec.from_query(request.GET)
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
     refuse_unknown_studies(spec)
     return spec
 
@@ -235,7 +241,7 @@ def _comparison(request: HttpRequest, counts_runs: bool = False) -> Comparison:
         refuse_missing_baseline(spec, found.tables)
         return found
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
 
 
 def _table(table: DeltaTable) -> dict[str, Any]:

@@ -181,7 +181,12 @@ def _told(request: HttpRequest) -> tuple[list[DeltaTable], Notice | None]:
         refuse_missing_baseline(spec, told[0])
         return told
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
+
+
+def refusal(error: SpecError) -> Refused:
+    """A comparison that cannot be shown, as the API answers it."""
+    return Refused(422, [(error.parameter, problem) for problem in error.problems])
 
 
 def refuse_unknown_studies(spec: ComparisonSpec) -> None:

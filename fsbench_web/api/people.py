@@ -176,7 +176,7 @@ def change_person(
         people.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         found = _person_or_404(user_id)
-        require_match(request, if_match)
+        require_match(request)
         form = PersonForm(user=found)
         said = given(person)
         now = form.initial
@@ -280,7 +280,7 @@ def change_team(
     with transaction.atomic():
         Team.objects.select_for_update().filter(pk=team_id).first()
         found = _team_or_404(team_id)
-        require_match(request, if_match)
+        require_match(request)
         said = given(team)
         name = said.get("name") or found.name
         members, luns = said.get("members"), said.get("luns")

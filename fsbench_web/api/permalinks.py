@@ -22,6 +22,7 @@ from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import delta_tables, refuse_missing_baseline
 
 router = Router()
 _FIELDS = ("title", "note", "visibility", "expires_on")
@@ -118,7 +119,10 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     user = user_of(request)
     said = cleaned(SharingForm(_values(permalink)))
     try:
-        made = permalinks.pin(ComparisonSpec.from_query(permalink.query), user, **said)
+        spec = ComparisonSpec.from_query(permalink.query)
+        if spec.baseline:
+            refuse_missing_baseline(spec, delta_tables(spec))
+        made = permalinks.pin(spec, user, **said)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
     except permalinks.NothingToPin as error:
@@ -201,7 +205,7 @@ def change_permalink(
     """Title, note, who may see it and until when; the numbers stay. Also one that has expired."""
     with transaction.atomic():
         link = _own(request, key)
-        require_match(request, if_match)
+        require_match(request)
         said = given(permalink)
         form = SharingForm(
             {name: said.get(name, getattr(link, name)) for name in _FIELDS}, instance=link
@@ -225,7 +229,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     """For good: its address opens nothing any more."""
     with transaction.atomic():
         link = _own(request, key)
-        require_match(request, if_match)
+        require_match(request)
         title = link.title
         link.delete()
         audit.note(user_of(request), "permalink deleted", f"permalink {key}", title=title)

@@ -100,7 +100,7 @@ def change_study_access(
         rights.require(user, rights.Action.OWN, study)
         if study.is_published:
             raise Refused(422, [("visibility", "A published study is public and stays so.")])
-        require_match(request, if_match)
+        require_match(request)
         said = given(access)
         values = {
             "visibility": said.get("visibility") or study.visibility,

@@ -51,10 +51,14 @@ NAMED_AT_MOST = 24
 
 
 class SpecError(ValueError):
-    """A comparison that cannot be shown, with all its problems at once, as sentences."""
+    """A comparison that cannot be shown, with all its problems at once, as sentences.
 
-    def __init__(self, problems: Iterable[str]) -> None:
+    ``parameter`` is that which all of them are of, None where they are of several.
+    """
+
+    def __init__(self, problems: Iterable[str], parameter: str | None = None) -> None:
         self.problems = list(problems)
+        self.parameter = parameter
         super().__init__(" ".join(self.problems))
 
 

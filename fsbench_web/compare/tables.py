@@ -160,7 +160,7 @@ def refuse_missing_baseline(spec: ComparisonSpec, tables: Sequence[DeltaTable]) 
         if _has_baseline(tables):
             return
     names = dict.fromkeys(row.contender for table in tables for row in table.rows)
-    raise SpecError(unknown("baseline", [spec.baseline], names))
+    raise SpecError(unknown("baseline", [spec.baseline], names), "baseline")
 
 
 def _has_baseline(tables: Sequence[DeltaTable]) -> bool:

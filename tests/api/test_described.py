@@ -243,9 +243,22 @@ def test_a_baseline_that_no_table_has_is_refused(
     assert refused.status_code == 422
     assert 'no baseline "nosuch"; there is ' in refused.json()["detail"]
     assert "ext2" in refused.json()["detail"]
+    if "exports" not in path:
+        assert [one["field"] for one in refused.json()["errors"]] == ["baseline"]
     assert ask("baseline=ext2").status_code == 200
     assert ask("baseline=nosuch&part_test=write").status_code == 422
     assert ask("baseline=ext2&part_test=write").status_code == 200
+
+
+def test_a_permalink_without_its_baseline_is_not_kept(writer: Client, published: None) -> None:
+    def keep(baseline: str) -> Any:
+        query = f"study=unisys-2005&test=write&baseline={baseline}"
+        return writer.post("/api/v1/permalinks", {"query": query}, "application/json")
+
+    refused = keep("nosuch")
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "query"
+    assert keep("ext2").status_code == 201
 
 
 def test_a_baseline_may_be_missing_in_a_part(client: Client, published: None) -> None:
