@@ -11,6 +11,7 @@ from fsbench import over_time, terminal
 from fsbench.client import Client
 from fsbench.exits import FELL, FINE, NOT_COMPARABLE
 from fsbench.terminal import RIGHT, Cell, Column
+from fsbench.transport import Problem
 
 FILTERS = (
     *("study", "test", "category", "filesystem", "workload", "hardware", "configuration"),
@@ -128,7 +129,7 @@ def check(client: Client, options: argparse.Namespace) -> int:
         )
     if options.since:
         raise ValueError("--since goes with --along: say --along date or --along kernel.")
-    found = client.get("/comparison", query_of(options))
+    found, missing = _compared(client, options)
     rows = [
         {"test": one["test"], "category": one["category"], "unit": one["unit"], **row}
         for one in found["tables"]
@@ -140,7 +141,7 @@ def check(client: Client, options: argparse.Namespace) -> int:
         if not row["is_baseline"]
         and (not options.contender or row["contender"] in options.contender)
     ]
-    problems = list(_not_comparable(found, wanted, options))
+    problems = [missing] if missing else list(_not_comparable(found, wanted, options))
     judged = [{**row, "result": _result(row)} for row in wanted]
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
@@ -165,6 +166,16 @@ def check(client: Client, options: argparse.Namespace) -> int:
     if not problems:
         terminal.say(_in_words(code, fell, unknown, options.baseline))
     return code
+
+
+def _compared(client: Client, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """What the site answers, and why there is nothing to compare with where it says so."""
+    try:
+        return client.get("/comparison", query_of(options)), ""
+    except Problem as refused:
+        if all(problem.get("field") != "baseline" for problem in refused.errors):
+            raise
+        return {"tables": []}, f"the baseline {options.baseline} has no score. {refused}"
 
 
 def _result(row: dict[str, Any]) -> str:

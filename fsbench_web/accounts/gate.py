@@ -64,6 +64,10 @@ def _before_view(
     if action is rights.Action.OPEN:
         return None
     user: rights.AnyUser = request.user
+    if is_api and tokens.is_unreadable(request):
+        # Not as a stranger either: who shows something wants to be somebody.
+        request.user = AnonymousUser()
+        return error_pages.unauthorised(request, tokens.NOT_BEARER)
     if is_api and tokens.shown(request) is not None:
         found = tokens.of_request(request)
         if found is None:

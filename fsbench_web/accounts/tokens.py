@@ -18,6 +18,11 @@ REFUSED = (
     "This token opens nothing: it was mistyped or revoked, it expired, or its user is not active. "
     "The account page makes a new one."
 )
+NOT_BEARER = (
+    "The Authorization header is not one of this API, and nothing is answered without it: send "
+    '"Authorization: Bearer TOKEN", or leave the header out for what everybody may read. A proxy '
+    "that asks for a password of its own must not pass it on."
+)
 _HINT_LENGTH = 10
 # A sweep posts many requests in a second; its token need not write a row for each.
 _NOTE_USE_EVERY = timedelta(minutes=1)
@@ -91,6 +96,11 @@ def shown(request: HttpRequest) -> str | None:
     """The token in the header of a call, whatever it opens; None for none."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
+
+
+def is_unreadable(request: HttpRequest) -> bool:
+    """Whether a call shows something that is no bearer token: another scheme, or nothing at all."""
+    return "Authorization" in request.headers and shown(request) is None
 
 
 def of_request(request: HttpRequest) -> ApiToken | None:

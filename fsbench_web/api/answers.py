@@ -9,23 +9,30 @@ import hashlib
 from collections.abc import Callable
 from copy import copy
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 from django.utils.cache import patch_vary_headers
-from django.utils.http import parse_etags
+from ninja import Header
 
 from fsbench_web import problems
-from fsbench_web.api import errors
+from fsbench_web.api import entity_tags, errors
 
 View = Callable[..., HttpResponseBase]
+IfMatch = Annotated[
+    str,
+    Header(alias="If-Match", description="the `ETag` of the read: 412 where it was changed since"),
+]
+"""What a call declares that keeps it by ``require_match``; all others refuse it (``described``)."""
 _READS = ("GET", "HEAD")
 CHANGED = (
     "What you want to change was changed by somebody else since you read it (If-Match): read it "
     "again, then decide."
 )
+
+NOT_IT = "This is not any more what If-Match names: ask without it for what it is now."
 
 
 def in_common(view: View) -> View:
@@ -36,6 +43,8 @@ def in_common(view: View) -> View:
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         method = request.method
+        if malformed := _malformed(request):
+            return _problem(400, malformed)
         request.method = "GET" if method == "HEAD" else method
         response = view(request, *args, **kwargs)
         request.method = method
@@ -52,30 +61,56 @@ def in_common(view: View) -> View:
 
 def _not_taken(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
     allowed = response["Allow"]
-    sentence = f"{request.path} answers {allowed}, not {request.method}."
+    answer = _problem(405, (None, f"{request.path} answers {allowed}, not {request.method}."))
+    answer["Allow"] = allowed
+    return answer
+
+
+def _problem(status: int, problem: tuple[str | None, str]) -> HttpResponse:
     return JsonResponse(
-        errors.body(405, [(None, sentence)]),
-        status=405,
-        headers={"Allow": allowed},
-        content_type=problems.MEDIA_TYPE,
+        errors.body(status, [problem]), status=status, content_type=problems.MEDIA_TYPE
     )
+
+
+def _malformed(request: HttpRequest) -> tuple[str, str] | None:
+    """Which precondition cannot be read. One that is ignored would write what it should not."""
+    for name in ("If-Match", "If-None-Match"):
+        try:
+            _tags(request, name)
+        except ValueError:
+            return (
+                name,
+                f"{name} is no list of entity tags: send what ETag said, with its quotation marks "
+                "(several with commas between them), or * for any.",
+            )
+    return None
+
+
+def _tags(request: HttpRequest, name: str) -> entity_tags.Tags | None:
+    """None without the header. Raises ValueError."""
+    said = request.headers.get(name)
+    return None if said is None else entity_tags.parsed(said)
 
 
 def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if "no-store" in response.headers["Cache-Control"]:
         return response
-    digest = hashlib.sha256(response.headers.get("Content-Type", "").encode() + b"\n")
-    digest.update(response.content)
-    response["ETag"] = tag = f'"{digest.hexdigest()[:32]}"'
-    wanted = parse_etags(request.headers.get("If-None-Match", ""))
-    if "*" not in wanted and tag not in [one.removeprefix("W/") for one in wanted]:
+    if "ETag" not in response.headers:  # else a view knows better what makes its answer another
+        digest = hashlib.sha256(response.headers.get("Content-Type", "").encode() + b"\n")
+        digest.update(response.content)
+        response["ETag"] = f'"{digest.hexdigest()[:32]}"'
+    tag = response["ETag"]
+    wanted, known = _tags(request, "If-Match"), _tags(request, "If-None-Match")
+    if wanted is not None and not wanted.has_exactly(tag):
+        return _problem(412, ("If-Match", NOT_IT))
+    if known is None or not known.has(tag):
         return response
-    known = HttpResponse(status=304)
-    del known["Content-Type"]
+    answer = HttpResponse(status=304)
+    del answer["Content-Type"]
     for name in ("ETag", "Cache-Control", "Vary", "Link", "X-Total-Count"):
         if name in response:
-            known[name] = response[name]
-    return known
+            answer[name] = response[name]
+    return answer
 
 
 def require_match(request: HttpRequest) -> None:
@@ -84,12 +119,20 @@ def require_match(request: HttpRequest) -> None:
     Without ``If-Match`` everything goes. The caller holds the lock of the row, and so nothing comes
     between this look and the change. Raises Refused.
     """
-    wanted = parse_etags(request.headers.get("If-Match", ""))
-    if not wanted or wanted == ["*"]:
+    wanted = _tags(request, "If-Match")
+    if wanted is None or wanted.any:
         return
     asked = copy(request)
     asked.method = "GET"
+    asked.META = {
+        name: value
+        for name, value in request.META.items()
+        if name not in ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")
+    }
+    # Both were made of the headers and the address of the change.
+    asked.__dict__.pop("headers", None)
+    asked.GET = QueryDict()
     match = resolve(request.path_info)
     answer = match.func(asked, *match.args, **match.kwargs)
-    if answer.headers.get("ETag") not in wanted:
+    if not wanted.has_exactly(answer.headers.get("ETag", "")):
         raise errors.Refused(412, [("If-Match", CHANGED)])

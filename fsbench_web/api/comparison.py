@@ -4,16 +4,23 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
+from pydantic import Field
 
-from fsbench_web.api.deltas import DeltaRowOut, Filters, PublishedOut, refuse_unknown_studies
+from fsbench_web.api.deltas import (
+    DeltaRowOut,
+    Filters,
+    PublishedOut,
+    refusal,
+    refuse_unknown_studies,
+)
 from fsbench_web.api.description import binary
 from fsbench_web.api.errors import Error, Refused
 from fsbench_web.compare import export_views, findings, pictures_views
 from fsbench_web.compare.exports.formats import FORMATS
-from fsbench_web.compare.pictures import PictureSpec
+from fsbench_web.compare.pictures import KINDS, PictureSpec
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import Comparison, comparison
+from fsbench_web.compare.tables import Comparison, comparison, refuse_missing_baseline
 from fsbench_web.compare.wording import describe
 
 router = Router()
@@ -110,6 +117,19 @@ class FindingsOut(Schema):
     margin_percent: float | None
 
 
+class PictureFilters(Filters):
+    """What is not of the picture is of the comparison that it shows."""
+
+    picture: str = Field("", description=f"{', '.join(KINDS)}; none: bars")
+    of: str = Field("", description="the test that it is of; none: the first")
+    in_: str = Field("", alias="in", description="the category; none: the first")
+    line: list[str] = Field([], description="series of the contenders of a picture of several")
+    a: str = Field("", description="series of the contender of a picture of one")
+    b: str = Field("", description="series of the other one, of a ratio")
+    record: str = Field("", description="a record size in KB")
+    file: str = Field("", description="a file size in KB")
+
+
 @router.get(
     "/comparison",
     response={200: ComparisonOut, **_ERRORS},
@@ -172,7 +192,9 @@ def get_findings(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any
 def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) -> HttpResponse:
     """As csv, json, md, tex, xlsx and what else `/compare/export/` offers, for papers and wikis."""
     _spec(request)
-    return refused_as_json(export_views.comparison_file(request, suffix=suffix))
+    return refused_as_json(
+        export_views.comparison_file(request, suffix=suffix, needs_baseline=True)
+    )
 
 
 @router.get(
@@ -182,7 +204,7 @@ def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) ->
     url_name="picture_numbers",
     openapi_extra=binary("text/csv", description="Unrounded, one line each"),
 )
-def export_picture(request: HttpRequest) -> HttpResponse:
+def export_picture(request: HttpRequest, filters: Query[PictureFilters]) -> HttpResponse:
     """The parameters are those of the page `/compare/pictures/`: a matrix, its ratio to another,
 
     curves over loads, scores side by side.
@@ -190,7 +212,7 @@ def export_picture(request: HttpRequest) -> HttpResponse:
     try:
         PictureSpec.from_query(request.GET)
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
     return refused_as_json(pictures_views.csv_file(request))
 
 
@@ -207,7 +229,7 @@ def _spec(request: HttpRequest) -> ComparisonSpec:
     try:
         spec = ComparisonSpec.from_query(request.GET)
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
     refuse_unknown_studies(spec)
     return spec
 
@@ -215,9 +237,11 @@ def _spec(request: HttpRequest) -> ComparisonSpec:
 def _comparison(request: HttpRequest, counts_runs: bool = False) -> Comparison:
     spec = _spec(request)
     try:
-        return comparison(spec, counts_runs)
+        found = comparison(spec, counts_runs)
+        refuse_missing_baseline(spec, found.tables)
+        return found
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
 
 
 def _table(table: DeltaTable) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from fsbench_web.compare import csv
 from fsbench_web.compare.emulation import Notice
 from fsbench_web.compare.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import told_tables
+from fsbench_web.compare.tables import refuse_missing_baseline, told_tables
 from fsbench_web.studies.models import Study
 
 router = Router()
@@ -177,9 +177,16 @@ def _told(request: HttpRequest) -> tuple[list[DeltaTable], Notice | None]:
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_studies(spec)
-        return told_tables(spec)
+        told = told_tables(spec)
+        refuse_missing_baseline(spec, told[0])
+        return told
     except SpecError as error:
-        raise Refused(422, [(None, problem) for problem in error.problems]) from None
+        raise refusal(error) from None
+
+
+def refusal(error: SpecError) -> Refused:
+    """A comparison that cannot be shown, as the API answers it."""
+    return Refused(422, [(error.parameter, problem) for problem in error.problems])
 
 
 def refuse_unknown_studies(spec: ComparisonSpec) -> None:

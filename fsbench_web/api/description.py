@@ -9,6 +9,24 @@ _READ_HEADERS = {
     "Link": {"description": "other pages of a list (RFC 8288)", "schema": {"type": "string"}},
     "X-Total-Count": {"description": "all that match, in lists", "schema": {"type": "integer"}},
 }
+_CONDITIONS = [
+    {
+        "name": "If-None-Match",
+        "in": "header",
+        "required": False,
+        "description": "an `ETag` that you have: 304 where the answer is still that",
+        "schema": {"type": "string"},
+    },
+    {
+        "name": "If-Match",
+        "in": "header",
+        "required": False,
+        "description": "412 unless the answer has this `ETag`",
+        "schema": {"type": "string"},
+    },
+]
+CONDITIONS = {one["name"] for one in _CONDITIONS}
+"""What every read takes besides its own parameters."""
 
 
 def finished(schema: dict[str, Any]) -> dict[str, Any]:
@@ -35,6 +53,7 @@ def finished(schema: dict[str, Any]) -> dict[str, Any]:
                     if name == "ETag" or _is_list(call)
                 }
                 responses[304] = {"description": "As If-None-Match has it already"}
+                call["parameters"] = [*call.get("parameters", []), *_CONDITIONS]
     return schema
 
 

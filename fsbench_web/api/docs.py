@@ -16,6 +16,8 @@ from django.utils.text import slugify
 from ninja import NinjaAPI
 from ninja.openapi.docs import DocsBase
 
+from fsbench_web.api.description import CONDITIONS
+
 _REFERENCE = "#/components/schemas/"
 
 
@@ -130,6 +132,7 @@ def _operation(
         parameters=[
             _field(item["name"], item["schema"], item.get("required", False), item)
             for item in call.get("parameters", [])
+            if method != "get" or item["name"] not in CONDITIONS  # said once, for all of them
         ],
         media_type=media_type,
         body=_properties(_resolved(schema, body)) if body else [],

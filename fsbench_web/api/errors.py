@@ -1,7 +1,8 @@
 """One shape for every error of the API: a problem document (fsbench_web.problems, docs/api.md)."""
 
+import difflib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -75,6 +76,14 @@ def body(status: int, problems: list[tuple[str | None, str]]) -> dict[str, Any]:
         " ".join(sentence for _, sentence in problems),
         [{"field": field, "message": sentence} for field, sentence in problems],
     )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """How a sentence about a name that there is not ends: with the nearest, and all there are."""
+    known = list(known)
+    near = difflib.get_close_matches(name[:60].lower(), known, n=1)
+    guess = f': did you mean "{near[0]}"?' if near else "."
+    return f"{guess} There is {', '.join(known) or 'none'}."
 
 
 def _sentence(text: str) -> str:

@@ -37,7 +37,7 @@ from fsbench_web.imports.sources import unpack
 from fsbench_web.imports.views import gone
 
 # One address answers all of its methods from one router.
-_WRITES = {401: Error, 403: Error, 404: Error, 422: ImportRefusal | Error}
+_WRITES = {401: Error, 403: ImportRefusal | Error, 404: Error, 422: ImportRefusal | Error}
 
 
 @router.get(

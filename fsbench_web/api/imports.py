@@ -98,7 +98,13 @@ class ImportRefusal(ProblemDocument):
 
 @router.post(
     "/imports",
-    response={201: ImportOut, 401: Error, 403: Error, 413: Error, 422: ImportRefusal},
+    response={
+        201: ImportOut,
+        401: Error,
+        403: ImportRefusal | Error,
+        413: Error,
+        422: ImportRefusal | Error,
+    },
     auth=WRITER,
     summary="Import result files",
     url_name="import_files",
@@ -125,9 +131,10 @@ def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
 
 
 def refusal(refused: ImportRefused) -> RefusedAt:
-    """422 with every problem at its place."""
+    """422 with every problem at its place; 403 where it is that whoever asks may not."""
     detail = " ".join(_placed(error) for error in refused.problems)
-    return RefusedAt(422, f"Nothing was stored. {detail}", refused.errors)
+    status = 403 if refused.is_forbidden else 422
+    return RefusedAt(status, f"Nothing was stored. {detail}", refused.errors)
 
 
 def refuse_too_large(request: HttpRequest) -> None:

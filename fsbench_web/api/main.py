@@ -15,6 +15,7 @@ from fsbench_web.api import errors, text
 from fsbench_web.api.answers import in_common
 from fsbench_web.api.comparison import router as comparison
 from fsbench_web.api.deltas import router as deltas
+from fsbench_web.api.described import only_described
 from fsbench_web.api.description import finished
 from fsbench_web.api.docs import DocsPage
 from fsbench_web.api.hardware import router as hardware
@@ -79,7 +80,9 @@ api = _API(
     description=(
         "File system benchmarks: studies, delta tables, imports and runs. Reading is open; "
         "writing needs a token (account page, or `manage.py create_token USERNAME`). Sizes are "
-        "KB of 1024 bytes, rates KB/s, unless `unit` says otherwise; numbers are not rounded."
+        "KB of 1024 bytes, rates KB/s, unless `unit` says otherwise; numbers are not rounded. "
+        "A parameter or key that a call does not describe is refused. Every read has an `ETag` and "
+        "takes `If-None-Match`."
     ),
     urls_namespace="api",
     docs=DocsPage(),
@@ -87,6 +90,7 @@ api = _API(
     parser=_StorableQuery(),
 )
 errors.answer_in_one_shape(api)
+api.add_decorator(only_described, mode="view")
 api.add_router("", health, tags=["health"])
 api.add_router("", me, tags=["you"])
 api.add_router("", study_writes, tags=["studies"])

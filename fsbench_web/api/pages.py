@@ -9,13 +9,13 @@ from ninja import Schema
 from pydantic import Field
 
 LARGEST_ID = 2**63 - 1
-MOST = 500
+DEFAULT_LIMIT, MOST = 100, 500
 
 
 class Page(Schema):
     """Which part of a list."""
 
-    limit: int = Field(100, ge=1, le=MOST)
+    limit: int = Field(DEFAULT_LIMIT, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=LARGEST_ID)
 
 

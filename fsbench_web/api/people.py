@@ -14,7 +14,7 @@ from pydantic import Field, StrictBool
 from fsbench_web.accounts import audit, closing, people, rights
 from fsbench_web.accounts.models import AuditEntry, Role, Team
 from fsbench_web.accounts.people_forms import AccountForm, PersonForm, TeamForm, TeamNameForm
-from fsbench_web.api.answers import require_match
+from fsbench_web.api.answers import IfMatch, require_match
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned, given
 from fsbench_web.api.errors import Error, Refused
@@ -172,7 +172,9 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     summary="Change an account",
     url_name="change_person",
 )
-def change_person(request: HttpRequest, user_id: int, person: PersonIn) -> dict[str, Any]:
+def change_person(
+    request: HttpRequest, user_id: int, person: PersonIn, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Role, teams, LUNs, whether it is open. Closing it ends its sessions, revokes its tokens
     and pauses its watches; `permalinks` says what becomes of those it shared. 409 for the last
     administrator's.
@@ -282,7 +284,9 @@ def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
     summary="Change a team",
     url_name="change_team",
 )
-def change_team(request: HttpRequest, team_id: int, team: TeamChange) -> dict[str, Any]:
+def change_team(
+    request: HttpRequest, team_id: int, team: TeamChange, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Name, members, LUNs."""
     with transaction.atomic():
         Team.objects.select_for_update().filter(pk=team_id).first()

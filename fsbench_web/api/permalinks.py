@@ -11,7 +11,7 @@ from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.rights import Action, require
-from fsbench_web.api.answers import require_match
+from fsbench_web.api.answers import IfMatch, require_match
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned, given
 from fsbench_web.api.comparison import ComparedTable, refused_as_json, row_of
@@ -23,6 +23,7 @@ from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import delta_tables, refuse_missing_baseline
 
 router = Router()
 _FIELDS = ("title", "note", "visibility", "expires_on")
@@ -133,7 +134,10 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     user = user_of(request)
     said = cleaned(SharingForm(_values(permalink)))
     try:
-        made = permalinks.pin(ComparisonSpec.from_query(permalink.query), user, **said)
+        spec = ComparisonSpec.from_query(permalink.query)
+        if spec.baseline:
+            refuse_missing_baseline(spec, delta_tables(spec))
+        made = permalinks.pin(spec, user, **said)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
     except permalinks.NothingToPin as error:
@@ -210,7 +214,9 @@ def export_permalink(
     summary="Change who sees a permalink",
     url_name="change_permalink",
 )
-def change_permalink(request: HttpRequest, key: str, permalink: PermalinkChange) -> dict[str, Any]:
+def change_permalink(
+    request: HttpRequest, key: str, permalink: PermalinkChange, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Title, note, who may see it and until when; the numbers stay. Also one that has expired."""
     with transaction.atomic():
         link = _own(request, key)
@@ -234,7 +240,7 @@ def change_permalink(request: HttpRequest, key: str, permalink: PermalinkChange)
     summary="Delete a permalink",
     url_name="delete_permalink",
 )
-def delete_permalink(request: HttpRequest, key: str) -> Status[None]:
+def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> Status[None]:
     """For good: its address opens nothing any more. Its author, also as a viewer, and
     administrators can.
     """

@@ -16,7 +16,7 @@ from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.studies.models import Artefact
 
 router = Router()
-_WRITES = {401: Error, 403: Error, 404: Error, 422: ImportRefusal | Error}
+_WRITES = {401: Error, 403: ImportRefusal | Error, 404: Error, 422: ImportRefusal | Error}
 MOST_LISTED = 500
 
 

@@ -11,10 +11,10 @@ from pydantic import Field
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict
 from fsbench_web.api.description import binary
-from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.errors import Error
 from fsbench_web.api.pages import LARGEST_ID, PageOut, link
 from fsbench_web.api.run_schemas import RunSummary
-from fsbench_web.api.runs import listed_runs, run_or_404, run_summary
+from fsbench_web.api.runs import listed_runs, not_retried, run_or_404, run_summary
 from fsbench_web.studies import control, run_details
 from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.views import artefacts as artefact_views
@@ -181,7 +181,7 @@ def retry_run(request: HttpRequest, run_id: int, order: RetryRunIn) -> Status[di
     try:
         made = control.retry_run(run_id, order.confirm, user_of(request))
     except ControlRefused as refused:
-        raise Refused(422, [("confirm", said) for said in refused.problems]) from None
+        raise not_retried(refused) from None
     if made is None:
         return Status(200, {"run": None})
     found = listed_runs().filter(pk=made.pk).first()

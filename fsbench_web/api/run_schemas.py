@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from ninja import Schema
 from pydantic import (
-    ConfigDict,
     Field,
     StrictBool,
     StrictFloat,
@@ -16,6 +15,7 @@ from pydantic import (
 )
 
 from fsbench_web.api import text
+from fsbench_web.api.bodies import Closed
 from fsbench_web.api.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.catalog.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
@@ -25,13 +25,7 @@ from fsbench_web.workloads import presets
 MOST_LINES = 10_000
 
 
-class _Strict(Schema):
-    """Refuses keys that mean nothing: a misspelt option must not be left out in silence."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class ConfigurationIn(_Strict):
+class ConfigurationIn(Closed):
     """One file system; options left out stay at their tool's defaults."""
 
     filesystem: str = Field(examples=["ext4"])
@@ -54,7 +48,7 @@ class ConfigurationIn(_Strict):
         return value
 
 
-class PreparationIn(_Strict):
+class PreparationIn(Closed):
     """What is done before each run, beyond a new file system; not on a directory LUN."""
 
     discard: StrictBool = Field(False, description="discard (TRIM) the LUN before mkfs")
@@ -66,7 +60,7 @@ class PreparationIn(_Strict):
     )
 
 
-class UntilIn(_Strict):
+class UntilIn(Closed):
     """Repeat until the 95% Student-t half-width of the overall score is small in every test."""
 
     half_width_percent: StrictInt | StrictFloat = Field(description="of the mean", examples=[5])
@@ -74,7 +68,7 @@ class UntilIn(_Strict):
     most: StrictInt = Field(10, description="repeats at most, failed ones among them")
 
 
-class GuestIn(_Strict):
+class GuestIn(Closed):
     """A virtual machine, booted anew for every run: a reboot before each, with its own kernel."""
 
     kernels: list[str] = Field(
@@ -87,7 +81,7 @@ class GuestIn(_Strict):
     cpus: StrictInt = DEFAULT_CPUS
 
 
-class Order(_Strict):
+class Order(Closed):
     """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
 
     study: str = Field(description="slug of a study, or the title of one to be made")

@@ -1,12 +1,12 @@
 """Runs: trigger one or a sweep, list, follow, cancel, read the log."""
 
-import hashlib
-from typing import Annotated, Any
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Header, Query, Router, Status
+from ninja import Query, Router, Status
 
+from fsbench_web.api import idempotency
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.description import binary
 from fsbench_web.api.errors import Error, Refused
@@ -27,6 +27,7 @@ from fsbench_web.catalog.machines import MIB, Machine
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
 from fsbench_web.studies import control, logs
+from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.named import existing_study, lun_named
 from fsbench_web.studies.submission import (
@@ -81,33 +82,27 @@ def list_runs(
 def order_runs(
     request: HttpRequest,
     order: Order,
-    idempotency_key: Annotated[
-        str,
-        Header(alias="Idempotency-Key", max_length=200, description="any text, new for each order"),
-    ] = "",
+    idempotency_key: idempotency.Key = "",
 ) -> Status[dict[str, Any]]:
     """Queues the runs. The LUN will be erased, so `confirm` must repeat its name; where journals
 
     are kept on other LUNs, theirs behind it, each once, with a space between them.
 
     All problems are told at once, and then nothing is queued. A call that is sent again with the
-    same `Idempotency-Key` makes nothing new and answers with the first call's runs.
+    same `Idempotency-Key` makes nothing new and answers with the first call's runs; with that key
+    and another body it is refused.
     """
     user = user_of(request)
-    token = (
-        hashlib.sha256(f"{user.pk}\n{idempotency_key}".encode()).hexdigest()
-        if idempotency_key
-        else ""
-    )
+    token = idempotency.token("", user, idempotency_key)
     try:
-        made = submit(_request(order), order.confirm, user, token)
+        made = submit(_request(order), order.confirm, user, token, idempotency.digest(order))
     except SubmissionRefused as refused:
         problems: list[tuple[str | None, str]] = [
             (_FIELDS.get(part, part), sentence)
             for part, sentences in refused.by_part.items()
             for sentence in sentences
         ]
-        raise Refused(422, problems) from None
+        raise Refused(403 if refused.is_forbidden else 422, problems) from None
     runs = list(listed_runs().filter(pk__in=[run.pk for run in made]).order_by("id"))
     return Status(
         201, {"study": runs[0].series.study.slug, "runs": [run_summary(run) for run in runs]}
@@ -284,6 +279,12 @@ def run_summary(run: Run) -> dict[str, Any]:
             "page": f"/runs/{run.pk}/",
         },
     }
+
+
+def not_retried(refused: ControlRefused) -> Refused:
+    """Why runs are not ordered again, as the API answers it."""
+    status = 403 if refused.is_forbidden else 422
+    return Refused(status, [("confirm", said) for said in refused.problems])
 
 
 def _detail(run: Run) -> dict[str, Any]:

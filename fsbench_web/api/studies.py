@@ -1,8 +1,9 @@
 """Studies: the list, and one with its configurations and hardware."""
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,7 +11,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from fsbench_web.api.errors import Error
-from fsbench_web.api.pages import LARGEST_ID, MOST, link
+from fsbench_web.api.pages import DEFAULT_LIMIT, LARGEST_ID, MOST, Page, PageOut, link, page
 from fsbench_web.api.text import is_storable
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
@@ -74,11 +75,18 @@ class StudyOut(StudySummary):
     sections: list[Any]
 
 
+class StudiesOut(PageOut):
+    studies: list[StudySummary]
+
+
 class StudyFilters(Schema):
     """Without them the list is whole."""
 
     limit: int | None = Field(None, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=LARGEST_ID)
+    format: Literal["list", "page"] = Field(
+        "list", description="page: an object with `total` and `studies`, as other lists answer"
+    )
 
 
 def study_or_404(slug: str) -> Study:
@@ -97,14 +105,32 @@ def no_study(slug: str) -> str:
     return f'There is no study "{shown}"; there is {named or "none yet"}.'
 
 
-@router.get("/studies", response=list[StudySummary], summary="All studies", url_name="studies")
+@router.get(
+    "/studies",
+    response={200: list[StudySummary] | StudiesOut, 422: Error},
+    summary="All studies",
+    url_name="studies",
+)
 def list_studies(
     request: HttpRequest, response: HttpResponse, filters: Query[StudyFilters]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Any]] | dict[str, Any]:
     """All studies, published ones first, with what is in them. With `limit` a page of them, and
 
-    `Link` to the others.
+    `Link` to the others. A bare list, as v1 has always answered; with `format=page` an object as
+    all other lists are, of 100 studies unless `limit` says otherwise.
     """
+    found = Study.objects.order_by("-is_published", "title", "slug")
+    if filters.format == "page":
+        part = Page(limit=filters.limit or DEFAULT_LIMIT, offset=filters.offset)
+        rows, about = page(request, response, found, part)
+        return {**about, "studies": _summaries(rows)}
+    if filters.limit is None:
+        return _summaries(found[filters.offset :])
+    link(request, response, found.count(), filters.limit, filters.offset)
+    return _summaries(found[filters.offset : filters.offset + filters.limit])
+
+
+def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
     configurations = Counter(
         dict(
             Series.objects.order_by()
@@ -121,16 +147,8 @@ def list_studies(
         states.setdefault(study_id, Counter())[state] = n
     return [
         _summary(study, configurations[study.pk], states.get(study.pk, Counter()), scores[study.pk])
-        for study in _page(request, response, filters)
+        for study in studies
     ]
-
-
-def _page(request: HttpRequest, response: HttpResponse, wanted: StudyFilters) -> list[Study]:
-    found = Study.objects.order_by("-is_published", "title", "slug")
-    if wanted.limit is None:
-        return list(found[wanted.offset :])
-    link(request, response, found.count(), wanted.limit, wanted.offset)
-    return list(found[wanted.offset : wanted.offset + wanted.limit])
 
 
 @router.get(

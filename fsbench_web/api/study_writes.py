@@ -10,13 +10,15 @@ from pydantic import Field
 from fsbench_web import plain_text
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Team
-from fsbench_web.api.answers import require_match
+from fsbench_web.api.answers import IfMatch, require_match
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned, given
+from fsbench_web.api.comparison import refused_as_json
 from fsbench_web.api.description import binary
-from fsbench_web.api.errors import Error, Refused
+from fsbench_web.api.errors import Error, Refused, nearest
 from fsbench_web.api.studies import StudyOut, get_study, router, study_or_404
 from fsbench_web.compare.report import views as report_views
+from fsbench_web.compare.spec import CONTENDERS
 from fsbench_web.studies import new_study
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.views.access import AccessForm
@@ -90,7 +92,9 @@ def get_study_access(request: HttpRequest, slug: str) -> dict[str, Any]:
     summary="Say who sees a study",
     url_name="change_study_access",
 )
-def change_study_access(request: HttpRequest, slug: str, access: AccessIn) -> dict[str, Any]:
+def change_study_access(
+    request: HttpRequest, slug: str, access: AccessIn, if_match: IfMatch = ""
+) -> dict[str, Any]:
     """Its visibility, and the team that owns it. With `If-Match`, only if nobody changed it."""
     user = user_of(request)
     found = study_or_404(slug)
@@ -121,7 +125,7 @@ def change_study_access(request: HttpRequest, slug: str, access: AccessIn) -> di
 
 @router.get(
     "/studies/{slug:slug}/report.pdf",
-    response={404: Error},
+    response={404: Error, 422: Error},
     summary="The report of a study as PDF",
     url_name="study_report",
     openapi_extra=binary("application/pdf", description="The report"),
@@ -131,7 +135,9 @@ def get_study_report(
 ) -> HttpResponse:
     """Method, findings, tables and charts, as the page prints them."""
     study_or_404(slug)
-    return report_views.pdf_file(request, slug)
+    if by and by not in CONTENDERS:
+        raise Refused(422, [("by", f"by: there is no such property{nearest(by, CONTENDERS)}")])
+    return refused_as_json(report_views.pdf_file(request, slug))
 
 
 def _access(study: Study) -> dict[str, Any]:

@@ -1,16 +1,16 @@
 """Sweeps: order one from a document, see how far it is, steer it."""
 
-import hashlib
 import json
-from typing import Annotated, Any
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Header, Query, Router, Status
+from ninja import Query, Router, Status
 
+from fsbench_web.api import idempotency
 from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.errors import Error, Refused
 from fsbench_web.api.pages import page
-from fsbench_web.api.runs import listed_runs, run_summary
+from fsbench_web.api.runs import listed_runs, not_retried, run_summary
 from fsbench_web.api.studies import study_or_404
 from fsbench_web.api.sweep_schemas import (
     CancelledOut,
@@ -71,21 +71,19 @@ def list_sweeps(
 def order_sweep(
     request: HttpRequest,
     order: SweepIn,
-    idempotency_key: Annotated[
-        str,
-        Header(alias="Idempotency-Key", max_length=200, description="any text, new for each order"),
-    ] = "",
+    idempotency_key: idempotency.Key = "",
 ) -> Status[dict[str, Any]]:
     """Queues the runs that the document stands for. Their LUNs are erased: `confirm` names them.
 
     All problems are told at once, each with its place in the document, and then nothing is
-    queued. A call that is sent again with the same `Idempotency-Key` makes nothing new.
+    queued. A call that is sent again with the same `Idempotency-Key` makes nothing new; with that
+    key and another body it is refused.
     """
     user = user_of(request)
-    key = f"sweep\n{user.pk}\n{idempotency_key}"
-    token = hashlib.sha256(key.encode()).hexdigest() if idempotency_key else ""
+    token = idempotency.token("sweep", user, idempotency_key)
+    digest = idempotency.digest(order)
     try:
-        made = submit(_order(order.document), order.confirm, user, token)
+        made = submit(_order(order.document), order.confirm, user, token, digest)
     except SubmissionRefused as refused:
         raise _refused(refused) from None
     found = _sweep_or_404(made[0].submission_id or 0)
@@ -230,7 +228,7 @@ def retry_sweep(request: HttpRequest, sweep_id: int, order: RetryIn) -> dict[str
     try:
         made = control.retry(order_id, order.confirm, user_of(request), order.states)
     except ControlRefused as refused:
-        raise Refused(422, [("confirm", said) for said in refused.problems]) from None
+        raise not_retried(refused) from None
     rows = listed_runs().filter(pk__in=[run.pk for run in made]).order_by("id")
     return {"runs": [run_summary(run) for run in rows]}
 
@@ -263,7 +261,7 @@ def _order(document: dict[str, Any] | str) -> RunRequest:
 
 def _refused(refused: SubmissionRefused) -> Refused:
     return Refused(
-        422,
+        403 if refused.is_forbidden else 422,
         [
             ("confirm" if place == "confirmation" else place, sentence)
             for place, sentences in refused.by_part.items()

@@ -15,7 +15,7 @@ from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalink_views import not_intact, of_permalink
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import comparison
+from fsbench_web.compare.tables import comparison, refuse_missing_baseline
 from fsbench_web.compare.wording import describe
 
 TEXT_TABLES = 6
@@ -35,11 +35,18 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def comparison_file(request: HttpRequest, suffix: str) -> HttpResponse:
-    """The comparison of the address as a file; a refusal is plain text."""
+def comparison_file(
+    request: HttpRequest, suffix: str, needs_baseline: bool = False
+) -> HttpResponse:
+    """The comparison of the address as a file; a refusal is plain text. For programs its baseline
+    must be there (``refuse_missing_baseline``).
+    """
     chosen = _format(suffix)
     try:
-        document = _of_comparison(request, ComparisonSpec.from_query(request.GET))
+        spec = ComparisonSpec.from_query(request.GET)
+        document = _of_comparison(request, spec)
+        if needs_baseline:
+            refuse_missing_baseline(spec, document.tables)
     except SpecError as error:
         return plain_refusal(error)
     return _file(chosen, document, "fsbench-deltas")

@@ -51,10 +51,14 @@ NAMED_AT_MOST = 24
 
 
 class SpecError(ValueError):
-    """A comparison that cannot be shown, with all its problems at once, as sentences."""
+    """A comparison that cannot be shown, with all its problems at once, as sentences.
 
-    def __init__(self, problems: Iterable[str]) -> None:
+    ``parameter`` is that which all of them are of, None where they are of several.
+    """
+
+    def __init__(self, problems: Iterable[str], parameter: str | None = None) -> None:
         self.problems = list(problems)
+        self.parameter = parameter
         super().__init__(" ".join(self.problems))
 
 
@@ -146,7 +150,7 @@ class ComparisonSpec:
             else:
                 values[name] = tuple(texts)
         for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
-            problems += _unknown(parameter, values.get(name, ()), categories.all_slugs())
+            problems += unknown(parameter, values.get(name, ()), categories.all_slugs())
         if problems:
             raise SpecError(problems)
         return cls(**single, **values)
@@ -205,16 +209,16 @@ class ComparisonSpec:
         measured: then the comparison is empty, which is something else than a wrong address.
         """
         return [
-            *_unknown("study", self.studies, [slug for slug, _ in choices.studies]),
-            *_unknown("test", self.tests, [*testnames.IOZONE_TESTS, *choices.tests]),
-            *_unknown("part_test", self.part_tests, [*testnames.IOZONE_TESTS, *choices.tests]),
-            *_unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
-            *_unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
-            *_unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
+            *unknown("study", self.studies, [slug for slug, _ in choices.studies]),
+            *unknown("test", self.tests, [*testnames.IOZONE_TESTS, *choices.tests]),
+            *unknown("part_test", self.part_tests, [*testnames.IOZONE_TESTS, *choices.tests]),
+            *unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
+            *unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
+            *unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
             *(
                 problem
                 for parameter in properties.OFFERED
-                for problem in _unknown(
+                for problem in unknown(
                     parameter,
                     getattr(self, FILTERS[parameter]),
                     [value.slug for value in properties.offered(choices, parameter)],
@@ -321,7 +325,7 @@ def _listed(names: list[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:
+def unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:
     """One sentence however many values nobody knows, and however many there are to name."""
     known = dict.fromkeys(known)
     unknown = [value for value in values if value not in known]

@@ -12,7 +12,7 @@ from fsbench_web.compare.contenders import Contender, shown_label
 from fsbench_web.compare.matched import matched
 from fsbench_web.compare.rows import DeltaRow, DeltaTable, made
 from fsbench_web.compare.significance import judged
-from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError
+from fsbench_web.compare.spec import EVERYTHING, FILTERS, ComparisonSpec, SpecError, unknown
 from fsbench_web.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.models import Score, Study
@@ -145,6 +145,26 @@ def _matched(
     except TooManyValues:
         raise SpecError([TOO_MANY_TO_MATCH]) from None
     return [(key, matched(shown, key[1], measured.get(key[0], {}))) for key, shown in groups]
+
+
+def refuse_missing_baseline(spec: ComparisonSpec, tables: Sequence[DeltaTable]) -> None:
+    """Raise SpecError where ``tables``, those of ``spec``, have its baseline nowhere.
+
+    For programs, which would take the lack of every change for an answer; a page says so beside
+    its tables. In a part of a comparison it may be missing that the whole has.
+    """
+    if not spec.baseline or not tables or _has_baseline(tables):
+        return
+    if spec.is_part:
+        tables = delta_tables(spec.whole)
+        if _has_baseline(tables):
+            return
+    names = dict.fromkeys(row.contender for table in tables for row in table.rows)
+    raise SpecError(unknown("baseline", [spec.baseline], names), "baseline")
+
+
+def _has_baseline(tables: Sequence[DeltaTable]) -> bool:
+    return any(table.baseline for table in tables)
 
 
 MOST_WAYS = 5

@@ -36,11 +36,14 @@ class ImportProblem:
 
 
 class ImportRefused(ValueError):
-    """Nothing of the import was stored. ``errors`` is the API's form of ``problems``."""
+    """Nothing of the import was stored. ``errors`` is the API's form of ``problems``.
+    ``is_forbidden``: whoever asks may not, whatever the files are.
+    """
 
-    def __init__(self, problems: Sequence[ImportProblem]) -> None:
+    def __init__(self, problems: Sequence[ImportProblem], is_forbidden: bool = False) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
         self.problems = list(problems)
+        self.is_forbidden = is_forbidden
 
     @property
     def errors(self) -> list[ErrorRow]:

@@ -43,7 +43,7 @@ def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
     # uploaded it may not import any more.
     asked = None if is_new else study
     if user is not None and (why := rights.decide(user, rights.Action.IMPORT, asked).why):
-        raise ImportRefused([ImportProblem(why)])
+        raise ImportRefused([ImportProblem(why)], is_forbidden=True)
     if is_new:
         audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
     if not is_called(target.study, study.slug, study.title):

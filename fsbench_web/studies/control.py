@@ -31,10 +31,13 @@ _RELATED = (
 
 
 class ControlRefused(Exception):
-    """Nothing was changed. ``problems`` are sentences that say what to do."""
+    """Nothing was changed. ``problems`` are sentences that say what to do. ``is_forbidden``: one of
+    them is that whoever asks may not.
+    """
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, problems: list[str], is_forbidden: bool = False) -> None:
         self.problems = problems
+        self.is_forbidden = is_forbidden
         super().__init__(" ".join(problems))
 
 
@@ -200,14 +203,15 @@ def run_confirmation(run: Run) -> str:
 
 
 def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
-    problems = [sentence for run in runs for sentence in _problems(run)]
+    forbidden = [why for run in runs for why in _forbidden(run)]
+    problems = [*forbidden, *(sentence for run in runs for sentence in _problems(run))]
     if confirmation != wanted:
         problems.append(
             f'The confirmation does not match: type "{wanted}" exactly as it is written. What is '
             "on it will be erased again."
         )
     if problems:
-        raise ControlRefused(list(dict.fromkeys(problems)))
+        raise ControlRefused(list(dict.fromkeys(problems)), is_forbidden=bool(forbidden))
     repeats: dict[int, int] = {}
     made = []
     for series_id in sorted({run.series_id for run in runs}):  # one order of locks for everybody
@@ -229,15 +233,19 @@ def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> 
     return made
 
 
+def _forbidden(run: Run) -> Iterator[str]:
+    """Which of the LUNs that this run erased whoever asks may not erase."""
+    for used in (run.series.lun, run.series.journal_lun):
+        if used is not None and (why := rights.decide_here(rights.Action.RUN, used).why):
+            yield why
+
+
 def _problems(run: Run) -> Iterator[str]:
     """Why this run cannot be ordered again as it was."""
     lun, journal = run.series.lun, run.series.journal_lun
     if lun is None or (run.series.configuration.external_journal and journal is None):
         yield f"The LUN of run {run.pk} is not known any more: order its configuration anew."
         return
-    for used in (lun, journal):
-        if used is not None and (why := rights.decide_here(rights.Action.RUN, used).why):
-            yield why
     yield from availability.lun_problems(lun)
     if journal is not None:
         slug = run.series.configuration.filesystem

@@ -146,6 +146,11 @@ class Submission(models.Model):
     """
 
     token = models.CharField(max_length=64, unique=True)
+    body_sha256 = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="Of the call that ordered; empty: no call, or none kept",
+    )
     study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="orders")
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
     document = models.JSONField(default=dict)

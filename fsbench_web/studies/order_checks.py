@@ -300,7 +300,7 @@ def _check_grants(
     used = [("lun", lun), *(("lun", neighbours.get(name)) for name in journals)]
     for place, one in used:
         if one is not None and (why := rights.decide_here(rights.Action.RUN, one).why):
-            problems.add(place, why)
+            problems.forbid(place, why)
 
 
 def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
@@ -318,7 +318,7 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
                 "of a new one.",
             )
         elif why := rights.decide_here(rights.Action.RUN, study).why:
-            problems.add("study", why)
+            problems.forbid("study", why)
         elif study.is_published:
             problems.add(
                 "study",

@@ -145,11 +145,13 @@ class SubmissionRefused(Exception):
 
     lun, executor, kernels, guest_memory_mib, guest_cpus, configurations, schedulers, workload,
     repeats, preparation, study, order, seed, reference, priority, time_limit_s, confirmation; or
-    the place in a document, ``configurations[2].options.atime``.
+    the place in a document, ``configurations[2].options.atime``. ``is_forbidden``: one of them is
+    that whoever asks may not, which no other order would change.
     """
 
-    def __init__(self, by_part: Mapping[str, list[str]]) -> None:
+    def __init__(self, by_part: Mapping[str, list[str]], is_forbidden: bool = False) -> None:
         self.by_part = dict(by_part)
+        self.is_forbidden = is_forbidden
         super().__init__(" ".join(self.problems))
 
     @property
@@ -163,6 +165,7 @@ class Problems:
 
     def __init__(self, by_part: Mapping[str, list[str]]) -> None:
         self.by_part: dict[str, list[str]] = {}
+        self.is_forbidden = False
         for part, sentences in by_part.items():
             for sentence in sentences:
                 self.add(part, sentence)
@@ -171,6 +174,11 @@ class Problems:
         sentences = self.by_part.setdefault(part, [])
         if sentence not in sentences:
             sentences.append(sentence)
+
+    def forbid(self, part: str, sentence: str) -> None:
+        """The same of something that whoever asks has no right to."""
+        self.add(part, sentence)
+        self.is_forbidden = True
 
     @property
     def count(self) -> int:
@@ -183,4 +191,4 @@ class Problems:
 
     def refuse_if_any(self) -> None:
         if self.by_part:
-            raise SubmissionRefused(self.by_part)
+            raise SubmissionRefused(self.by_part, self.is_forbidden)

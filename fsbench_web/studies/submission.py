@@ -47,6 +47,11 @@ __all__ = [
     "submit",
 ]
 
+_KEY_TAKEN = (
+    "This Idempotency-Key came with another order already (sweep {}), and this one was not made: "
+    "send that order as it was, or this one with a new key."
+)
+
 
 def preview(request: RunRequest) -> list[PlannedRun]:
     """The runs that ``submit`` would make, in the order in which they will be run.
@@ -66,22 +71,32 @@ def planned(request: RunRequest) -> Plan:
     return plan
 
 
-def submit(request: RunRequest, confirmation: str, user: User | None, token: str = "") -> list[Run]:
+def submit(
+    request: RunRequest,
+    confirmation: str,
+    user: User | None,
+    token: str = "",
+    body_sha256: str = "",
+) -> list[Run]:
     """Write the runs as queued and nudge their worker once they are committed.
 
     ``confirmation`` must be what ``confirmation_text`` says, letter by letter. ``token`` is the
     form's: a second order with the same token makes nothing and returns the runs of the first.
-    Raises SubmissionRefused, and then nothing is written.
+    ``body_sha256`` is of the call that says all this: with a token that came with another one it is
+    another order, and refused. Raises SubmissionRefused, and then nothing is written.
     """
     with transaction.atomic():
         submission, is_new = Submission.objects.get_or_create(
-            token=token or secrets.token_urlsafe(24), defaults={"created_by": user}
+            token=token or secrets.token_urlsafe(24),
+            defaults={"created_by": user, "body_sha256": body_sha256},
         )
         if not is_new:
             if submission.created_by_id != (user.pk if user else None):
                 raise SubmissionRefused(
                     {"confirmation": ["This form was sent by somebody else: open a new one."]}
                 )
+            if submission.body_sha256 not in ("", body_sha256):
+                raise SubmissionRefused({"Idempotency-Key": [_KEY_TAKEN.format(submission.pk)]})
             return list(submission.runs.order_by("id"))
         problems = Problems(request.unreadable)
         plan = checked(request, problems)

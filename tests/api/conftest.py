@@ -1,3 +1,4 @@
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -7,13 +8,26 @@ from django.core.management import call_command
 from django.test import Client
 
 from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import Role, Team
+from fsbench_web.api.health import _Broker
 from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement, announce
 from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload
+from fsbench_web.compare import permalinks
+from fsbench_web.compare.exports.formats import FORMATS
+from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.plan import Target
+from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.series import series_for
+from tests.accounts.people import person
+
+from .test_contract import CALLS
 
 MIB = 1024 * 1024
+TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
 Order = dict[str, Any]
 MakeRun = Callable[..., Run]
 
@@ -105,3 +119,60 @@ def make_run(lun: Lun) -> MakeRun:
         )
 
     return make
+
+
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """One of everything, and a token that may do all."""
+    monkeypatch.setattr("fsbench_web.api.health._broker", lambda expected: _Broker("ok", ["x"]))
+    monkeypatch.setattr("fsbench_web.api.health.broker_state", lambda: "ok")
+    admin = person(Role.ADMINISTRATOR, "ada")
+    announced("bench-1")
+    HardwareProfile.objects.create(slug="array", name="Array", facts=[["CPU", "8"]])
+    given = {"study": "lab", "filesystem": "ext4", "configuration": "ext4"}
+    runs = [
+        import_files([(f"{n}.csv", TABLE % n)], **given, hardware="Array", user=admin).runs[0]
+        for n in (100, 110)
+    ]
+    Team.objects.create(name="Storage").members.add(User.objects.create_user("eve"))
+    run = Run.objects.get(pk=runs[0])
+    upload = stash(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**given), admin)
+    return {
+        "slug": "lab",
+        "run_id": run.pk,
+        "series_id": run.series_id,
+        "artefact_id": run.artefacts.get().pk,
+        "import_id": upload.pk,
+        "file_id": upload.files.get().pk,
+        "name": "bench-1",
+        "key": permalinks.pin(ComparisonSpec(studies=("lab",)), admin).key,
+        "suffix": "md",
+        "user_id": User.objects.get(username="eve").pk,
+        "team_id": Team.objects.get().pk,
+        "workload_id": OwnWorkload.objects.create(
+            slug="own", version=1, title="Own", kind="fio", text="[a]\nrw=read\n", space_mb=1
+        ).pk,
+        "token": tokens.create(admin, "all", can_administer=True)[1],
+    }
+
+
+def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
+    """(path of the description, an address) of every read but signs of life, of what is there.
+
+    There is no sweep and no watch.
+    """
+    queries = {
+        "/api/v1/history": f"?series={there['series_id']}",
+        "/api/v1/history/lines": "?study=lab",
+        "/api/v1/exports/pictures.csv": "?study=lab",
+    }
+    return [
+        (
+            path,
+            path.format(**{"sweep_id": 1, "watch_id": 1} | there | {"suffix": suffix})
+            + queries.get(path, ""),
+        )
+        for method, path in sorted(CALLS)
+        if method == "get" and "/health" not in path
+        for suffix in (FORMATS if "{suffix}" in path else [""])
+    ]

@@ -96,6 +96,21 @@ def test_studies_stay_a_list(client: Client, published: None) -> None:
         assert client.get(f"/api/v1/studies?{query}").status_code == 422, query
 
 
+def test_studies_are_an_object_where_that_is_asked_for(client: Client, published: None) -> None:
+    whole = client.get("/api/v1/studies").json()
+    found = client.get("/api/v1/studies?format=page")
+    assert found.json() == {"total": 5, "limit": 100, "offset": 0, "studies": whole}
+    seen, address = [], "/api/v1/studies?format=page&limit=2"
+    while address:
+        part = client.get(address)
+        assert part["X-Total-Count"] == "5"
+        assert list(part.json()) == ["total", "limit", "offset", "studies"]
+        seen += part.json()["studies"]
+        address = links(part["Link"]).get("next", "")
+    assert seen == whole
+    assert client.get("/api/v1/studies?format=list").json() == whole
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [

@@ -156,7 +156,7 @@ def test_no_call_takes_another_method(all_mighty: Client) -> None:
 def test_a_method_in_a_header_is_not_taken(header: str, alice: User) -> None:
     _, token = tokens.create(alice, "reads", can_import=False, can_run=False)
     client = Client(headers={"Authorization": f"Bearer {token}", header: "POST"})
-    assert client.get("/api/v1/studies?title=x").status_code == 200
+    assert client.get("/api/v1/studies").status_code == 200
     assert not Study.objects.exists()
 
 

@@ -4,14 +4,12 @@ Good and bad requests; no answer is a server error, and each has a status, a con
 that the description names. The examples are the same in every run.
 """
 
-import io
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import schemathesis
-from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
@@ -22,25 +20,10 @@ from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
 from schemathesis.specs.openapi import checks
 
-from fsbench_web.accounts import tokens
-from fsbench_web.accounts.models import Role, Team
-from fsbench_web.api.health import _Broker
-from fsbench_web.catalog.models import HardwareProfile, OwnWorkload
-from fsbench_web.compare import permalinks
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.imports.commit import import_files
-from fsbench_web.imports.plan import Target
-from fsbench_web.imports.sources import unpack
-from fsbench_web.imports.uploads import stash
-from fsbench_web.studies.models import Run
-from tests.accounts.people import person
-
-from .conftest import announced
 from .test_contract import CALLS
 
 pytestmark = pytest.mark.django_db
 EXAMPLES = 6
-TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
 CHECKS = [
     schemathesis.checks.not_a_server_error,
     checks.status_code_conformance,
@@ -61,41 +44,6 @@ def _one_connection() -> Iterator[None]:
     yield
     for signal in signals:
         signal.connect(close_old_connections)
-
-
-@pytest.fixture
-def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """One of everything, and a token that may do all."""
-    monkeypatch.setattr("fsbench_web.api.health._broker", lambda expected: _Broker("ok", ["x"]))
-    monkeypatch.setattr("fsbench_web.api.health.broker_state", lambda: "ok")
-    admin = person(Role.ADMINISTRATOR, "ada")
-    announced("bench-1")
-    HardwareProfile.objects.create(slug="array", name="Array", facts=[["CPU", "8"]])
-    given = {"study": "lab", "filesystem": "ext4", "configuration": "ext4"}
-    runs = [
-        import_files([(f"{n}.csv", TABLE % n)], **given, hardware="Array", user=admin).runs[0]
-        for n in (100, 110)
-    ]
-    Team.objects.create(name="Storage").members.add(User.objects.create_user("eve"))
-    run = Run.objects.get(pk=runs[0])
-    upload = stash(unpack([("b.csv", io.BytesIO(TABLE % 2))]), Target(**given), admin)
-    return {
-        "slug": "lab",
-        "run_id": run.pk,
-        "series_id": run.series_id,
-        "artefact_id": run.artefacts.get().pk,
-        "import_id": upload.pk,
-        "file_id": upload.files.get().pk,
-        "name": "bench-1",
-        "key": permalinks.pin(ComparisonSpec(studies=("lab",)), admin).key,
-        "suffix": "md",
-        "user_id": User.objects.get(username="eve").pk,
-        "team_id": Team.objects.get().pk,
-        "workload_id": OwnWorkload.objects.create(
-            slug="own", version=1, title="Own", kind="fio", text="[a]\nrw=read\n", space_mb=1
-        ).pk,
-        "token": tokens.create(admin, "all", can_administer=True)[1],
-    }
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)

@@ -6,6 +6,7 @@ Every text is written as a string and never as a formula or a link, whatever it 
 import io
 import re
 from collections.abc import Iterable
+from datetime import UTC
 from decimal import Decimal
 from typing import Any
 
@@ -60,7 +61,14 @@ def write(document: Document) -> bytes:
         "strings_to_numbers": False,
     }
     with xlsxwriter.Workbook(out, options) as book:
-        book.set_properties({"title": one_line(document.title, 255), "subject": "fsbench"})
+        book.set_properties(
+            {
+                "title": one_line(document.title, 255),
+                "subject": "fsbench",
+                # Else the moment of writing: the same document would be another file every time.
+                "created": document.as_of.astimezone(UTC).replace(tzinfo=None),
+            }
+        )
         book.set_size(2000, 1300)
         bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True})
         names = _names(document.tables)
