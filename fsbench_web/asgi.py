@@ -7,9 +7,11 @@ from django.conf import settings
 from fsbench_web import lanes
 from fsbench_web.imports.upload_limit import BodyLimit
 from fsbench_web.proxies import TrustedProxies
+from fsbench_web.renderings import answers
 from fsbench_web.warm import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 
 application = TrustedProxies(BodyLimit(lanes.application()), settings.TRUSTED_PROXIES)
+answers.use_a_process()
 settle()

@@ -23,7 +23,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from fsbench_web import error_pages
 from fsbench_web.accounts import tokens
-from fsbench_web.accounts.throttle import network_of
+from fsbench_web.accounts.networks import network_of
 
 logger = logging.getLogger("fsbench.api")
 
@@ -73,7 +73,7 @@ def _before_view(
         f"More than {limit} calls in a minute: wait {wait_s} seconds, then go on more slowly. "
         "Whoever runs this site sets the limit."
     )
-    return error_pages.too_many(sentence, wait_s)
+    return error_pages.too_many(request, sentence, wait_s)
 
 
 def _caller(request: HttpRequest) -> tuple[str, int]:
