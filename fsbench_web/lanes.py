@@ -25,6 +25,7 @@ wait, of one client and of all, whoever asks is told to come again (429).
 """
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -50,6 +51,8 @@ FILES_FIRST_S = 0.3
 PAGES_FIRST_S = 0.5
 MOST_RENDERINGS, MOST_RENDERINGS_OF_ONE = 32, 8
 """What is drawn up and what waits for it: of all clients, and of one address."""
+RESTS = 2.0
+"""What is drawn up has a third of what this process computes, however much of it is asked for."""
 COME_AGAIN_S = 5
 TOO_MANY = (
     "The server draws up as many reports, workbooks and pictures as it can, and more wait than it "
@@ -72,7 +75,7 @@ class Lanes(ASGIHandler):
         self.load_middleware(is_async=False)
         self.pages = Lane("page", PAGES, self._answer, turns=TURNS)
         self.files = Lane("file", FILES, self._answer)
-        self.renderings = Lane("rendering", RENDERINGS, self._answer, turns=1)
+        self.renderings = Lane("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
         self.signs_of_life = Lane("health", SIGNS_OF_LIFE, self._answer)
         self._small_files = 0
         self._files_are_done = asyncio.Event()
@@ -169,10 +172,20 @@ class Lane:
         threads: int,
         answer: Callable[[HttpRequest], HttpResponseBase],
         turns: int | None = None,
+        rests: float = 0.0,
     ) -> None:
-        """``turns``: how many requests of less than ``LONG_S`` are worked on; None: all threads."""
+        """``turns``: how many requests of less than ``LONG_S`` are worked on; None: all threads.
+
+        ``rests``: the next one begins after this many times of what the one before computed.
+        """
+
+        def timed(request: HttpRequest) -> tuple[HttpResponseBase, float]:
+            began = time.thread_time()
+            return answer(request), time.thread_time() - began
+
         executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._in_thread = sync_to_async(answer, thread_sensitive=False, executor=executor)
+        self._in_thread = sync_to_async(timed, thread_sensitive=False, executor=executor)
+        self._rests = rests
         self._turns = asyncio.Semaphore(min(turns or threads, threads))
 
     async def __call__(
@@ -188,14 +201,19 @@ class Lane:
                 has_turn = False
                 self._turns.release()
 
-        long = asyncio.get_running_loop().call_later(LONG_S, give_turn)
+        loop, computed_s = asyncio.get_running_loop(), 0.0
+        long = loop.call_later(LONG_S, give_turn)
         try:
             if before is not None:
                 await before()
-            return await self._in_thread(request)
+            response, computed_s = await self._in_thread(request)
+            return response
         finally:
             long.cancel()
-            give_turn()
+            if self._rests:
+                loop.call_later(self._rests * computed_s, give_turn)
+            else:
+                give_turn()
 
 
 def application() -> Lanes:
