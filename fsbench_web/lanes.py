@@ -33,10 +33,12 @@ from contextlib import suppress
 
 import django
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.db import close_old_connections
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
 
 from fsbench_web import error_pages
 from fsbench_web.accounts.networks import network_of
@@ -59,6 +61,7 @@ TOO_MANY = (
     f"keeps waiting. Ask again in {COME_AGAIN_S} seconds."
 )
 
+_FIRST_INNER = "fsbench_web.static_files.StaticFiles"
 _under_way = 0
 
 
@@ -82,6 +85,7 @@ class Lanes(ASGIHandler):
         self._pages = 0
         self._pages_are_done = asyncio.Event()
         self._drawn_up: Counter[str] = Counter()
+        self._refuse = _with_headers(_come_again)
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """As Django's own, in a thread of the request's lane."""
@@ -115,7 +119,7 @@ class Lanes(ASGIHandler):
         client = network_of(request.META.get("REMOTE_ADDR", ""))
         waiting = self._drawn_up
         if waiting.total() >= MOST_RENDERINGS or waiting[client] >= MOST_RENDERINGS_OF_ONE:
-            return error_pages.too_many(request, TOO_MANY, COME_AGAIN_S)
+            return self._refuse(request)
         waiting[client] += 1
         try:
             return await self.renderings(request, self._let_pages_go_first)
@@ -143,6 +147,20 @@ class Lanes(ASGIHandler):
             return response
         finally:
             close_old_connections()
+
+
+def _come_again(request: HttpRequest) -> HttpResponse:
+    return error_pages.too_many(request, TOO_MANY, COME_AGAIN_S)
+
+
+def _with_headers(
+    answer: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """In the outer middleware, which logs, counts and sets headers, and asks no database."""
+    outer = settings.MIDDLEWARE[: settings.MIDDLEWARE.index(_FIRST_INNER)]
+    for path in reversed(outer):
+        answer = import_string(path)(answer)
+    return answer
 
 
 async def _until(happens: asyncio.Event, at_most_s: float) -> None:

@@ -48,9 +48,7 @@ def walked(client: Client, there: dict[str, object]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("who", ["a stranger", "whose all of it is"])
-def test_every_address_is_closed_to_caches(
-    who: str, ada: User, there: dict[str, object]
-) -> None:
+def test_every_address_is_closed_to_caches(who: str, ada: User, there: dict[str, object]) -> None:
     client = Client()
     if who != "a stranger":
         client.force_login(ada)

@@ -32,6 +32,14 @@ class Failed(Exception):
     """The function raised an error; its traceback is the text."""
 
 
+class _Ended(Exception):
+    """The process ended before it answered."""
+
+    def __init__(self, took_too_long: bool) -> None:
+        super().__init__()
+        self.took_too_long = took_too_long
+
+
 class Renderer:
     """Calls functions in the process, one after the other; threads wait for each other."""
 
@@ -50,12 +58,16 @@ class Renderer:
         message = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
         with self._lock:
             is_used = self._process is not None
-            answer = self._asked(message)
-            if answer is None and is_used:
-                # One that was idle may have ended in this very moment.
+            try:
                 answer = self._asked(message)
-        if answer is None:
-            raise Away
+            except _Ended as ended:
+                # One that was idle may have ended in this very moment.
+                if ended.took_too_long or not is_used:
+                    raise Away from None
+                try:
+                    answer = self._asked(message)
+                except _Ended:
+                    raise Away from None
         kind, body = answer[:1], answer[1:]
         if kind == TOO_LARGE:
             raise TooLarge
@@ -69,12 +81,18 @@ class Renderer:
         with self._lock:
             self._forget()
 
-    def _asked(self, message: bytes) -> bytes | None:
-        """The answer; None where the process ended before it."""
+    def _asked(self, message: bytes) -> bytes:
+        """The answer. Raises _Ended."""
         process = self._process = self._process or _started()
         assert process.stdin is not None
         assert process.stdout is not None
-        too_long = threading.Timer(self._longest_s, process.kill)
+        took_too_long = threading.Event()
+
+        def give_up() -> None:
+            took_too_long.set()
+            process.kill()
+
+        too_long = threading.Timer(self._longest_s, give_up)
         too_long.daemon = True
         too_long.start()
         try:
@@ -90,7 +108,7 @@ class Renderer:
         if count and len(answer) == count:
             return answer
         self._forget()
-        return None
+        raise _Ended(took_too_long.is_set())
 
     def _forget(self) -> None:
         process, self._process = self._process, None
