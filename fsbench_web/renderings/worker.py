@@ -10,7 +10,6 @@ import pickle
 import resource
 import select
 import struct
-import sys
 import traceback
 from typing import BinaryIO
 

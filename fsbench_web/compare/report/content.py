@@ -22,7 +22,6 @@ from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.studies.models import Study
 
-
 MADE = "Report made"
 """The fact that is another one every minute."""
 
