@@ -138,9 +138,8 @@ def main(seconds: float, loops: int) -> None:
             subprocess.run(
                 [sys.executable, "manage.py", *command.split(), "--verbosity", "0"], check=True
             )
-        print(
-            f"{'':10}{'beside ' + str(loops) + ' loops on':42}{'median':>8}{'p95':>8}{'ratio':>7}{'p95':>7}"
-        )
+        beside = f"beside {loops} loops on"
+        print(f"{'':10}{beside:42}{'median':>8}{'p95':>8}{'ratio':>7}{'p95':>7}")
         for kind in KINDS:
             with site(kind) as port:
                 alone, _ = measured(port, seconds, loops, None)

@@ -20,8 +20,8 @@ stored in less than half a second, and the pages of that half second wait as lon
 files longer than ``FILES_FIRST_S``, however many keep coming.
 
 What is drawn up is worked on one at a time, when no page is under way or when it has waited for
-``PAGES_FIRST_S``, and in a process of its own as far as it can be (``renderings``). Beyond some that
-wait, of one client and of all, whoever asks is told to come again (429).
+``PAGES_FIRST_S``, and in a process of its own as far as it can be (``renderings``). Beyond some
+that wait, of one client and of all, whoever asks is told to come again (429).
 """
 
 import asyncio

@@ -67,13 +67,14 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
         notes=[HARDWARE_DIFFERS, *([both.emulated.sentence] if both.emulated else [])],
     )
     name = f"fsbench-{slug}-beside-{paper}.{suffix}"
+    midnight = heading.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
     return answers.answer(
         request,
         chosen.write,
         both.tables,
         heading,
         # One that says the same and was made earlier today is as good.
-        told_apart_by=(both.tables, heading._replace(as_of=timezone.localdate())),
+        told_apart_by=(both.tables, heading._replace(as_of=midnight)),
         media_type=chosen.media_type,
         disposition=f'attachment; filename="{name}"',
     )

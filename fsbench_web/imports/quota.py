@@ -4,6 +4,7 @@ Until they are imported or discarded, or a day old, the database holds them whol
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -19,8 +20,8 @@ NAMED = 3
 _MIB = 1024 * 1024
 
 
-def pending(user: User) -> QuerySet[Import]:
-    """What is kept for this person, oldest first: ``file_count``, ``size_bytes``, ``first_path``."""
+def pending(user: User) -> QuerySet[Any]:
+    """What is kept for this person, oldest first, with file_count, size_bytes and first_path."""
     return (
         Import.objects.filter(created_by=user)
         .exclude(state=ImportState.DONE)
@@ -50,7 +51,7 @@ def lock(user: User) -> None:
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
-def _sentence(rows: list[Import], kept_bytes: int, more_bytes: int, is_too_large: bool) -> str:
+def _sentence(rows: list[Any], kept_bytes: int, more_bytes: int, is_too_large: bool) -> str:
     if is_too_large:
         rows = sorted(rows, key=lambda row: -row.size_bytes)
     named = ", ".join(

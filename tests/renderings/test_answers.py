@@ -1,4 +1,4 @@
-"""Files that are drawn up: once for what is the same, anew for what changed, and for nobody else."""
+"""Files that are drawn up: once for the same, anew for what changed, and for nobody else."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -62,7 +62,7 @@ def test_it_works_in_one_process_of_its_own_behind_the_pages(renderer: Renderer)
 
 
 def test_an_error_is_told_with_its_place_and_the_next_is_answered(renderer: Renderer) -> None:
-    with pytest.raises(Failed, match="in broken\n.*\n*ValueError: the third table"):
+    with pytest.raises(Failed, match=r"in broken\n.*\n*ValueError: the third table"):
         renderer(broken)
     pid = renderer.pid
     assert int(renderer(told, "pid")) == pid
