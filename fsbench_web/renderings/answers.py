@@ -42,6 +42,12 @@ def use_a_process() -> Renderer:
     return _renderer
 
 
+def end() -> None:
+    """End the process beside this one, where there is one: this one ends."""
+    if _renderer is not None:
+        _renderer.end()
+
+
 def answer(
     request: HttpRequest,
     write: Callable[..., bytes],

@@ -47,6 +47,7 @@ class Renderer:
         self._longest_s = longest_s
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._has_ended = False
 
     @property
     def pid(self) -> int | None:
@@ -62,7 +63,7 @@ class Renderer:
                 answer = self._asked(message)
             except _Ended as ended:
                 # One that was idle may have ended in this very moment.
-                if ended.took_too_long or not is_used:
+                if ended.took_too_long or not is_used or self._has_ended:
                     raise Away from None
                 try:
                     answer = self._asked(message)
@@ -77,12 +78,17 @@ class Renderer:
         return body
 
     def end(self) -> None:
-        """End the process, if there is one."""
+        """End the process, if there is one, in the middle of its work, and start no other."""
+        self._has_ended = True
+        if self._process is not None:
+            self._process.kill()
         with self._lock:
             self._forget()
 
     def _asked(self, message: bytes) -> bytes:
         """The answer. Raises _Ended."""
+        if self._has_ended:
+            raise _Ended(took_too_long=False)
         process = self._process = self._process or _started()
         assert process.stdin is not None
         assert process.stdout is not None

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,20 @@ def test_one_that_takes_too_long_is_ended_and_not_tried_again(
         renderer(sleeps)
     assert renderer.pid is None
     assert not is_there(pid)
+
+
+def test_its_end_waits_for_nothing_that_is_being_drawn_up(renderer: Renderer) -> None:
+    pid = int(renderer(told, "pid"))
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(renderer, sleeps)
+        while not renderer._lock.locked():
+            time.sleep(0.001)
+        renderer.end()
+        with pytest.raises(Away):
+            waiting.result(60)
+    assert not is_there(pid)
+    with pytest.raises(Away):
+        renderer(told, "pid")
 
 
 def test_it_ends_when_nobody_sends_any_more(renderer: Renderer) -> None:
