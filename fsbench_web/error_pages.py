@@ -81,15 +81,9 @@ def too_many(request: HttpRequest, sentence: str, wait_s: int) -> HttpResponse:
     if _is_api(request):
         response = _json(429, sentence)
     else:
-        # The ASGI handler loads this module before there are models.
-        from django.contrib.auth.models import AnonymousUser
-
-        from fsbench_web.accounts import rights
-
-        # As a stranger's: whose page it is would be one more question to the database.
+        # Without the request: whose page it is would be one more question to the database.
         context = {"sentence": sentence, "address": request.get_full_path()}
-        with rights.seen_by(AnonymousUser()):
-            response = _page(None, 429, "429.html", context)
+        response = _page(None, 429, "429.html", context)
     response["Retry-After"] = str(wait_s)
     return response
 
