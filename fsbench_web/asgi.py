@@ -4,12 +4,16 @@ import os
 
 from django.conf import settings
 
-from fsbench_web import lanes
+from fsbench_web import framing, lanes
 from fsbench_web.imports.upload_limit import BodyLimit
 from fsbench_web.proxies import TrustedProxies
+from fsbench_web.renderings import answers
 from fsbench_web.warm import settle
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
 
-application = TrustedProxies(BodyLimit(lanes.application()), settings.TRUSTED_PROXIES)
+application = framing.OneLength(
+    TrustedProxies(BodyLimit(lanes.application()), settings.TRUSTED_PROXIES)
+)
+answers.use_a_process()
 settle()

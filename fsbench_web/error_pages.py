@@ -76,11 +76,21 @@ def unauthorised(request: HttpRequest, sentence: str) -> HttpResponse:
     return response
 
 
-def too_many(sentence: str, wait_s: int) -> HttpResponse:
-    """429 of the API: more calls than the site lets one account or address make."""
-    response = _json(429, sentence)
+def too_many(request: HttpRequest, sentence: str, wait_s: int) -> HttpResponse:
+    """429: more than the site lets one account or address ask for, or than it can do at once."""
+    if _is_api(request):
+        response = _json(429, sentence)
+    else:
+        # Without the request: whose page it is would be one more question to the database.
+        context = {"sentence": sentence, "address": request.get_full_path()}
+        response = _page(None, 429, "429.html", context)
     response["Retry-After"] = str(wait_s)
     return response
+
+
+def plain(status: int, text: str) -> HttpResponse:
+    """A refusal in plain text, for whoever fetches files."""
+    return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

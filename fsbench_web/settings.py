@@ -68,6 +68,7 @@ MIDDLEWARE = [
     "fsbench_web.operations.requests.watched",
     "django.middleware.security.SecurityMiddleware",
     "fsbench_web.security.content_security_policy",
+    "fsbench_web.caching.closed",
     "fsbench_web.static_files.StaticFiles",
     "fsbench_web.compression.CompressedPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -156,12 +157,17 @@ API_CALLS_A_MINUTE = env.integer("FSBENCH_API_CALLS", 6000, minimum=0, maximum=1
 API_ANONYMOUS_CALLS_A_MINUTE = env.integer(
     "FSBENCH_API_ANONYMOUS_CALLS", 3000, minimum=0, maximum=10**9
 )
+# Reports, workbooks and pictures in a minute, of pages and API together; 0: any number.
+RENDERED_CALLS_A_MINUTE = env.integer("FSBENCH_RENDERED_CALLS", 240, minimum=0, maximum=10**9)
 
 # Days after which the log of an ended run is deleted; 0 keeps it. Never its numbers or raw output.
 LOG_DAYS = env.integer("FSBENCH_LOG_DAYS", 0, minimum=0, maximum=36500)
 
 # Uploads: refused while they arrive, not after (fsbench_web.imports).
 MAX_UPLOAD_BYTES = env.integer("FSBENCH_MAX_UPLOAD_MB", 64, minimum=1, maximum=4096) * 1024 * 1024
+# Uploads of one account that are not imported yet, which the database keeps for a day.
+MOST_PREVIEWS = env.integer("FSBENCH_PREVIEWS", 20, minimum=1, maximum=10**6)
+MOST_PREVIEW_BYTES = 4 * MAX_UPLOAD_BYTES
 
 # A folder dropped on the upload page comes file by file, each with a descriptor while it is read.
 DATA_UPLOAD_MAX_NUMBER_FILES = 500

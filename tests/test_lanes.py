@@ -1,6 +1,7 @@
 """How web processes share their threads out: what waits for what, and what is kept between two."""
 
 import asyncio
+import itertools
 import json
 import threading
 import time
@@ -72,6 +73,8 @@ urlpatterns = [
     path("streamed/", streamed),
     path("broken/", broken),
     path("api/v1/health/slow", slow),
+    path("slow/report.pdf", slow),
+    path("api/v1/slow/report.pdf", slow),
     *urls.urlpatterns,
 ]
 handler400, handler403, handler404, handler500 = (
@@ -87,6 +90,7 @@ def ours(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ROOT_URLCONF = __name__
     own = dict.fromkeys(["slow/", "sees/", "streamed/", "broken/"], rights.Action.READ)
     own["api/v1/health/slow"] = rights.Action.OPEN
+    own |= dict.fromkeys(["slow/report.pdf", "api/v1/slow/report.pdf"], rights.Action.READ)
     known = rights.action_of
     monkeypatch.setattr(
         rights,
@@ -100,9 +104,15 @@ def ours(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def ask(
-    application: Any, method: str, address: str, body: bytes = b"", headers: Any = ()
+    application: Any,
+    method: str,
+    address: str,
+    body: bytes = b"",
+    headers: Any = (),
+    client: str = "127.0.0.1",
+    said: dict[bytes, bytes] | None = None,
 ) -> tuple[int, bytes]:
-    """One request through ASGI, without a server: (status, body)."""
+    """One request through ASGI, without a server: (status, body), and headers into ``said``."""
     sent: list[dict[str, Any]] = []
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -121,11 +131,13 @@ async def ask(
         "path": address,
         "query_string": b"",
         "headers": [(b"host", b"localhost"), *headers],
-        "client": ("127.0.0.1", 1),
+        "client": (client, 1),
         "server": ("localhost", 80),
         "scheme": "http",
     }
     await application(scope, receive, send)
+    if said is not None:
+        said |= {name.lower(): value for name, value in sent[0]["headers"]}
     return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:])
 
 
@@ -318,3 +330,131 @@ def test_an_error_leaves_the_thread_fit_for_the_next(monkeypatch: pytest.MonkeyP
     application = lanes.application()
     assert asyncio.run(ask(application, "GET", "/broken/"))[0] == 500
     assert asyncio.run(ask(application, "GET", "/sees/"))[0] == 200
+
+
+REPORT = "/slow/report.pdf"
+
+
+@pytest.fixture
+def blocked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """What is drawn up stands still until this is set."""
+    goes_on = threading.Event()
+
+    def wait(request: HttpRequest) -> None:
+        assert "report" not in request.path or goes_on.wait(60)
+
+    monkeypatch.setattr(f"{__name__}.pause", wait)
+    return goes_on
+
+
+async def wait_for(application: lanes.Lanes, count: int) -> None:
+    while application._drawn_up.total() < count:
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_are_answered_while_everything_that_is_drawn_up_stands_still(
+    blocked: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "LONG_S", 0.01)
+    application = lanes.application()
+
+    async def all_of_it() -> None:
+        waiting = [
+            asyncio.create_task(ask(application, "GET", REPORT, client=f"192.0.2.{number // 8}"))
+            for number in range(lanes.MOST_RENDERINGS)
+        ]
+        await wait_for(application, lanes.MOST_RENDERINGS)
+        while len(under_way) < lanes.RENDERINGS:
+            await asyncio.sleep(0.001)
+        for address in ("/slow/", "/sees/", "/api/v1/health/slow"):
+            assert (await ask(application, "GET", address))[0] == 200
+        assert not any(task.done() for task in waiting)
+        # One more of anybody is told to come again, at once, and when.
+        said: dict[bytes, bytes] = {}
+        status, page = await ask(application, "GET", REPORT, client="198.51.100.1", said=said)
+        assert (status, said[b"retry-after"]) == (429, str(lanes.COME_AGAIN_S).encode())
+        assert b"Ask again in 5 seconds" in page
+        assert said[b"cache-control"] == b"private, no-store"
+        assert b"content-security-policy" in said
+        status, body = await ask(application, "GET", f"/api/v1{REPORT}", said=said)
+        assert (status, said[b"content-type"]) == (429, b"application/problem+json")
+        assert json.loads(body)["status"] == 429
+        blocked.set()
+        assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
+        assert (await ask(application, "GET", REPORT, client="198.51.100.1"))[0] == 200
+
+    asyncio.run(all_of_it())
+    assert application._drawn_up.total() == lanes.under_way() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_client_does_not_take_the_room_of_the_others(blocked: threading.Event) -> None:
+    application = lanes.application()
+
+    async def all_of_it() -> None:
+        # One machine chooses among many addresses of IPv6.
+        waiting = [
+            asyncio.create_task(ask(application, "GET", REPORT, client=f"2001:db8::{number}"))
+            for number in range(lanes.MOST_RENDERINGS_OF_ONE)
+        ]
+        await wait_for(application, lanes.MOST_RENDERINGS_OF_ONE)
+        assert (await ask(application, "GET", REPORT, client="2001:db8::ffff"))[0] == 429
+        other = asyncio.create_task(ask(application, "GET", REPORT, client="192.0.2.1"))
+        await wait_for(application, lanes.MOST_RENDERINGS_OF_ONE + 1)
+        blocked.set()
+        assert {status for status, _ in await asyncio.gather(*waiting, other)} == {200}
+
+    asyncio.run(all_of_it())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_drawn_up_waits_for_pages_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+    monkeypatch.setattr(lanes, "PAGES_FIRST_S", 20)
+
+    def wait(request: HttpRequest) -> None:
+        order.append(f"begins {request.path}")
+        assert "report" in request.path or goes_on.wait(60)
+
+    monkeypatch.setattr(f"{__name__}.pause", wait)
+    application = lanes.application()
+
+    async def both() -> None:
+        page = asyncio.create_task(ask(application, "GET", "/slow/"))
+        while not order:
+            await asyncio.sleep(0.001)
+        report = asyncio.create_task(ask(application, "GET", REPORT))
+        await wait_for(application, 1)
+        goes_on.set()
+        await asyncio.gather(page, report)
+        assert order.index("GET ends") < order.index(f"begins {REPORT}")
+        # While pages keep coming it has its turn after a while.
+        goes_on.clear()
+        monkeypatch.setattr(lanes, "PAGES_FIRST_S", 0.01)
+        page = asyncio.create_task(ask(application, "GET", "/slow/"))
+        assert (await ask(application, "GET", REPORT))[0] == 200
+        assert not page.done()
+        goes_on.set()
+        await page
+
+    asyncio.run(both())
+
+
+def test_a_lane_that_rests_begins_the_next_after_it() -> None:
+    """Twice as long as the one before computed: a third of the time at most is this lane's."""
+    times: list[tuple[float, float]] = []
+
+    def compute(request: HttpRequest) -> HttpResponse:
+        began, cpu = time.monotonic(), time.thread_time()
+        while time.thread_time() - cpu < 0.05:
+            pass
+        times.append((began, time.monotonic()))
+        return HttpResponse()
+
+    async def three() -> None:
+        lane = lanes.Lane("resting", 2, compute, turns=1, rests=2.0)
+        await asyncio.gather(*(lane(HttpRequest()) for _ in range(3)))
+
+    asyncio.run(three())
+    assert all(next_[0] - last[1] >= 0.09 for last, next_ in itertools.pairwise(times))

@@ -14,9 +14,9 @@ import logging
 import unicodedata
 from datetime import timedelta
 from enum import Enum
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from fsbench_web.accounts.models import SignInAttempt
+from fsbench_web.accounts.networks import network_of
 from fsbench_web.catalog import clock
 
 logger = logging.getLogger("fsbench.accounts")
@@ -30,9 +30,7 @@ SITE_LIMIT = 200
 BRAKED_LIMIT = 3
 WINDOW = timedelta(minutes=15)
 
-# What one machine or household has of IPv6: it chooses among 2^64 addresses as it likes; and what
-# one customer may have at most (RFC 6177).
-_IPV6_PREFIX = 64
+# What one customer may have of IPv6 at most (RFC 6177).
 _IPV6_SITE_PREFIX = 48
 
 
@@ -60,19 +58,6 @@ def _key(username: str, address: str, browser: str = "") -> str:
     # A mark is none of the forms that an address has.
     where = f"browser {browser}" if browser else network_of(address)
     return _digest(plain_name(username), where)
-
-
-def network_of(address: str, prefix: int = _IPV6_PREFIX) -> str:
-    """What counts as one sender: an IPv4 address; of IPv6 the network that one host has."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return "unknown"
-    if isinstance(found, IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ip_network((found, prefix), strict=False).network_address)
-    return str(found)
 
 
 def admit(username: str, address: str, limit: int = LIMIT) -> bool:

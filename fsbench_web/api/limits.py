@@ -1,4 +1,4 @@
-"""How many calls of the API somebody may make in a minute.
+"""How many calls of the API somebody may make in a minute, and of what is drawn up anywhere.
 
 Counted by account, whichever of its tokens or sessions calls, and by address where there is none.
 Tokens that open nothing are counted apart, and lower: whoever guesses is stopped early. The address
@@ -23,7 +23,8 @@ from django.utils.decorators import sync_and_async_middleware
 
 from fsbench_web import error_pages
 from fsbench_web.accounts import tokens
-from fsbench_web.accounts.throttle import network_of
+from fsbench_web.accounts.networks import network_of
+from fsbench_web.renderings.addresses import is_rendered
 
 logger = logging.getLogger("fsbench.api")
 
@@ -59,21 +60,30 @@ def _before_view(
 ) -> HttpResponse | None:
     # Signs of life are asked for by machines that would take a refusal for death.
     route = request.resolver_match.route if request.resolver_match else ""
-    if not request.path_info.startswith("/api/") or route.startswith("api/v1/health"):
+    is_call = request.path_info.startswith("/api/") and not route.startswith("api/v1/health")
+    is_drawn_up = settings.RENDERED_CALLS_A_MINUTE and is_rendered(request.path_info)
+    if not is_call and not is_drawn_up:
         return None
     who, limit = _caller(request)
-    if not limit:
-        return None
+    refused = _refused(request, who, limit, "calls") if is_call else None
+    if refused is None and is_drawn_up:
+        limit = settings.RENDERED_CALLS_A_MINUTE
+        refused = _refused(request, f"rendered:{who}", limit, "reports, workbooks and pictures")
+    return refused
+
+
+def _refused(request: HttpRequest, who: str, limit: int, what: str) -> HttpResponse | None:
+    """429 where this is one more than the limit; 0: any number."""
     now = time.time()
-    count = _counted(who, now)
+    count = _counted(who, now) if limit else None
     if count is None or count <= limit:
         return None
     wait_s = max(1, math.ceil(WINDOW_S - now % WINDOW_S))
     sentence = (
-        f"More than {limit} calls in a minute: wait {wait_s} seconds, then go on more slowly. "
+        f"More than {limit} {what} in a minute: wait {wait_s} seconds, then go on more slowly. "
         "Whoever runs this site sets the limit."
     )
-    return error_pages.too_many(sentence, wait_s)
+    return error_pages.too_many(request, sentence, wait_s)
 
 
 def _caller(request: HttpRequest) -> tuple[str, int]:

@@ -1,5 +1,8 @@
 """Comparisons and permalinks as files, and the pages that offer them."""
 
+from dataclasses import replace
+from datetime import datetime
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -17,6 +20,7 @@ from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, refuse_missing_baseline
 from fsbench_web.compare.wording import describe
+from fsbench_web.renderings import answers
 
 TEXT_TABLES = 6
 """Tables of which the text is shown to be copied; more are better had as a file."""
@@ -49,7 +53,9 @@ def comparison_file(
             refuse_missing_baseline(spec, document.tables)
     except SpecError as error:
         return plain_refusal(error)
-    return _file(chosen, document, "fsbench-deltas")
+    # One that says the same and was made earlier today is as good.
+    same = replace(document, as_of=_midnight(document.as_of))
+    return _file(request, chosen, document, "fsbench-deltas", told_apart_by=same)
 
 
 @require_safe
@@ -72,7 +78,7 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
     pinned = permalinks.read(link)
     if not pinned.is_intact:
         return not_intact(link)
-    return _file(chosen, _of_permalink(request, link, pinned), f"fsbench-{link.key}")
+    return _file(request, chosen, _of_permalink(request, link, pinned), f"fsbench-{link.key}")
 
 
 def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
@@ -136,9 +142,25 @@ def _page(
     return render(request, "compare/export.html", context)
 
 
-def _file(chosen: Format, document: Document, name: str) -> HttpResponse:
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{chosen.suffix}"'}
-    return HttpResponse(chosen.write(document), content_type=chosen.media_type, headers=headers)
+def _file(
+    request: HttpRequest,
+    chosen: Format,
+    document: Document,
+    name: str,
+    told_apart_by: Document | None = None,
+) -> HttpResponse:
+    return answers.answer(
+        request,
+        chosen.write,
+        document,
+        told_apart_by=told_apart_by,
+        media_type=chosen.media_type,
+        disposition=f'attachment; filename="{name}.{chosen.suffix}"',
+    )
+
+
+def _midnight(time: datetime) -> datetime:
+    return time.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _format(suffix: str) -> Format:

@@ -25,6 +25,7 @@ from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.wording import describe
+from fsbench_web.renderings import answers
 from fsbench_web.studies.score_choices import ScoreChoices, score_choices
 
 View = Callable[..., HttpResponse]
@@ -180,8 +181,13 @@ def picture_png(request: HttpRequest, link: Permalink) -> HttpResponse:
     pinned = permalinks.read(link)
     if not pinned.is_intact:
         return not_intact(link)
-    headers = {"Cache-Control": "public, max-age=300"}
-    return HttpResponse(picture.png(link, pinned), content_type="image/png", headers=headers)
+    return answers.answer(
+        request,
+        picture.png,
+        picture.drawing(link, pinned),
+        media_type="image/png",
+        cache_control="public, max-age=300",
+    )
 
 
 def not_intact(link: Permalink) -> HttpResponse:

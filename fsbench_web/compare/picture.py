@@ -3,7 +3,6 @@
 import hashlib
 import io
 from dataclasses import replace
-from functools import lru_cache
 
 from django.utils import timezone
 
@@ -23,20 +22,16 @@ def version(link: Permalink) -> str:
     return hashlib.sha256(f"{link.sha256} {title_of(link)}".encode()).hexdigest()[:12]
 
 
-def png(link: Permalink, pinned: Pinned) -> bytes:
-    """The title, the chart of the first table, and what else there is. Bytes of a PNG."""
-    return _png(_drawing(title_of(link), link, pinned))
-
-
-@lru_cache(maxsize=32)
-def _png(drawing: Drawing) -> bytes:
+def png(drawing: Drawing) -> bytes:
+    """The drawing as a PNG of ``SIZE_PX``."""
     out = io.BytesIO()
     image(drawing, *SIZE_PX).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
-def _drawing(title: str, link: Permalink, pinned: Pinned) -> Drawing:
-    table = pinned.tables[0]
+def drawing(link: Permalink, pinned: Pinned) -> Drawing:
+    """The title, the chart of the first table, and what else there is."""
+    title, table = title_of(link), pinned.tables[0]
     figure = chart(table, width=530, most=_BARS)
     tests = {shown.test for shown in pinned.tables}
     count = len(pinned.tables)

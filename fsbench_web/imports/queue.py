@@ -21,7 +21,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from fsbench_web.formats.table import NeedsMapping
-from fsbench_web.imports import commit, large, uploads
+from fsbench_web.imports import commit, large, quota, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -49,6 +49,8 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
         commit.study_for(target, user)
         transaction.set_rollback(True)
     with transaction.atomic():
+        quota.lock(user)
+        quota.refuse_beyond(user, [source])
         row = Import.objects.create(
             state=ImportState.RECEIVED,
             target=asdict(target),

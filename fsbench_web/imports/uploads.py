@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import commit, guesses, mappings
+from fsbench_web.imports import commit, guesses, mappings, quota
 from fsbench_web.imports.commit import ImportPreview, ImportResult
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, Target, plan_files
@@ -42,9 +42,11 @@ class Correction:
 def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     """Keep an upload of which at least one file can be read, so that the rest can be corrected.
 
-    Raises ImportRefused, and keeps nothing, where the study refuses or no file can be read.
+    Raises ImportRefused, and keeps nothing, where the study refuses, no file can be read, or this
+    person has as many uploads that wait as one may have.
     """
     remove_expired()
+    quota.refuse_beyond(user, sources)  # nothing is read in vain; asked again where it counts
     plan, names = _with_kept_mappings(plan_files(sources, target), sources, target)
     if plan.problems or not any(file.parsed or file.is_table for file in plan.files):
         raise ImportRefused(plan.all_problems)
@@ -52,6 +54,8 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
         commit.study_for(target, user)
         transaction.set_rollback(True)
     with transaction.atomic():
+        quota.lock(user)
+        quota.refuse_beyond(user, sources)
         row = Import.objects.create(target=asdict(target), created_by=user)
         ImportFile.objects.bulk_create(
             _row(row, file, target, label, names.get(file.path, ""))

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from fsbench_web.accounts import rights
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.imports import large, preview, queue, uploads
+from fsbench_web.imports import large, preview, queue, quota, uploads
 from fsbench_web.imports.commit import safe_name
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Target, target_problems
@@ -64,6 +64,8 @@ def new(request: HttpRequest) -> HttpResponse:
         "max_upload_bytes": settings.MAX_UPLOAD_BYTES,
         "max_upload_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
         "max_files": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
+        "pending": quota.pending(user_of(request)),
+        "discardable": quota.DISCARDABLE,
     }
     return render(request, "imports/new.html", context, status=422 if refused else 200)
 
@@ -255,9 +257,8 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
 @require_POST
 def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete an upload that was not imported."""
-    discardable = (ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED)
     row = Import.objects.filter(
-        pk=import_id, state__in=discardable, created_by=user_of(request)
+        pk=import_id, state__in=quota.DISCARDABLE, created_by=user_of(request)
     ).first()
     if row is None:
         raise Http404(gone(import_id))

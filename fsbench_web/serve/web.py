@@ -14,6 +14,7 @@ from types import FrameType
 import uvicorn
 
 from fsbench_web import ending, lanes
+from fsbench_web.renderings import answers
 from fsbench_web.serve.slow_senders import SlowSenders
 
 # How long answers that are under way may hold up the end. Event streams end within a second or two,
@@ -154,7 +155,11 @@ def main(descriptor: int, tells: int | None = None) -> None:
         # fsbench_web.proxies does that, for untrusted senders too.
         proxy_headers=False,
     )
-    Server(config, socket.socket(fileno=descriptor), tells).run()
+    try:
+        Server(config, socket.socket(fileno=descriptor), tells).run()
+    finally:
+        # The end of this process waits for its threads, and these for what is drawn up for them.
+        answers.end()
 
 
 if __name__ == "__main__":

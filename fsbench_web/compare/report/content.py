@@ -22,6 +22,9 @@ from fsbench_web.compare.report.summary import summary
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.studies.models import Study
 
+MADE = "Report made"
+"""The fact that is another one every minute."""
+
 
 def report_of(
     study: Study,
@@ -58,7 +61,7 @@ def report_of(
     facts = [
         ("By", people),
         ("Published", study.published_on if study.is_published else ""),
-        ("Report made", f"{made_at:%Y-%m-%d %H:%M %Z}"),
+        (MADE, f"{made_at:%Y-%m-%d %H:%M %Z}"),
         ("Address", address),
     ]
     return Report(

@@ -1,0 +1,125 @@
+"""Answers that are drawn up: found again by what they say, told apart by it, made once.
+
+``answer`` gets everything that is to be drawn, which whoever asks may see, for it was read for
+them. That is read anew for every request, at the price of a page, and so never out of date; what
+takes the time is turning it into PDF, a workbook or a picture, and that is done once for the same
+content, in a process of its own (``use_a_process``; elsewhere, as in tests and commands, here).
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+from django.utils.http import parse_etags
+
+from fsbench_web import error_pages
+from fsbench_web.renderings.kept import Kept
+from fsbench_web.renderings.process import LONGEST_S, Away, Renderer, TooLarge
+
+kept = Kept()
+_renderer: Renderer | None = None
+
+TOO_LARGE = (
+    "This is too large to be drawn up in one piece: choose fewer tests, categories or studies, or "
+    "take the numbers as CSV.\n"
+)
+AWAY = (
+    f"This could not be drawn up within {LONGEST_S:.0f} seconds: choose fewer tests, categories or "
+    "studies, or try again in a minute.\n"
+)
+REVALIDATED = "private, no-cache"
+
+
+def use_a_process() -> Renderer:
+    """From now on draw up in a process beside this one, which a web server does."""
+    global _renderer
+    _renderer = _renderer or Renderer()
+    return _renderer
+
+
+def end() -> None:
+    """End the process beside this one, where there is one: this one ends."""
+    if _renderer is not None:
+        _renderer.end()
+
+
+def answer(
+    request: HttpRequest,
+    write: Callable[..., bytes],
+    *arguments: Any,
+    told_apart_by: object = None,
+    media_type: str,
+    disposition: str = "",
+    cache_control: str = REVALIDATED,
+) -> HttpResponse:
+    """``write(*arguments)`` as a file; 304 without making it for who has the same already.
+
+    ``write`` is a function of a module and its arguments can be pickled. Two calls with the same
+    ``told_apart_by`` (None: the arguments) have the same answer: it leaves out what alone the time
+    of day makes another, such as when a report was made.
+    """
+    if told_apart_by is None:
+        told_apart_by = arguments
+    key = _digest((f"{write.__module__}.{write.__qualname__}", media_type, told_apart_by))
+    # Weak: made anew after a restart, it says when, and is else the same.
+    tag = f'W/"{key[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": cache_control}
+    wanted = parse_etags(request.headers.get("If-None-Match", ""))
+    if "*" in wanted or tag in wanted:
+        response = HttpResponse(status=304, headers=headers)
+        del response["Content-Type"]
+        return _varied(response)
+    try:
+        content = kept.once(key, lambda: _made(write, arguments))
+    except TooLarge:
+        return error_pages.plain(422, TOO_LARGE)
+    except Away:
+        response = error_pages.plain(503, AWAY)
+        response["Retry-After"] = "60"
+        return response
+    if disposition:
+        headers["Content-Disposition"] = disposition
+    return _varied(HttpResponse(content, content_type=media_type, headers=headers))
+
+
+def _varied(response: HttpResponse) -> HttpResponse:
+    if response["Cache-Control"].startswith("private"):
+        patch_vary_headers(response, ["Authorization", "Cookie"])
+    return response
+
+
+def _made(write: Callable[..., bytes], arguments: tuple[Any, ...]) -> bytes:
+    return write(*arguments) if _renderer is None else _renderer(write, *arguments)
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(repr(_plain(content)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain(content: object) -> object:
+    """The same as tuples of what Python writes out whole, so that what differs is written so.
+
+    Raises TypeError for what it does not know: nothing is told apart by a part of itself.
+    """
+    if content is None or type(content) in _WRITTEN_OUT:
+        return content
+    if isinstance(content, list | tuple):
+        return (type(content).__name__, *map(_plain, content))
+    if isinstance(content, Mapping):
+        return ("{}", *((_plain(key), _plain(value)) for key, value in content.items()))
+    if isinstance(content, set | frozenset):
+        return ("set", *sorted(map(repr, map(_plain, content))))
+    if is_dataclass(content):
+        name, known = type(content).__qualname__, fields(content)
+        return (name, *(_plain(getattr(content, field.name)) for field in known))
+    if isinstance(content, str):  # safe text, members of enumerations
+        return str(content)
+    raise TypeError(f"{type(content)} cannot be told apart from others of its kind")
+
+
+_WRITTEN_OUT = (str, bytes, bool, int, float, Decimal, date, datetime)
