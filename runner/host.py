@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement
 from fsbench_web.version import VERSION
@@ -17,6 +18,7 @@ from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
+from runner.fingerprint import fingerprint
 from runner.hardware import host_facts, host_mark
 from runner.luns import LunEntry, LunFileError, read_luns
 from runner.scheduler import read_schedulers
@@ -138,6 +140,12 @@ class Host:
                 problem = checks.problem(checks.verify(entry, self.config.lun_file, device))
             except LunUnusable as error:
                 problem = str(error)
+        found: dict[str, Any] = {}
+        if device:
+            try:
+                found = fingerprint(entry, device)
+            except (OSError, ToolError) as error:
+                problem = problem or f"What {entry.name} is cannot be told: {error}"
         number = blockdev.device_number(device) if device else None
         scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
         with self._lock:
@@ -158,6 +166,7 @@ class Host:
             scheduler=scheduler,
             problem=problem,
             can_discard=number is not None and blockdev.can_discard(number),
+            fingerprint=found,
         )
 
     def lun_facts(self, entry: LunEntry) -> list[list[str]]:

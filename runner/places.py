@@ -7,9 +7,10 @@ for one holds for both: nothing of either is erased before every check of both h
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.journals import JournalLun
@@ -107,16 +108,24 @@ def locked(places: Sequence[Place]) -> Iterator[None]:
         yield
 
 
-def verify(host: Host, places: Sequence[Place], recorder: Recorder) -> None:
-    """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost."""
+def verify(
+    host: Host,
+    places: Sequence[Place],
+    recorder: Recorder,
+    confirmed: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost.
+
+    ``confirmed`` is what each was when the run was ordered, by role (Run.confirmed).
+    """
     for place in places:
-        _verify(host, place, recorder)
+        _verify(host, place, recorder, confirmed.get(place.entry.role, {}))
 
 
-def _verify(host: Host, place: Place, recorder: Recorder) -> None:
+def _verify(host: Host, place: Place, recorder: Recorder, confirmed: Mapping[str, Any]) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
-        made = checks.verify(place.entry, host.config.lun_file, place.device)
+        made = checks.verify(place.entry, host.config.lun_file, place.device, confirmed)
         failed = [check for check in made if not check.ok]
         if not failed:
             return

@@ -19,6 +19,7 @@ from fsbench_web.api import text
 from fsbench_web.api.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.catalog.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.models import RunState
 from fsbench_web.workloads import presets
 
@@ -104,6 +105,11 @@ class Order(_Strict):
     until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
     preparation: PreparationIn | None = None
     guest: GuestIn | None = Field(None, description="null: the worker's own executor")
+    run_again: StrictInt = Field(
+        DEFAULT_RUN_AGAIN,
+        description="how often in a row a run that was interrupted (its worker, host or daemon "
+        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
+    )
     confirm: str = Field(
         "",
         description="the LUN's name once more, and behind it those of all journals, with a space "
@@ -130,6 +136,10 @@ class RunConfiguration(Schema):
 class RunSummary(Schema):
     """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows.
 
+    ``cause`` is why it did not end as done, one of a closed list, "" for all others. ``retry_of``
+    is the run that it replaces, ``retried_as`` the one that replaces it; ``rerun`` is above 0 where
+    fsbench did so by itself, because ``retry_of`` was interrupted: so many times in a row.
+
     ``machine`` is {} for the worker's own executor, else that of the guest; ``emulated`` says that
     it ran in software: for function, not for speed.
     """
@@ -145,6 +155,8 @@ class RunSummary(Schema):
     sweep: int | None
     reference: bool
     retry_of: int | None
+    retried_as: int | None
+    rerun: int
     contended: bool
     preparation: dict[str, Any]
     machine: dict[str, Any]
@@ -152,6 +164,7 @@ class RunSummary(Schema):
     origin: str
     state: str
     reason: str
+    cause: str
     phase: str
     progress: float
     remaining_s: float | None

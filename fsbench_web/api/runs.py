@@ -3,7 +3,7 @@
 import hashlib
 from typing import Annotated, Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Header, Query, Router, Status
 
@@ -219,6 +219,7 @@ def _request(order: Order) -> RunRequest:
         )
         if order.guest
         else None,
+        run_again=order.run_again,
         unreadable={"lun": [problem]} if problem else {},
     )
 
@@ -228,7 +229,7 @@ def listed_runs() -> QuerySet[Run]:
     return Run.objects.select_related(
         *("series__study", "series__configuration", "series__workload", "series__lun__worker"),
         *("series__journal_lun", "repeat_rule"),
-    )
+    ).annotate(again_as=F("retried_as__id"))
 
 
 def run_or_404(run_id: int) -> Run:
@@ -262,6 +263,8 @@ def run_summary(run: Run) -> dict[str, Any]:
         "sweep": run.submission_id,
         "reference": run.is_reference,
         "retry_of": run.retry_of_id,
+        "retried_as": run.again_as,  # type: ignore[attr-defined]
+        "rerun": run.rerun,
         "contended": run.is_contended,
         "preparation": series.preparation,
         "machine": series.machine,
@@ -269,6 +272,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "origin": run.origin,
         "state": run.state,
         "reason": run.reason,
+        "cause": run.cause,
         "phase": run.phase,
         "progress": run.progress,
         "remaining_s": run.remaining_s,

@@ -66,11 +66,14 @@ def planned(request: RunRequest) -> Plan:
     return plan
 
 
-def submit(request: RunRequest, confirmation: str, user: User | None, token: str = "") -> list[Run]:
+def submit(
+    request: RunRequest, confirmation: str, user: User | None, token: str = "", seen: str = ""
+) -> list[Run]:
     """Write the runs as queued and nudge their worker once they are committed.
 
     ``confirmation`` must be what ``confirmation_text`` says, letter by letter. ``token`` is the
     form's: a second order with the same token makes nothing and returns the runs of the first.
+    ``seen`` is ``Plan.seen`` of the page on which that was typed: the devices of then.
     Raises SubmissionRefused, and then nothing is written.
     """
     with transaction.atomic():
@@ -92,6 +95,12 @@ def submit(request: RunRequest, confirmation: str, user: User | None, token: str
                 "confirmation",
                 f'The confirmation does not match: type the {names}, "{wanted}", '
                 "exactly as it is written.",
+            )
+        if plan is not None and seen and seen != plan.seen:
+            problems.add(
+                "confirmation",
+                f"What {' and '.join(plan.lun_names)} stands for has changed since this page was "
+                "shown: look at what it is now, and type the name again.",
             )
         problems.refuse_if_any()
         assert plan is not None
@@ -131,6 +140,7 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
         left_out=[list(row) for row in plan.left_out],
         priority=request.priority,
         time_limit_s=plan.time_limit_s,
+        run_again=request.run_again,
     )
     workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
     worker = plan.lun.worker
@@ -164,7 +174,10 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
     wanted = []
     for planned in plan.runs:
         key = _key(planned)
-        wanted.append(NewRun(series[key], repeats[key], planned.is_reference, rules.get(key)))
+        confirmed = lifecycle.confirmed_of(plan.lun, planned.journal)
+        wanted.append(
+            NewRun(series[key], repeats[key], planned.is_reference, rules.get(key), confirmed)
+        )
         repeats[key] += 1
     return lifecycle.create_all_queued(wanted, by=user, submission=submission)
 

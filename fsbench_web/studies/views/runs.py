@@ -106,6 +106,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
         "again": run_details.order_again(shown),
         "retried_as": retried_as,
+        "is_rerun": retried_as is not None and shown.retried_as.rerun > 0,
         "retry_confirmation": _retry_confirmation(shown, retried_as),
         "waits_for": queue.before(shown) if is_queued else 0,
         "shared_in_use": leases.shared_in_use(series) if is_queued else [],
