@@ -151,10 +151,14 @@ def test_an_end_that_is_not_committed_has_no_other_run(runs: list[Run]) -> None:
     class Broken(Exception):
         pass
 
-    with pytest.raises(Broken), transaction.atomic():
+    @transaction.atomic
+    def break_off() -> None:
         lifecycle.finish(handle, RunState.FAILED, "x", Cause.DAEMON)
         assert Run.objects.filter(retry_of=runs[0]).exists()
         raise Broken
+
+    with pytest.raises(Broken):
+        break_off()
     assert not Run.objects.filter(retry_of=runs[0]).exists()
     lifecycle.finish(handle, RunState.FAILED, "x", Cause.DAEMON)
     assert again(runs[0]).state == RunState.QUEUED
@@ -166,7 +170,7 @@ def test_a_rule_counts_the_repeat_once(order: Order, ann: User) -> None:
         order(
             configurations=order().configurations[:1],
             workload="iozone-small",
-            until=RepeatTarget(0.001, 2, 2),
+            until=RepeatTarget(0.1, 2, 2),
         ),
         "disk1",
         ann,
@@ -200,10 +204,8 @@ def test_its_pages_and_the_api_say_both(runs: list[Run], client: Client) -> None
     assert (said["cause"], said["retry_of"], said["rerun"]) == ("", lost.pk, 1)
     said = client.get(f"/api/v1/sweeps/{lost.submission_id}").json()
     assert said["run_again"] == 1
-    assert [(run["id"], run["rerun"]) for run in said["planned"][:2]] == [
-        (lost.pk, 0),
-        (made.pk, 1),
-    ]
+    planned = [(run["id"], run["rerun"]) for run in said["planned"]]
+    assert planned[:2] == [(lost.pk, 0), (made.pk, 1)], "in their turn"
 
 
 def test_how_often_is_refused_out_of_bounds_by_document_and_form(
@@ -216,7 +218,7 @@ def test_how_often_is_refused_out_of_bounds_by_document_and_form(
         "/api/v1/sweeps/preview", {"document": document}, content_type="application/json"
     )
     assert said.status_code == 422
-    assert said.json()["errors"][0]["field"] == "run_again"
+    assert "run_again" in [error["field"] for error in said.json()["errors"]]
     query = f"lun={disk.pk}&fs=ext4.1&scheduler=none&workload=iozone-small&run_again=lots"
     page = client.get(f"/runs/new/review/?{query}")
     assert page.status_code == 422
