@@ -35,6 +35,11 @@ class WorkerConfig:
     guest_kernels: Path | None = None
     guest_silence_s: float = 60.0
 
+    @property
+    def scheduler_notes(self) -> Path:
+        """Where it is kept what runs have to put back (runner.scheduler_notes)."""
+        return self.data_folder / "schedulers"
+
 
 def read_config() -> WorkerConfig:
     """The worker's settings. Raises ImproperlyConfigured with the variable's name."""

@@ -114,7 +114,8 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     spool = Spool(host.spool_folder, handle)
     logger.info("run %s begins on %s", run_id, run.series.lun)
     try:
-        ending = _carry_out(run, host, recorder, spool)
+        with host.carrying_out(run_id):
+            ending = _carry_out(run, host, recorder, spool)
         end(recorder, ending)
         spool.remove()
         logger.info("run %s ended %s: %s", run_id, ending.state, ending.reason)
@@ -201,7 +202,7 @@ def _erase_and_measure(
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
-            with places.scheduler_of([data, *journals], wanted) as scheduler:
+            with places.scheduler_of(host, [data, *journals], wanted) as scheduler:
                 recorder.on_environment = _environment_writer(
                     run, [data, *journals], scheduler, host, executor
                 )

@@ -54,6 +54,7 @@ class Host:
         self._entries: dict[str, LunEntry] = {}
         self._loops: dict[str, tuple[sparse.Loop, Path]] = {}
         self._busy: set[str] = set()
+        self._running: set[int] = set()
         # How often each LUN was taken into use: what was found on it meanwhile was of a run.
         self._uses: Counter[str] = Counter()
         self._announced: dict[str, LunAnnouncement] = {}
@@ -223,6 +224,22 @@ class Host:
         """Whether a run has one of the LUNs."""
         with self._lock:
             return bool(self._busy)
+
+    @contextlib.contextmanager
+    def carrying_out(self, run_id: int) -> Iterator[None]:
+        """While a run is going on here, what belongs to it is no leftover (runner.leftovers)."""
+        with self._lock:
+            self._running.add(run_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(run_id)
+
+    def carried_out(self) -> set[int]:
+        """The runs that are going on here."""
+        with self._lock:
+            return set(self._running)
 
     @contextlib.contextmanager
     def in_use(self, name: str) -> Iterator[None]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.journals import JournalLun
-from runner import blockdev, checks
+from runner import blockdev, checks, scheduler_notes
 from runner.executors.base import Executor
 from runner.host import Host
 from runner.locks import device_lock
@@ -153,11 +153,13 @@ def check_directory(entry: LunEntry, filesystem: str, scheduler: str) -> None:
 
 
 @contextlib.contextmanager
-def scheduler_of(places: Sequence[Place], wanted: str) -> Iterator[str]:
+def scheduler_of(host: Host, places: Sequence[Place], wanted: str) -> Iterator[str]:
     """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
 
-    A journal's device that has no scheduler at all stays as it is. Raises SchedulerError.
+    What they were is noted on the host until it is put back (scheduler_notes). A journal's device
+    that has no scheduler at all stays as it is. Raises SchedulerError.
     """
+    notes = host.config.scheduler_notes
     effective = ""
     with contextlib.ExitStack() as stack:
         for place in places:
@@ -166,6 +168,10 @@ def scheduler_of(places: Sequence[Place], wanted: str) -> Iterator[str]:
                 continue
             if place is not places[0] and not read_schedulers(number)[1]:
                 continue
+            if wanted:
+                stack.enter_context(
+                    scheduler_notes.noted(notes, number, wanted)
+                )
             found = stack.enter_context(scheduler_set(number, wanted))
             if place is places[0]:
                 effective = found
