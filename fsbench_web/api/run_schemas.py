@@ -213,8 +213,13 @@ class RunOut(RunSummary):
     """``commands`` as run; ``scores`` are empty until the run is done.
 
     ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in
-    ``others`` the runs that were active meanwhile.
+    ``others`` the runs that were active meanwhile. ``refusal`` says why a run that waits will not
+    start: who ordered it may not any more. ``confirmed`` is what its LUNs were when somebody
+    confirmed them, by role: another device is not erased.
     """
+
+    refusal: str
+    confirmed: dict[str, Any]
 
     conditions: dict[str, Any]
     repeat_rule: RepeatRuleOut | None

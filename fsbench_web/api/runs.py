@@ -26,7 +26,7 @@ from fsbench_web.api.studies import study_or_404
 from fsbench_web.catalog.machines import MIB, Machine
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import control, logs
+from fsbench_web.studies import authority, control, logs
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.named import existing_study, lun_named
 from fsbench_web.studies.submission import (
@@ -294,6 +294,8 @@ def _detail(run: Run) -> dict[str, Any]:
     scores = Score.objects.filter(series=run.series).order_by("id")
     return {
         **run_summary(run),
+        "refusal": authority.refusal(run.pk) if run.state == RunState.QUEUED else "",
+        "confirmed": run.confirmed,
         "kernel": run.series.kernel,
         "distribution": run.series.distribution,
         "conditions": run.conditions,

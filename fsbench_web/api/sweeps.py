@@ -26,10 +26,10 @@ from fsbench_web.api.sweep_schemas import (
     SweepsOut,
     SweepSummary,
 )
-from fsbench_web.studies import control, estimates, named, sweep_document, sweeps
+from fsbench_web.studies import authority, control, estimates, named, sweep_document, sweeps
 from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.drift import Drift, drift_of
-from fsbench_web.studies.models import Submission
+from fsbench_web.studies.models import RunState, Submission
 from fsbench_web.studies.planned_runs import time_limit_s
 from fsbench_web.studies.queue import IN_TURN
 from fsbench_web.studies.submission import (
@@ -158,6 +158,7 @@ def get_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
         **_summary(order),
         "time_limit_s": order.time_limit_s,
         "run_again": order.run_again,
+        "refusals": authority.refusals(order.runs.filter(state=RunState.QUEUED)),
         "share_ended": progress.share,
         "remaining_s": progress.remaining.duration_s,
         "ends_at": progress.ends_at,
