@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def test_with_a_container_at_work(
 
 def test_in_a_sweep_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab: Lab) -> None:
     since = time.time()
-    number = os.stat(lab.losetup()[0]).st_rdev
+    number = Path(lab.losetup()[0]).stat().st_rdev
     before = read_schedulers(number)[0]
     wanted = next(one for one in ("mq-deadline", "kyber", "none") if one != before)
     sweep, run = lab.sweep(scheduler=wanted, **FOR_SECONDS)
