@@ -6,14 +6,17 @@ Asked when LUNs are announced, by ``manage.py luns check``, and again right befo
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from fsbench_web.catalog import lun_identity
 from fsbench_web.catalog.marks import OWN_LABEL, OWN_LOG_UUID
 from fsbench_web.workloads.base import WORK_NAME
 from runner import blockdev, sparse
 from runner.blockdev import ToolError
+from runner.fingerprint import fingerprint
 from runner.luns import LunEntry, LunFileError, read_luns
 
 _SYSTEM_FOLDERS = {
@@ -37,14 +40,21 @@ def problem(checks: list[Check]) -> str:
     return " ".join(check.message for check in checks if not check.ok)
 
 
-def verify(entry: LunEntry, lun_file: Path, device: str = "") -> list[Check]:
+def verify(
+    entry: LunEntry, lun_file: Path, device: str = "", confirmed: Mapping[str, Any] | None = None
+) -> list[Check]:
     """All checks of a LUN. ``device`` is the block device it is used as (a sparse file's loop).
 
+    ``confirmed`` is what it was when somebody ordered the run that is to erase it (lun_identity;
+    empty: not kept); None where no run asks.
     Nothing is changed. A check that cannot be made has failed.
     """
     checks = [_listed(entry, lun_file)]
     if entry.is_directory:
-        return [*checks, *_directory_checks(entry)]
+        checks += _directory_checks(entry)
+        if confirmed is not None and all(check.ok for check in checks):
+            checks.append(_made("confirmed", lambda: _confirmed(entry, "", confirmed)))
+        return checks
     path = device or str(entry.path)
     number = blockdev.device_number(path)
     if number is None:
@@ -54,11 +64,17 @@ def verify(entry: LunEntry, lun_file: Path, device: str = "") -> list[Check]:
     real = os.path.realpath(path)
     checks.append(Check("device", True, f"{real} ({blockdev.as_text(number)})"))
     for name, check in _device_checks(entry, number, real):
-        try:
-            checks.append(Check(name, *check()))
-        except (OSError, ToolError, ValueError, KeyError) as error:
-            checks.append(Check(name, False, f"The check “{name}” cannot be made: {error}"))
+        checks.append(_made(name, check))
+    if confirmed is not None:
+        checks.append(_made("confirmed", lambda: _confirmed(entry, real, confirmed)))
     return checks
+
+
+def _made(name: str, check: Callable[[], tuple[bool, str]]) -> Check:
+    try:
+        return Check(name, *check())
+    except (OSError, ToolError, ValueError, KeyError) as error:
+        return Check(name, False, f"The check “{name}” cannot be made: {error}")
 
 
 def _device_checks(
@@ -216,6 +232,12 @@ def _unsigned(entry: LunEntry, found: list[blockdev.Signature]) -> tuple[bool, s
             f"overwrite = true for “{entry.name}” in the list of LUNs."
         )
     return True, "no file system, partition table or label on it"
+
+
+def _confirmed(entry: LunEntry, real: str, confirmed: Mapping[str, Any]) -> tuple[bool, str]:
+    """A name may lead to another disk than the one that somebody agreed to have erased."""
+    why = lun_identity.difference(entry.name, confirmed, fingerprint(entry, real))
+    return not why, why or f"what was confirmed: {lun_identity.in_words(confirmed)}"
 
 
 def _directory_checks(entry: LunEntry) -> list[Check]:

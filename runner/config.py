@@ -40,6 +40,11 @@ class WorkerConfig:
     guest_silence_s: float = 60.0
     may_install: bool = False
 
+    @property
+    def scheduler_notes(self) -> Path:
+        """Where it is kept what runs have to put back (runner.scheduler_notes)."""
+        return self.data_folder / "schedulers"
+
 
 def read_config() -> WorkerConfig:
     """The worker's settings. Raises ImproperlyConfigured with the variable's name."""

@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -16,6 +17,7 @@ from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.preparation import Preparation, PreparationError
 from fsbench_web.studies import authority, ingest, lifecycle, queue
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.environments import environment_for
 from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import END_STATES, Run, RunState
@@ -25,7 +27,7 @@ from runner import blockdev, conditions, lock_statistics, locks, places
 from runner.environment import environment_facts
 from runner.executors.base import Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
-from runner.finish import NOT_MEASURED, Results, end, has_succeeded, persist, verdict, why_not
+from runner.finish import NOT_MEASURED, Ending, end, has_succeeded, persist, verdict, why_not
 from runner.hardware import drop_caches
 from runner.host import Host, LunUnusable
 from runner.locks import LockedElsewhere
@@ -122,10 +124,11 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     spool = Spool(host.spool_folder, handle)
     logger.info("run %s begins on %s", run_id, run.series.lun)
     try:
-        state, reason, parsed = _carry_out(run, host, recorder, spool)
-        end(recorder, state, reason, parsed)
+        with host.carrying_out(run_id):
+            ending = _carry_out(run, host, recorder, spool)
+        end(recorder, ending)
         spool.remove()
-        logger.info("run %s ended %s: %s", run_id, state, reason)
+        logger.info("run %s ended %s: %s", run_id, ending.state, ending.reason)
     except LeaseLost:
         spool.remove()
         logger.warning("run %s lost its lease and was stopped; nothing was written", run_id)
@@ -134,10 +137,8 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     return True
 
 
-def _carry_out(
-    run: Run, host: Host, recorder: Recorder, spool: Spool
-) -> tuple[RunState, str, Results]:
-    """The end state, its reason and what was measured. Raises LeaseLost and nothing else."""
+def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending:
+    """How the run ends, and what was measured. Raises LeaseLost and nothing else."""
     try:
         persist(lambda: lifecycle.advance(recorder.handle, RunState.PREPARING))
         plan, outcome = _erase_and_measure(run, host, recorder, spool)
@@ -145,17 +146,18 @@ def _carry_out(
             spool.complete(recorder.conditions)
         return verdict(plan, outcome, recorder)
     except _REFUSALS as error:
-        return RunState.FAILED, f"Refused: {error}", {}
+        return Ending(RunState.FAILED, f"Refused: {error}", Cause.REFUSED)
     except Stopped:
-        state, reason = why_not(Outcome(None), recorder)
-        return state, f"{reason} Nothing was erased.", {}
+        ending = why_not(Outcome(None), recorder)
+        return replace(ending, reason=f"{ending.reason} Nothing was erased.")
     except LeaseLost:
         raise
     except AgentMismatch as error:
-        return RunState.FAILED, f"{error} {NOT_MEASURED}", {}
+        return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", Cause.WORKER_ERROR)
     except Exception as error:
         logger.exception("run %s broke off", run.pk)
-        return RunState.FAILED, f"The worker broke off: {type(error).__name__}: {error}", {}
+        said = f"The worker broke off: {type(error).__name__}: {error}"
+        return Ending(RunState.FAILED, said, Cause.WORKER_ERROR)
 
 
 def _erase_and_measure(
@@ -203,14 +205,14 @@ def _erase_and_measure(
                 raise RunRefused(problem)
         recorder.progress = plan.workload.progress()
         with places.locked([data, *journals]):
-            places.verify(host, [data, *journals], recorder)
+            places.verify(host, [data, *journals], recorder, run.confirmed)
             if data.entry.is_directory:
                 places.check_directory(
                     data.entry, configuration.filesystem, configuration.scheduler
                 )
             # A guest's is set in the guest; the host's below it stays as it is.
             wanted = "" if machine.is_guest else configuration.scheduler
-            with places.scheduler_of([data, *journals], wanted) as scheduler:
+            with places.scheduler_of(host, [data, *journals], wanted) as scheduler:
                 recorder.on_environment = _environment_writer(
                     run, [data, *journals], scheduler, host, executor
                 )
@@ -220,7 +222,7 @@ def _erase_and_measure(
                     if is_dropped
                     else "The host's page cache could not be dropped (only root can)."
                 )
-                places.verify(host, [data, *journals], recorder)
+                places.verify(host, [data, *journals], recorder, run.confirmed)
                 _note_erasures(run, host, [data, *journals], recorder)
                 _still_wanted(run, host, recorder)
                 _still_free(run, host, [data, *journals], recorder)
@@ -266,7 +268,7 @@ def _still_free(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder)
     have mounted one meanwhile. Raises RunRefused, Stopped, LeaseLost.
     """
     try:
-        places.verify(host, luns, recorder)
+        places.verify(host, luns, recorder, run.confirmed)
     except RunRefused as error:
         # Its erasure is in the audit log already.
         with contextlib.suppress(OperationalError, InterfaceError):

@@ -7,17 +7,19 @@ that ends the run as done, and only when every cell of the matrix was printed.
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
 from fsbench_web.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.studies import ingest, lifecycle, rejudging
+from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.lifecycle import LeaseLost
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.workloads.base import TimedProgress, Workload
 from runner.creation import creation_values
-from runner.executors.base import Outcome
+from runner.executors.base import STOPPED, Outcome
 from runner.plan import RunPlan
 from runner.record import COMMANDS_NAME, Recorder, reconnect
 from runner.spool import Spooled, left_over
@@ -30,53 +32,69 @@ Results = dict[str, ParsedResult]
 """What the outputs of a run say, by their names; empty for a run that did not end well."""
 
 
+@dataclass(frozen=True)
+class Ending:
+    """How a run ends, why, and what it measured; ``cause`` counts where it failed."""
+
+    state: RunState
+    reason: str
+    cause: Cause = Cause.BENCHMARK
+    parsed: Results = field(default_factory=dict)
+
+
 def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
     """Whether agent and executor both say so."""
     return bool(recorder.is_ok) and outcome.exit_code == 0
 
 
-def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> tuple[RunState, str, Results]:
+def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
     """What the run was worth, and what each of its outputs says."""
     if not has_succeeded(outcome, recorder):
-        return (*why_not(outcome, recorder), {})
+        return why_not(outcome, recorder)
     persist(recorder.write)
     persist(lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
     kept = recorder.artefacts()
     raw = {name: kept[name] for name in plan.outputs if name in kept}
     if len(raw) < len(set(plan.outputs)):
-        return RunState.FAILED, f"The benchmark's output did not arrive. {NOT_MEASURED}", {}
+        return _failed("The benchmark's output did not arrive.")
     workload = plan.workload
     try:
         parsed = workload.parse(raw)
     except UnreadableFile as error:
-        return RunState.FAILED, f"Its output cannot be read: {error}. {NOT_MEASURED}", {}
+        return _failed(f"Its output cannot be read: {error}.")
     values = [value for result in parsed.values() for value in result.values]
     missing = _missing_values(workload, values)
     if missing or not all(result.complete for result in parsed.values()):
-        return RunState.FAILED, f"{missing or 'The output ends early.'} {NOT_MEASURED}", {}
+        return _failed(missing or "The output ends early.")
     if not values:
-        return RunState.FAILED, f"Its output holds no value. {NOT_MEASURED}", {}
-    return RunState.DONE, f"{len(values)} values measured.", parsed
+        return _failed("Its output holds no value.")
+    return Ending(RunState.DONE, f"{len(values)} values measured.", parsed=parsed)
 
 
-def why_not(outcome: Outcome, recorder: Recorder) -> tuple[RunState, str]:
+def _failed(reason: str, cause: Cause = Cause.BENCHMARK) -> Ending:
+    return Ending(RunState.FAILED, f"{reason} {NOT_MEASURED}", cause)
+
+
+def why_not(outcome: Outcome, recorder: Recorder) -> Ending:
+    """Why a run that was not carried out to its end was not."""
     if recorder.stop_reason == "cancelled":
-        return RunState.CANCELLED, f"Cancelled during {recorder.phase}. {NOT_MEASURED}"
+        reason = f"Cancelled during {recorder.phase}. {NOT_MEASURED}"
+        return Ending(RunState.CANCELLED, reason, Cause.CANCELLED)
     if recorder.stop_reason == "worker":
-        return (
-            RunState.FAILED,
-            f"The worker was stopped during {recorder.phase}. {NOT_MEASURED}",
-        )
+        return _failed(f"The worker was stopped during {recorder.phase}.", Cause.WORKER_STOPPED)
     if recorder.stop_reason == "time":
-        return (
-            RunState.FAILED,
+        return _failed(
             f"The run took longer than its order allows, {recorder.time_limit_s:.0f} s, and "
-            f"was stopped during {recorder.phase}. {NOT_MEASURED}",
+            f"was stopped during {recorder.phase}.",
+            Cause.TIME_LIMIT,
         )
     if recorder.stop_reason == "database":
-        return RunState.FAILED, f"The database was away for too long. {NOT_MEASURED}"
+        return _failed("The database was away for too long.", Cause.DATABASE)
     reasons = " ".join(reason for reason in (recorder.reason, outcome.reason) if reason)
-    return RunState.FAILED, f"{reasons or 'The agent ended without a reason.'} {NOT_MEASURED}"
+    # What the agent found wrong by itself it had found before anything went away.
+    is_own = recorder.is_ok is False and not (recorder.was_stopped or outcome.exit_code == STOPPED)
+    cause = Cause.BENCHMARK if is_own else outcome.cause
+    return _failed(reasons or "The agent ended without a reason.", cause)
 
 
 def _missing_values(workload: Workload, values: list[ParsedValue]) -> str:
@@ -93,41 +111,37 @@ def _missing_values(workload: Workload, values: list[ParsedValue]) -> str:
     return f"The output lacks {len(missing)} of {len(expected)} values, first {test}{place}."
 
 
-def end(
-    recorder: Recorder,
-    state: RunState,
-    reason: str,
-    parsed: Results,
-) -> None:
+def end(recorder: Recorder, ending: Ending) -> None:
     """Write the end of the run, with as much of it as can be written. Raises LeaseLost."""
     try:
-        persist(lambda: _write_all(recorder, state, reason, parsed))
-        if state == RunState.DONE:
+        persist(lambda: _write_all(recorder, ending))
+        if ending.state == RunState.DONE:
             _note_drift(recorder.handle.run_id)
         return
     except (LeaseLost, OperationalError, InterfaceError):
         raise
     except Exception as error:
         logger.exception("run %s: its result cannot be stored", recorder.handle.run_id)
-        if state == RunState.DONE:
-            reason = f"Its result cannot be stored: {error} {NOT_MEASURED}"
-            state = RunState.FAILED
+        if ending.state == RunState.DONE:
+            ending = _failed(f"Its result cannot be stored: {error}", Cause.WORKER_ERROR)
     # What it ran on may be what makes no sense: an agent of another version says other things.
     recorder.on_environment = None
     try:
-        persist(lambda: _write_all(recorder, state, reason, {}))
+        persist(lambda: _write_all(recorder, replace(ending, parsed={})))
     except (LeaseLost, OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("run %s: its output cannot be stored", recorder.handle.run_id)
-        persist(lambda: lifecycle.finish(recorder.handle, state, reason))
+        persist(
+            lambda: lifecycle.finish(recorder.handle, ending.state, ending.reason, ending.cause)
+        )
 
 
-def _write_all(recorder: Recorder, state: RunState, reason: str, parsed: Results) -> None:
+def _write_all(recorder: Recorder, ending: Ending) -> None:
     recorder.write_environment()
     recorder.write()
     with transaction.atomic():
-        _store(recorder, state, reason, parsed)
+        _store(recorder, ending)
 
 
 def _note_drift(run_id: int) -> None:
@@ -192,18 +206,12 @@ def _finish(spooled: Spooled) -> bool:
         recorder.take(message)
     recorder.read()
     recorder.log("The worker was killed before it had stored this; it did so when it was back.")
-    state, reason, parsed = verdict(spooled.plan, Outcome(0), recorder)
-    end(recorder, state, reason, parsed)
+    end(recorder, verdict(spooled.plan, Outcome(0), recorder))
     return True
 
 
-def _store(
-    recorder: Recorder,
-    state: RunState,
-    reason: str,
-    parsed: Results,
-) -> None:
-    handle = recorder.handle
+def _store(recorder: Recorder, ending: Ending) -> None:
+    handle, parsed = recorder.handle, ending.parsed
     # First, because it locks the lease: whoever lost it must not write a line.
     lifecycle.heartbeat(handle)
     run = Run.objects.select_related("series").get(pk=handle.run_id)
@@ -214,6 +222,6 @@ def _store(
         if parsed and name == COMMANDS_NAME:
             ingest.store_values(run, artefact, creation_values(recorder.commands))
     lifecycle.record_conditions(handle, recorder.conditions)
-    lifecycle.finish(handle, state, reason)
-    if state == RunState.DONE:
+    lifecycle.finish(handle, ending.state, ending.reason, ending.cause)
+    if ending.state == RunState.DONE:
         ingest.rescore(run.series)

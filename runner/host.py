@@ -18,6 +18,7 @@ from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.executors.base import Capabilities, Executor
 from runner.executors.guest import GuestExecutor
+from runner.fingerprint import fingerprint
 from runner.hardware import host_facts, host_mark
 from runner.luns import LunEntry, LunFileError, read_luns
 from runner.scheduler import read_schedulers
@@ -53,6 +54,7 @@ class Host:
         self._entries: dict[str, LunEntry] = {}
         self._loops: dict[str, tuple[sparse.Loop, Path]] = {}
         self._busy: set[str] = set()
+        self._running: set[int] = set()
         # How often each LUN was taken into use: what was found on it meanwhile was of a run.
         self._uses: Counter[str] = Counter()
         self._announced: dict[str, LunAnnouncement] = {}
@@ -154,6 +156,12 @@ class Host:
                 problem = checks.problem(checks.verify(entry, self.config.lun_file, device))
             except LunUnusable as error:
                 problem = str(error)
+        found: dict[str, Any] = {}
+        if device:
+            try:
+                found = fingerprint(entry, device)
+            except (OSError, ToolError) as error:
+                problem = problem or f"What {entry.name} is cannot be told: {error}"
         number = blockdev.device_number(device) if device else None
         scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
         with self._lock:
@@ -174,6 +182,7 @@ class Host:
             scheduler=scheduler,
             problem=problem,
             can_discard=number is not None and blockdev.can_discard(number),
+            fingerprint=found,
         )
 
     def lun_facts(self, entry: LunEntry) -> list[list[str]]:
@@ -230,6 +239,22 @@ class Host:
         """Whether a run has one of the LUNs."""
         with self._lock:
             return bool(self._busy)
+
+    @contextlib.contextmanager
+    def carrying_out(self, run_id: int) -> Iterator[None]:
+        """While a run is going on here, what belongs to it is no leftover (runner.leftovers)."""
+        with self._lock:
+            self._running.add(run_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(run_id)
+
+    def carried_out(self) -> set[int]:
+        """The runs that are going on here."""
+        with self._lock:
+            return set(self._running)
 
     @contextlib.contextmanager
     def in_use(self, name: str) -> Iterator[None]:

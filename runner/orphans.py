@@ -17,7 +17,7 @@ from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.workloads import MOUNT_POINT
-from runner import blockdev, locks, sparse
+from runner import blockdev, locks, scheduler_notes, sparse
 from runner.blockdev import ToolError
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
@@ -58,6 +58,8 @@ def find(config: WorkerConfig) -> Iterator[Orphan]:
     alive = is_alive(config.name, config.site)
     yield from _containers(config)
     yield from _mounts(entries, alive)
+    if not alive:
+        yield from _schedulers(config)
     yield from _loops(config, entries, alive)
     if not alive:
         yield from _spooled(config)
@@ -114,6 +116,17 @@ def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
                 )
             elif mount.point in points_here:
                 yield Orphan("mount", f"{what}: not made by fsbench, unmount it by hand", None)
+
+
+def _schedulers(config: WorkerConfig) -> Iterator[Orphan]:
+    """What runs have set and not put back; before the loop devices go, whose schedulers stay."""
+    folder = config.scheduler_notes
+    for _, note in scheduler_notes.pending(folder):
+        yield Orphan(
+            "scheduler",
+            f"{note.wanted} of the disk {blockdev.as_text(note.number)}, which was {note.before}",
+            lambda: scheduler_notes.give_back(folder),
+        )
 
 
 def _has_own_label(number: int) -> bool:

@@ -7,13 +7,14 @@ for one holds for both: nothing of either is erased before every check of both h
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fsbench_web.catalog.filesystems import FILESYSTEMS
 from fsbench_web.catalog.journals import JournalLun
-from runner import blockdev, checks
+from runner import blockdev, checks, scheduler_notes
 from runner.executors.base import Executor
 from runner.host import Host
 from runner.locks import device_lock
@@ -107,16 +108,24 @@ def locked(places: Sequence[Place]) -> Iterator[None]:
         yield
 
 
-def verify(host: Host, places: Sequence[Place], recorder: Recorder) -> None:
-    """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost."""
+def verify(
+    host: Host,
+    places: Sequence[Place],
+    recorder: Recorder,
+    confirmed: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost.
+
+    ``confirmed`` is what each was when the run was ordered, by role (Run.confirmed).
+    """
     for place in places:
-        _verify(host, place, recorder)
+        _verify(host, place, recorder, confirmed.get(place.entry.role, {}))
 
 
-def _verify(host: Host, place: Place, recorder: Recorder) -> None:
+def _verify(host: Host, place: Place, recorder: Recorder, confirmed: Mapping[str, Any]) -> None:
     deadline = time.monotonic() + SETTLE_S
     while True:
-        made = checks.verify(place.entry, host.config.lun_file, place.device)
+        made = checks.verify(place.entry, host.config.lun_file, place.device, confirmed)
         failed = [check for check in made if not check.ok]
         if not failed:
             return
@@ -144,11 +153,13 @@ def check_directory(entry: LunEntry, filesystem: str, scheduler: str) -> None:
 
 
 @contextlib.contextmanager
-def scheduler_of(places: Sequence[Place], wanted: str) -> Iterator[str]:
+def scheduler_of(host: Host, places: Sequence[Place], wanted: str) -> Iterator[str]:
     """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
 
-    A journal's device that has no scheduler at all stays as it is. Raises SchedulerError.
+    What they were is noted on the host until it is put back (scheduler_notes). A journal's device
+    that has no scheduler at all stays as it is. Raises SchedulerError.
     """
+    notes = host.config.scheduler_notes
     effective = ""
     with contextlib.ExitStack() as stack:
         for place in places:
@@ -157,6 +168,8 @@ def scheduler_of(places: Sequence[Place], wanted: str) -> Iterator[str]:
                 continue
             if place is not places[0] and not read_schedulers(number)[1]:
                 continue
+            if wanted:
+                stack.enter_context(scheduler_notes.noted(notes, number, wanted))
             found = stack.enter_context(scheduler_set(number, wanted))
             if place is places[0]:
                 effective = found

@@ -75,6 +75,8 @@ class Recorder:
     mounted: Message | None = None
     reason: str = ""
     is_ok: bool | None = None
+    # The agent ended because somebody asked it to.
+    was_stopped: bool = False
     stop_reason: str = ""
     phase: str = "preparing"
     phase_share: float = 0.0
@@ -161,6 +163,7 @@ class Recorder:
 
     def _on_done(self, message: Message) -> None:
         self.is_ok = message["ok"] is True
+        self.was_stopped = message.get("stopped") is True
 
     def should_stop(self) -> bool:
         """Read and write what is due; True when the run is to end. Raises LeaseLost."""

@@ -6,7 +6,6 @@ A container without privileges sees sysfs read-only, so the worker does this.
 import contextlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from runner import blockdev
 
@@ -25,9 +24,10 @@ def read_schedulers(number: int) -> tuple[str, list[str]]:
     return (current[1] if current else ""), re.findall(r"[\w-]+", text)
 
 
-def _write(path: Path, name: str) -> None:
+def write_scheduler(number: int, name: str) -> None:
+    """Set it. Raises SchedulerError."""
     try:
-        path.write_text(name)
+        (blockdev.queue_folder(number) / "scheduler").write_text(name)
     except OSError as error:
         raise SchedulerError(f"The I/O scheduler {name} cannot be set: {error.strerror}.") from None
 
@@ -48,8 +48,7 @@ def scheduler_set(number: int, wanted: str) -> Iterator[str]:
             f"{blockdev.kernel_name(number)} does not offer the I/O scheduler “{wanted}”; "
             f"it offers {listed}."
         )
-    path = blockdev.queue_folder(number) / "scheduler"
-    _write(path, wanted)
+    write_scheduler(number, wanted)
     try:
         effective, _ = read_schedulers(number)
         if effective != wanted:
@@ -57,4 +56,4 @@ def scheduler_set(number: int, wanted: str) -> Iterator[str]:
         yield effective
     finally:
         with contextlib.suppress(SchedulerError):
-            _write(path, before)
+            write_scheduler(number, before)

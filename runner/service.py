@@ -25,7 +25,7 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
 from fsbench_web.operations import chores
 from fsbench_web.studies import lifecycle, logs
-from runner import finish
+from runner import finish, leftovers
 from runner.executors.base import ExecutorAway
 from runner.hardware import host_mark
 from runner.host import Host
@@ -113,6 +113,7 @@ def _clean_up(host: Host) -> list[str] | None:
         return None
     if removed:
         logger.warning("removed what an earlier worker left: %s", ", ".join(removed))
+    leftovers.give_back_schedulers(host)
     return removed
 
 
@@ -141,6 +142,8 @@ def give_sign_of_life(host: Host) -> None:
         removed = _clean_up(host)
         if removed is not None:
             _take_over(host, worker, removed)
+    elif host.has_taken_over:
+        leftovers.look(host)
     lifecycle.reap_lost()
     if host.has_taken_over and not host.stopping.is_set():
         lifecycle.resend(worker)

@@ -7,6 +7,7 @@ Without direct I/O the host's page cache stands behind the "disk", which is then
 import contextlib
 import json
 import os
+import secrets
 import stat
 import time
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from runner.luns import LunEntry
 
 # Marks a file as made by fsbench; it moves with the file and is gone with it (xattr(7)).
 _MADE = "user.fsbench.made"
+# An id of this file alone: one that is made anew at the same path, with the same inode, is another.
+_MARK = "user.fsbench.id"
 # Who looks at a device for a moment is done by then.
 DETACH_S = 5.0
 # What the kernel says of a file without a name (d_path).
@@ -60,6 +63,7 @@ def make(entry: LunEntry, data_folder: Path) -> None:
         # Some file systems keep no such marks: the label of the first mkfs serves instead.
         with contextlib.suppress(OSError):
             os.setxattr(descriptor, _MADE, b"1")
+            os.setxattr(descriptor, _MARK, secrets.token_hex(8).encode())
     except OSError as error:
         path.unlink()
         raise SparseFileError(f"{path} cannot be made so large: {error.strerror}.") from None
@@ -89,6 +93,13 @@ def was_made_here(path: Path) -> bool:
         os.getxattr(path, _MADE)
         return True
     return False
+
+
+def mark_of(path: Path) -> str:
+    """The id that fsbench gave a file when it made it; empty where there is none."""
+    with contextlib.suppress(OSError):
+        return os.getxattr(path, _MARK).decode("ascii", "replace")
+    return ""
 
 
 def attached(path: Path) -> list[dict[str, object]]:

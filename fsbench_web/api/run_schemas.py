@@ -19,6 +19,7 @@ from fsbench_web.api.bodies import Closed
 from fsbench_web.api.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.catalog.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.models import RunState
 from fsbench_web.workloads import presets
 
@@ -98,6 +99,11 @@ class Order(Closed):
     until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
     preparation: PreparationIn | None = None
     guest: GuestIn | None = Field(None, description="null: the worker's own executor")
+    run_again: StrictInt = Field(
+        DEFAULT_RUN_AGAIN,
+        description="how often in a row a run that was interrupted (its worker, host or daemon "
+        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
+    )
     confirm: str = Field(
         "",
         description="the LUN's name once more, and behind it those of all journals, with a space "
@@ -124,6 +130,10 @@ class RunConfiguration(Schema):
 class RunSummary(Schema):
     """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows.
 
+    ``cause`` is why it did not end as done, one of a closed list, "" for all others. ``retry_of``
+    is the run that it replaces, ``retried_as`` the one that replaces it; ``rerun`` is above 0 where
+    fsbench did so by itself, because ``retry_of`` was interrupted: so many times in a row.
+
     ``machine`` is {} for the worker's own executor, else that of the guest; ``emulated`` says that
     it ran in software: for function, not for speed.
     """
@@ -139,6 +149,8 @@ class RunSummary(Schema):
     sweep: int | None
     reference: bool
     retry_of: int | None
+    retried_as: int | None
+    rerun: int
     contended: bool
     preparation: dict[str, Any]
     machine: dict[str, Any]
@@ -146,6 +158,7 @@ class RunSummary(Schema):
     origin: str
     state: str
     reason: str
+    cause: str
     phase: str
     progress: float
     remaining_s: float | None
@@ -194,8 +207,13 @@ class RunOut(RunSummary):
     """``commands`` as run; ``scores`` are empty until the run is done.
 
     ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in
-    ``others`` the runs that were active meanwhile.
+    ``others`` the runs that were active meanwhile. ``refusal`` says why a run that waits will not
+    start: who ordered it may not any more. ``confirmed`` is what its LUNs were when somebody
+    confirmed them, by role: another device is not erased.
     """
+
+    refusal: str
+    confirmed: dict[str, Any]
 
     conditions: dict[str, Any]
     repeat_rule: RepeatRuleOut | None

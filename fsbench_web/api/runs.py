@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Status
 
@@ -26,7 +26,7 @@ from fsbench_web.api.studies import study_or_404
 from fsbench_web.catalog.machines import MIB, Machine
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import control, logs
+from fsbench_web.studies import authority, control, logs
 from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.named import existing_study, lun_named
@@ -214,6 +214,7 @@ def _request(order: Order) -> RunRequest:
         )
         if order.guest
         else None,
+        run_again=order.run_again,
         unreadable={"lun": [problem]} if problem else {},
     )
 
@@ -223,7 +224,7 @@ def listed_runs() -> QuerySet[Run]:
     return Run.objects.select_related(
         *("series__study", "series__configuration", "series__workload", "series__lun__worker"),
         *("series__journal_lun", "repeat_rule"),
-    )
+    ).annotate(again_as=F("retried_as__id"))
 
 
 def run_or_404(run_id: int) -> Run:
@@ -257,6 +258,8 @@ def run_summary(run: Run) -> dict[str, Any]:
         "sweep": run.submission_id,
         "reference": run.is_reference,
         "retry_of": run.retry_of_id,
+        "retried_as": run.again_as,  # type: ignore[attr-defined]
+        "rerun": run.rerun,
         "contended": run.is_contended,
         "preparation": series.preparation,
         "machine": series.machine,
@@ -264,6 +267,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "origin": run.origin,
         "state": run.state,
         "reason": run.reason,
+        "cause": run.cause,
         "phase": run.phase,
         "progress": run.progress,
         "remaining_s": run.remaining_s,
@@ -291,6 +295,8 @@ def _detail(run: Run) -> dict[str, Any]:
     scores = Score.objects.filter(series=run.series).order_by("id")
     return {
         **run_summary(run),
+        "refusal": authority.refusal(run.pk) if run.state == RunState.QUEUED else "",
+        "confirmed": run.confirmed,
         "kernel": run.series.kernel,
         "distribution": run.series.distribution,
         "conditions": run.conditions,

@@ -110,12 +110,15 @@ class SweepSummary(Schema):
 
 
 class SweepRun(Schema):
+    """``rerun`` above 0: written by fsbench itself, because ``retry_of`` was interrupted."""
+
     id: int
     configuration: str
     repeat: int
     reference: bool
     state: str
     retry_of: int | None
+    rerun: int
 
 
 class ReferenceScore(Schema):
@@ -130,9 +133,13 @@ class ReferenceScore(Schema):
 
 
 class SweepOut(SweepSummary):
-    """``remaining_s`` and ``ends_at`` are null while they are not known, or nothing is left."""
+    """``refusals`` say why runs that wait will not start: who ordered them may not any more.
+
+    ``remaining_s`` and ``ends_at`` are null while they are not known, or nothing is left."""
 
     time_limit_s: int | None
+    run_again: int
+    refusals: list[str]
     share_ended: float
     remaining_s: float | None
     ends_at: datetime | None

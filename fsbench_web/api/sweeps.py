@@ -26,11 +26,12 @@ from fsbench_web.api.sweep_schemas import (
     SweepsOut,
     SweepSummary,
 )
-from fsbench_web.studies import control, estimates, named, sweep_document, sweeps
+from fsbench_web.studies import authority, control, estimates, named, sweep_document, sweeps
 from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.drift import Drift, drift_of
-from fsbench_web.studies.models import Submission
+from fsbench_web.studies.models import RunState, Submission
 from fsbench_web.studies.planned_runs import time_limit_s
+from fsbench_web.studies.queue import IN_TURN
 from fsbench_web.studies.submission import (
     RunRequest,
     SubmissionRefused,
@@ -154,6 +155,8 @@ def get_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     return {
         **_summary(order),
         "time_limit_s": order.time_limit_s,
+        "run_again": order.run_again,
+        "refusals": authority.refusals(order.runs.filter(state=RunState.QUEUED)),
         "share_ended": progress.share,
         "remaining_s": progress.remaining.duration_s,
         "ends_at": progress.ends_at,
@@ -312,10 +315,11 @@ _ACTIONS = ("pause", "resume", "cancel", "retry", "priority")
 
 
 def _planned(order: Submission) -> list[dict[str, Any]]:
-    rows = order.runs.order_by("id").values_list(
-        *("id", "series__configuration__label", "repeat", "is_reference", "state", "retry_of")
+    rows = order.runs.order_by(*IN_TURN).values_list(
+        *("id", "series__configuration__label", "repeat", "is_reference", "state"),
+        *("retry_of", "rerun"),
     )
-    keys = ("id", "configuration", "repeat", "reference", "state", "retry_of")
+    keys = ("id", "configuration", "repeat", "reference", "state", "retry_of", "rerun")
     return [dict(zip(keys, row, strict=True)) for row in rows]
 
 

@@ -20,7 +20,8 @@ class LunAnnouncement:
     """A LUN of the host's allow-list. ``problem`` is empty when it can be used now.
 
     ``device`` is the path that commands name. ``identity`` is [[label, value], ...]. ``scheduler``
-    is the one of ``schedulers`` that is in effect while no run uses the LUN.
+    is the one of ``schedulers`` that is in effect while no run uses the LUN. ``fingerprint``
+    tells it from another one of its name (catalog.lun_identity).
     """
 
     name: str
@@ -34,6 +35,7 @@ class LunAnnouncement:
     controller: str = ""
     can_discard: bool = False
     scheduler: str = ""
+    fingerprint: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
                 "kind": lun.kind,
                 "device": lun.device,
                 "identity": lun.identity,
+                "fingerprint": lun.fingerprint,
                 "size_bytes": lun.size_bytes,
                 "controller": lun.controller,
                 "schedulers": lun.schedulers,

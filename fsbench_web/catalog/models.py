@@ -172,6 +172,10 @@ class Lun(models.Model):
     identity = models.JSONField(
         default=list, help_text="How a person recognises it: [[label, value], ...]"
     )
+    fingerprint = models.JSONField(
+        default=dict,
+        help_text="What tells it from another device of its name (catalog.lun_identity)",
+    )
     size_bytes = models.BigIntegerField(null=True)
     controller = models.CharField(
         max_length=200, blank=True, help_text="One run at a time on all LUNs of it; empty: unknown"

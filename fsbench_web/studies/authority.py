@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import Run, Study
 
@@ -32,6 +33,22 @@ def refusals(runs: QuerySet[Run]) -> list[str]:
         used = [luns[pk] for pk in (lun, journal) if pk in luns]
         found.append(rights.why_not_any_more(authors[author], used, studies[study]))
     return [sentence for sentence in dict.fromkeys(found) if sentence]
+
+
+def remedy(runs: QuerySet[Run]) -> str:
+    """Who can do what about runs of these that must not start."""
+    authors = User.objects.filter(pk__in=runs.values("created_by")).order_by("username")
+    teams = Team.objects.filter(members__in=authors).distinct().order_by("name")
+    who = "An administrator"
+    if names := list(teams.values_list("name", flat=True)):
+        who += (
+            f", or an operator of the team {' or '.join(names)} who may erase the LUN and add to "
+            "the study,"
+        )
+    return (
+        f"{who} can cancel what waits, and order it again from here in the own name. Until then it "
+        "is kept, and ends as refused when its turn comes: nothing is erased."
+    )
 
 
 def refusal(run_id: int) -> str:

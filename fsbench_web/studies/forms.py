@@ -10,7 +10,7 @@ confirmed. Field names::
     repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
     discard=yes                     precondition=yes    fill_percent=50
     order=random                    seed=42             priority=5      time_limit_s=7200
-    reference=ext4.2                reference_every=10
+    reference=ext4.2                reference_every=10  run_again=1
     ext4.1.journal=log1             (the LUN that keeps the journal)
     executor=guest                  kernel=debian-6.1&kernel=debian-4.19 (studies.guest_form)
     suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by itself; "nothing": none)

@@ -8,7 +8,7 @@ heartbeat) can write nothing more. Messages only nudge: losing or repeating one 
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -21,10 +21,11 @@ from kombu.exceptions import OperationalError
 from fsbench_web import log_lines
 from fsbench_web.accounts import audit
 from fsbench_web.catalog import clock
-from fsbench_web.catalog.models import Environment, Worker
+from fsbench_web.catalog.models import Environment, Lun, Worker
 from fsbench_web.celery import app
 from fsbench_web.scoring.confidence import Continue, Stop
 from fsbench_web.studies import authority, contention, leases, queue, repeats
+from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.leases import lease_duration as lease_duration
@@ -59,11 +60,13 @@ def create_queued(
     is_reference: bool = False,
     retry_of: Run | None = None,
     repeat_rule: RepeatRule | None = None,
+    follows: Run | None = None,
     why: str = "",
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``.
 
-    ``why`` replaces the reason in its history.
+    ``follows`` is the run whose end makes fsbench write it, by itself: its LUNs were confirmed with
+    that one, and not now. ``why`` replaces the reason in its history.
     """
     run = Run.objects.create(
         series=series,
@@ -75,6 +78,9 @@ def create_queued(
         is_reference=is_reference,
         retry_of=retry_of,
         repeat_rule=repeat_rule,
+        rerun=follows.rerun + 1 if follows is not None and follows == retry_of else 0,
+        place=_place_of(follows) if follows is not None and follows == retry_of else None,
+        confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
     )
     ordered = ("Ordered again" if retry_of else "Ordered") + (f" by {by}" if by else "")
     again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
@@ -88,6 +94,16 @@ def create_queued(
     return run
 
 
+def _place_of(run: Run) -> int:
+    return run.pk if run.place is None else run.place
+
+
+def confirmed_of(lun: Lun | None, journal: Lun | None) -> dict[str, Any]:
+    """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``."""
+    luns = {"data": lun, "journal": journal}
+    return {role: one.fingerprint for role, one in luns.items() if one and one.fingerprint}
+
+
 @dataclass(frozen=True)
 class NewRun:
     """A run that is to be written as queued (see ``create_queued``)."""
@@ -96,6 +112,7 @@ class NewRun:
     repeat: int
     is_reference: bool = False
     repeat_rule: RepeatRule | None = None
+    confirmed: dict[str, Any] = field(default_factory=dict)
 
 
 @transaction.atomic
@@ -114,6 +131,7 @@ def create_all_queued(
                 submission=submission,
                 is_reference=one.is_reference,
                 repeat_rule=one.repeat_rule,
+                confirmed=one.confirmed,
             )
             for one in wanted
         ],
@@ -281,7 +299,7 @@ def _refuse(run_id: int, worker: Worker, why: str) -> None:
         return  # cancelled meanwhile
     reason = f"Refused: {why} Nothing was erased. {authority.RETRY}"
     # Its next repeat would be refused too. The rule goes on when somebody orders this one again.
-    _end(run, RunState.FAILED, reason, is_repeated=False)
+    _end(run, RunState.FAILED, reason, Cause.NOT_ALLOWED, is_repeated=False)
     audit.note(f"worker:{worker.name}", "run refused", f"run {run_id}", why=why)
     logger.warning("run %s was refused: %s", run_id, why, extra={"run": run_id})
 
@@ -365,19 +383,23 @@ def record_commands(handle: LeaseHandle, commands: list[dict[str, Any]]) -> None
 
 
 @transaction.atomic
-def finish(handle: LeaseHandle, state: RunState, reason: str) -> None:
+def finish(
+    handle: LeaseHandle, state: RunState, reason: str, cause: Cause = Cause.BENCHMARK
+) -> None:
     """End the run and free the LUN. Call it in the transaction that stores the run's results.
 
-    Raises LeaseLost, in which case that transaction must not commit.
+    ``cause`` is why it failed; other ends have theirs. Raises LeaseLost, in which case that
+    transaction must not commit.
     """
-    _end(leases.hold(handle), state, reason)
+    _end(leases.hold(handle), state, reason, cause)
 
 
-def _end(run: Run, state: RunState, reason: str, *, is_repeated: bool = True) -> None:
+def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: bool = True) -> None:
     if state not in END_STATES:
         raise ValueError(f"{state} does not end a run")
     now, reason = clock.now(), _storable(reason)
-    changes: dict[str, Any] = {"state": state, "reason": reason, "ended_at": now}
+    kept = {RunState.DONE: "", RunState.CANCELLED: Cause.CANCELLED}.get(state, cause)
+    changes: dict[str, Any] = {"state": state, "reason": reason, "cause": kept, "ended_at": now}
     if state == RunState.DONE:
         changes |= {"progress": 1, "remaining_s": 0}
     if run.started_at is not None:
@@ -387,12 +409,47 @@ def _end(run: Run, state: RunState, reason: str, *, is_repeated: bool = True) ->
             "conditions": run.conditions | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
+    if kept in INTERRUPTED and (said := _run_again(run, Cause(kept))):
+        reason = f"{reason} {said}"
+        Run.objects.filter(pk=run.pk).update(reason=reason)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
         _repeat_again(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run)
     leases.free(run)
+
+
+def _run_again(run: Run, cause: Cause) -> str:
+    """Write the run that replaces one that was interrupted, in the transaction that ends this one:
+
+    the same repeat, in its turn, until its order has had enough. What is to be said of it. The row
+    of the run is locked, so that somebody who cancels is seen, or sees the new one.
+    """
+    order = run.submission
+    if order is None or run.series.lun is None:
+        return ""
+    if Run.objects.get(pk=run.pk).cancel_requested_at is not None:
+        return ""
+    if run.rerun >= order.run_again:
+        again = f" after {run.rerun} time{'' if run.rerun == 1 else 's'}" if run.rerun else ""
+        return f"Its order does not run it again by itself{again}."
+    if why := authority.refusal(run.pk):
+        return f"It is not run again by itself: {why}"
+    made = create_queued(
+        run.series,
+        run.repeat,
+        by=run.created_by,
+        submission=order,
+        is_reference=run.is_reference,
+        retry_of=run,
+        repeat_rule=run.repeat_rule,
+        follows=run,
+        why=f"Run again by itself after run {run.pk}: {cause.label}.",
+    )
+    audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)
+    nudge_after_commit([made])
+    return f"It is run again by itself, as run {made.pk}."
 
 
 def _repeat_again(run: Run, now: datetime) -> None:
@@ -416,6 +473,7 @@ def _repeat_again(run: Run, now: datetime) -> None:
             by=run.created_by,
             submission=run.submission,
             repeat_rule=rule,
+            follows=run,
             why=f"Repeated after run {run.pk}: {verdict.reason}.",
         )
         nudge_after_commit([following])
@@ -442,7 +500,7 @@ def cancel(run_id: int, by: str) -> RunState:
     """
     run = Run.objects.select_for_update().get(pk=run_id)
     if run.state == RunState.QUEUED:
-        _end(run, RunState.CANCELLED, f"Cancelled by {by} before it started.")
+        _end(run, RunState.CANCELLED, f"Cancelled by {by} before it started.", Cause.CANCELLED)
     elif run.is_active:
         Run.objects.filter(pk=run_id, cancel_requested_at=None).update(
             cancel_requested_at=clock.now()
@@ -461,6 +519,7 @@ def reap_lost(now: datetime | None = None) -> list[int]:
             RunState.LOST,
             f"Its worker gave no sign of life for {settings.WORKER_SILENT_AFTER_S} s "
             f"while the run was {run.state}. Nothing of it enters a score.",
+            Cause.SILENT,
         )
         logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
         lost.append(run.pk)
@@ -479,6 +538,7 @@ def recover(worker: Worker) -> list[int]:
             run,
             RunState.LOST,
             f"The worker stopped while the run was {run.state}. Nothing of it enters a score.",
+            Cause.WORKER_GONE,
         )
         lost.append(run.pk)
     return lost

@@ -15,6 +15,7 @@ from fsbench_web.catalog.models import (
     Workload,
 )
 from fsbench_web.scoring.quality import FLAGS, Flag
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, Cause
 from fsbench_web.studies.visible import Visible
 
 
@@ -161,6 +162,11 @@ class Submission(models.Model):
     time_limit_s = models.PositiveIntegerField(
         null=True, help_text="Of one whole run, in seconds; null: none but those of its steps"
     )
+    run_again = models.PositiveSmallIntegerField(
+        default=DEFAULT_RUN_AGAIN,
+        help_text="How often in a row a run that was interrupted (studies.causes) is run again by "
+        "itself",
+    )
     paused_at = models.DateTimeField(null=True)
     # Null: a command on the host ordered it, and may. So no account with orders is deleted, which
     # would make them the host's (studies.authority).
@@ -224,9 +230,25 @@ class Run(models.Model):
     retry_of = models.OneToOneField(
         "self", null=True, on_delete=models.SET_NULL, related_name="retried_as"
     )
+    rerun = models.PositiveSmallIntegerField(
+        default=0,
+        help_text="Above 0: written by fsbench itself for retry_of, which was interrupted; so many "
+        "in a row",
+    )
+    place = models.PositiveBigIntegerField(
+        null=True, help_text="Its turn is that of the run of this number; null: of its own"
+    )
+    confirmed = models.JSONField(
+        default=dict,
+        help_text="What its LUNs were when somebody typed their names (catalog.lun_identity), by "
+        "role; empty: not kept",
+    )
     origin = models.CharField(max_length=10, choices=Origin)
     state = models.CharField(max_length=12, choices=RunState, default=RunState.QUEUED)
     reason = models.TextField(blank=True, help_text="Why the run ended as it did")
+    cause = models.CharField(
+        max_length=20, choices=Cause, blank=True, help_text="The same, of a closed list"
+    )
     phase = models.CharField(max_length=60, blank=True)
     progress = models.FloatField(default=0, help_text="0 to 1, of the phase running")
     remaining_s = models.FloatField(null=True)
@@ -268,6 +290,9 @@ class Run(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(progress__gte=0) & Q(progress__lte=1), name="run_progress_is_a_share"
+            ),
+            models.CheckConstraint(
+                condition=Q(cause__in=["", *Cause.values]), name="run_cause_is_known"
             ),
         ]
         indexes = [

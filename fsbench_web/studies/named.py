@@ -89,6 +89,7 @@ def order_of(document: object) -> RunRequest:
         reference=plan.reference,
         priority=plan.priority,
         time_limit_s=plan.time_limit_s,
+        run_again=plan.run_again,
         left_out=plan.left_out,
         notes=notes,
         document=written,

@@ -20,6 +20,7 @@ from fsbench_web.catalog.option_conflicts import option_conflicts
 from fsbench_web.catalog.own_workloads import preset_of
 from fsbench_web.figures.numbers import duration
 from fsbench_web.studies import guest_checks, journal_checks, method_checks, workload_checks
+from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.control import LEAST_PRIORITY, MOST_PRIORITY
 from fsbench_web.studies.guest_checks import OWN, LeftOut
 from fsbench_web.studies.models import Study
@@ -129,7 +130,7 @@ def _checked_workloads(
 
 
 def _check_steering(request: RunRequest, problems: Problems) -> None:
-    """Order, seed, priority and time limit."""
+    """Order, seed, priority, time limit and what is run again."""
     if request.order not in ORDERS:
         problems.add("order", f'"{request.order}" is no order: choose one of {", ".join(ORDERS)}.')
     elif (
@@ -154,6 +155,12 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
             "time_limit_s",
             f"The time limit of a run is {duration(LEAST_TIME_LIMIT_S)} to "
             f"{duration(MOST_TIME_LIMIT_S)}, not {limit_s} s.",
+        )
+    if not problems.is_told("run_again") and not 0 <= request.run_again <= MOST_RUN_AGAIN:
+        problems.add(
+            "run_again",
+            f"A run that was interrupted is run again 0 to {MOST_RUN_AGAIN} times, not "
+            f"{request.run_again}: choose a number between them.",
         )
 
 

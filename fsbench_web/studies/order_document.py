@@ -5,6 +5,7 @@ from typing import Any
 
 from fsbench_web.catalog.machines import GUEST, MIB
 from fsbench_web.catalog.preparation import PLAIN
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.orders import ConfigurationRequest, RunRequest
 from fsbench_web.studies.sequence import AS_WRITTEN
 from fsbench_web.studies.sweep_configurations import DEFAULT_VALUES
@@ -44,6 +45,8 @@ def written(request: RunRequest, *, study: str, lun: str, worker: str) -> dict[s
         document["priority"] = request.priority
     if request.time_limit_s is not None:
         document["time_limit_s"] = request.time_limit_s
+    if request.run_again != DEFAULT_RUN_AGAIN:
+        document["run_again"] = request.run_again
     return document
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fsbench_web.catalog.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES
 from fsbench_web.catalog.preparation import PLAIN, Preparation
 from fsbench_web.scoring.confidence import RepeatTarget
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 from fsbench_web.workloads.parameters import Value
 
@@ -83,6 +84,7 @@ class RunRequest:
     it, and with ``more_workloads``. ``repeats`` is how often, unless ``until`` says that it is run
     until its scores are sure enough. ``preparation`` precedes every run. ``order`` is one of
     ``sequence.ORDERS``; a random one needs a ``seed``. ``time_limit_s`` holds for each whole run.
+    ``run_again`` is how often in a row a run that was interrupted is run again by itself.
     ``guest`` boots a kernel for each run; None: the worker's own executor.
     ``document`` is the order as somebody wrote it, ``left_out`` what cannot be and was left out of
     it: (place, configuration, why), and ``notes`` are sentences about what was taken where it says
@@ -105,6 +107,7 @@ class RunRequest:
     reference: ReferenceRequest | None = None
     priority: int = 0
     time_limit_s: int | None = None
+    run_again: int = DEFAULT_RUN_AGAIN
     left_out: tuple[tuple[str, str, str], ...] = ()
     notes: tuple[str, ...] = ()
     document: Mapping[str, object] | None = field(default=None, compare=False)
@@ -144,9 +147,9 @@ class SubmissionRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the order it is in:
 
     lun, executor, kernels, guest_memory_mib, guest_cpus, configurations, schedulers, workload,
-    repeats, preparation, study, order, seed, reference, priority, time_limit_s, confirmation; or
-    the place in a document, ``configurations[2].options.atime``. ``is_forbidden``: one of them is
-    that whoever asks may not, which no other order would change.
+    repeats, preparation, study, order, seed, reference, priority, time_limit_s, run_again,
+    confirmation; or the place in a document, ``configurations[2].options.atime``.
+    ``is_forbidden``: one of them is that whoever asks may not, which no other order would change.
     """
 
     def __init__(self, by_part: Mapping[str, list[str]], is_forbidden: bool = False) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.orders import RunRequest
 from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
 from fsbench_web.studies.sweep_plan import DEFAULT_REFERENCE_EVERY
@@ -28,6 +29,7 @@ class PlanForm:
     reference_every: str = str(DEFAULT_REFERENCE_EVERY)
     priority: str = "0"
     time_limit_s: str = ""
+    run_again: str = str(DEFAULT_RUN_AGAIN)
 
     def give_seed(self) -> None:
         """Choose a seed where a random order has none yet: what is reviewed is what is run."""
@@ -35,7 +37,8 @@ class PlanForm:
             self.seed = str(secrets.randbelow(MAXIMUM_SEED + 1))
 
     def read_plan(self, unreadable: dict[str, list[str]]) -> dict[str, Any]:
-        """order, seed, priority and time_limit_s of a RunRequest."""
+        """order, seed, priority, time_limit_s and run_again of a RunRequest."""
+        again = f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}"
 
         def number(name: str, pattern: re.Pattern[str], sentence: str) -> int | None:
             text = getattr(self, name)
@@ -50,6 +53,7 @@ class PlanForm:
             "seed": number("seed", _NUMBER, "leave the seed empty to get one"),
             "priority": number("priority", _SIGNED, "say -10 to 10, or leave it at 0") or 0,
             "time_limit_s": number("time_limit_s", _NUMBER, "say how many seconds a run may take"),
+            "run_again": number("run_again", _NUMBER, again) or 0,
         }
 
     def read_every(self, unreadable: dict[str, list[str]]) -> int:
@@ -65,7 +69,8 @@ class PlanForm:
     def write_plan(self, query: QueryDict) -> None:
         """Put into a query string what is not left at its default."""
         usual = PlanForm()
-        for name in ("order", "seed", "reference", "reference_every", "priority", "time_limit_s"):
+        limits = ("priority", "time_limit_s", "run_again")
+        for name in ("order", "seed", "reference", "reference_every", *limits):
             value = getattr(self, name)
             if value != getattr(usual, name) and (name != "reference_every" or self.reference):
                 query[name] = value
@@ -85,4 +90,5 @@ def plan_of(request: RunRequest) -> dict[str, Any]:
         fields["seed"] = str(request.seed)
     if request.time_limit_s is not None:
         fields["time_limit_s"] = str(request.time_limit_s)
+    fields["run_again"] = str(request.run_again)
     return fields

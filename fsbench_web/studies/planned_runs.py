@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fsbench_web.catalog import availability
+from fsbench_web.catalog import availability, lun_identity
 from fsbench_web.catalog.commands import PlannedCommand, run_commands
 from fsbench_web.catalog.journals import JournalLun
 from fsbench_web.catalog.labels import configuration_label
@@ -99,6 +99,14 @@ class Plan:
         """All LUNs that are erased, the data LUN first."""
         journals = (run.journal.name for run in self.runs if run.journal is not None)
         return list(dict.fromkeys([self.lun.name, *journals]))
+
+    @property
+    def seen(self) -> str:
+        """One word for the devices behind these names, as the worker said them last."""
+        luns = {run.journal.pk: run.journal for run in self.runs if run.journal is not None}
+        luns.pop(self.lun.pk, None)
+        journals = [luns[key] for key in sorted(luns)]
+        return lun_identity.digest(lun.fingerprint for lun in (self.lun, *journals))
 
 
 def time_limit_s(request: RunRequest, runs: Sequence[PlannedRun]) -> int:

@@ -1,7 +1,8 @@
 """Which run is next: the one place that answers, for claims, for messages and for the worker.
 
 A run waits while it is queued and its order is not paused. Of those that wait on a LUN the one of
-the highest priority is next, and among equals the one that was ordered first. The order of a LUN's
+the highest priority is next, and among equals the one that was ordered first; one that replaces
+an interrupted run has the turn of that. The order of a LUN's
 runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
 past, and holds up no run of another LUN.
 """
@@ -13,6 +14,8 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies import leases
 from fsbench_web.studies.models import Run, RunState
 
+# A run that replaces an interrupted one has the turn of that, and so stays in its block.
+IN_TURN = (Coalesce(F("place"), F("id")), "id")
 # Every order has one; a run whose order was deleted counts as usual.
 USUAL_PRIORITY = 0
 
@@ -22,7 +25,7 @@ def waiting() -> QuerySet[Run]:
     return (
         Run.objects.filter(state=RunState.QUEUED, submission__paused_at=None)
         # A run without an order has no row to join, and nothing that could be paused.
-        .order_by(Coalesce(F("submission__priority"), USUAL_PRIORITY).desc(), "id")
+        .order_by(Coalesce(F("submission__priority"), USUAL_PRIORITY).desc(), *IN_TURN)
     )
 
 
@@ -50,7 +53,7 @@ def startable(worker: Worker) -> list[Run]:
     firsts = [run for lun in worker.luns.all() if (run := _first(lun)) is not None]
     taken = leases.in_use()
     chosen = []
-    for run in sorted(firsts, key=lambda run: (-_priority(run), run.pk)):
+    for run in sorted(firsts, key=_turn):
         needed = set(leases.resources(run.series))
         if not needed & taken:
             taken |= needed
@@ -63,8 +66,9 @@ def _first(lun: Lun | int) -> Run | None:
     return waiting().filter(series__lun=lun).select_related(*related).first()
 
 
-def _priority(run: Run) -> int:
-    return run.submission.priority if run.submission else USUAL_PRIORITY
+def _turn(run: Run) -> tuple[int, int, int]:
+    priority = run.submission.priority if run.submission else USUAL_PRIORITY
+    return -priority, run.pk if run.place is None else run.place, run.pk
 
 
 def before(run: Run) -> int:

@@ -51,9 +51,10 @@ def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
     """What is to follow the run that ended just now; None while others of its rule are unfinished.
 
     The interval is that of all finished repeats of the series, as the score is; least and most
-    count the runs of this order.
+    count the runs of this order, without those that were interrupted and run again by itself.
     """
-    rows = list(rule.runs.values_list("state", "cancel_requested_at"))
+    counted = rule.runs.exclude(retried_as__rerun__gt=0)
+    rows = list(counted.values_list("state", "cancel_requested_at"))
     states = [state for state, _ in rows]
     if any(state not in END_STATES for state in states):
         return None

@@ -77,11 +77,13 @@ def submit(
     user: User | None,
     token: str = "",
     body_sha256: str = "",
+    seen: str = "",
 ) -> list[Run]:
     """Write the runs as queued and nudge their worker once they are committed.
 
     ``confirmation`` must be what ``confirmation_text`` says, letter by letter. ``token`` is the
     form's: a second order with the same token makes nothing and returns the runs of the first.
+    ``seen`` is ``Plan.seen`` of the page on which that was typed: the devices of then.
     ``body_sha256`` is of the call that says all this: with a token that came with another one it is
     another order, and refused. Raises SubmissionRefused, and then nothing is written.
     """
@@ -107,6 +109,12 @@ def submit(
                 "confirmation",
                 f'The confirmation does not match: type the {names}, "{wanted}", '
                 "exactly as it is written.",
+            )
+        if plan is not None and seen and seen != plan.seen:
+            problems.add(
+                "confirmation",
+                f"What {' and '.join(plan.lun_names)} stands for has changed since this page was "
+                "shown: look at what it is now, and type the name again.",
             )
         problems.refuse_if_any()
         assert plan is not None
@@ -146,6 +154,7 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
         left_out=[list(row) for row in plan.left_out],
         priority=request.priority,
         time_limit_s=plan.time_limit_s,
+        run_again=request.run_again,
     )
     workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
     worker = plan.lun.worker
@@ -179,7 +188,10 @@ def _write(plan: Plan, request: RunRequest, user: User | None, submission: Submi
     wanted = []
     for planned in plan.runs:
         key = _key(planned)
-        wanted.append(NewRun(series[key], repeats[key], planned.is_reference, rules.get(key)))
+        confirmed = lifecycle.confirmed_of(plan.lun, planned.journal)
+        wanted.append(
+            NewRun(series[key], repeats[key], planned.is_reference, rules.get(key), confirmed)
+        )
         repeats[key] += 1
     return lifecycle.create_all_queued(wanted, by=user, submission=submission)
 

@@ -21,6 +21,7 @@ No database. A document is plain data (studies.sweep_document)::
     reference: {every: 10, configuration: {filesystem: ext4}}
     priority: 0
     time_limit_s: 7200
+    run_again: 1                 # how often what was interrupted is run again by itself
 
 Lists multiply (studies.sweep_configurations).
 """
@@ -39,6 +40,7 @@ from fsbench_web.catalog.machines import (
 )
 from fsbench_web.catalog.preparation import PLAIN, Preparation, PreparationError
 from fsbench_web.scoring.confidence import RepeatTarget
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.orders import (
     ConfigurationRequest,
     GuestRequest,
@@ -54,7 +56,7 @@ DEFAULT_REFERENCE_EVERY = 10
 _KEYS = (
     *("study", "lun", "worker", "configurations", "schedulers", "journals", "workloads"),
     *("repeats", "preparation", "executor", "guest", "order", "seed", "reference"),
-    *("priority", "time_limit_s"),
+    *("priority", "time_limit_s", "run_again"),
 )
 
 
@@ -76,6 +78,7 @@ class SweepPlan:
     reference: ReferenceRequest | None = None
     priority: int = 0
     time_limit_s: int | None = None
+    run_again: int = DEFAULT_RUN_AGAIN
     left_out: tuple[tuple[str, str, str], ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
     problems: Mapping[str, list[str]] = field(default_factory=dict)
@@ -107,6 +110,7 @@ def expand(data: object) -> SweepPlan:
         reference=reader.reference(data),
         priority=reader.whole(data, "priority", 0) or 0,
         time_limit_s=reader.whole(data, "time_limit_s", None),
+        run_again=reader.run_again(data),
         left_out=tuple(reader.left_out),
         document=dict(data),
         problems=problems.by_part,
@@ -120,6 +124,10 @@ class _Reader(ConfigurationReader):
         if isinstance(data.get("repeats"), Mapping):
             return DEFAULT_REPEATS  # ``until`` said what is wrong with it
         return self.whole(data, "repeats", DEFAULT_REPEATS) or 0
+
+    def run_again(self, data: Mapping[str, Any]) -> int:
+        number = self.whole(data, "run_again", DEFAULT_RUN_AGAIN)
+        return DEFAULT_RUN_AGAIN if number is None else number
 
     def until(self, data: Mapping[str, Any]) -> RepeatTarget | None:
         value = data.get("repeats")

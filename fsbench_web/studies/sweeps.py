@@ -18,7 +18,7 @@ def listed_sweeps() -> QuerySet[Submission]:
     """All orders with the counts of their runs, the newest first. One query.
 
     ``run_count``, ``queued_count``, ``active_count``, ``done_count``, ``bad_count`` (failed or
-    lost) and ``cancelled_count`` are added to each.
+    lost), ``cancelled_count`` and ``rerun_count`` (run again by fsbench itself) are added to each.
     """
     return (
         Submission.objects.filter(study__isnull=False)
@@ -30,6 +30,7 @@ def listed_sweeps() -> QuerySet[Submission]:
             done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
             bad_count=Count("runs", filter=Q(runs__state__in=BAD_STATES)),
             cancelled_count=Count("runs", filter=Q(runs__state=RunState.CANCELLED)),
+            rerun_count=Count("runs", filter=Q(runs__rerun__gt=0)),
         )
         .order_by("-id")
     )

@@ -520,7 +520,7 @@ def run(plan: dict[str, Any]) -> int:
         status, reason = status or 1, f"{reason} The LUN is still mounted: {problem}".strip()
     if reason:
         say("error", reason=reason)
-    say("done", ok=status == 0)
+    say("done", ok=status == 0, stopped=status == 3)
     return status
 
 

@@ -351,7 +351,7 @@ class Guest:
             code = 3
         else:
             code = 0 if is_well and not is_crash else 1
-        say("done", ok=code == 0 and self.done_ok is not False)
+        say("done", ok=code == 0 and self.done_ok is not False, stopped=code == 3)
         return code
 
     def _why_qemu_ended(self, code: int) -> str:

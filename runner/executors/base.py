@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from fsbench_web import needs, workloads
 from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.studies.causes import Cause
 from fsbench_web.workloads.own import ALLOWED_PREFIX
 from runner import own_programs
 from runner.blockdev import ToolError, run_tool
@@ -17,6 +18,8 @@ OnMessage = Callable[[Message], None]
 # Asked several times a second while a plan runs; an executor stops within 5 seconds of a True.
 ShouldStop = Callable[[], bool]
 
+# The exit status of an agent that was asked to stop.
+STOPPED = 3
 AGENT = Path(__file__).resolve().parent.parent / "agent" / "agent.py"
 
 
@@ -41,12 +44,14 @@ class Outcome:
     """How the execution itself ended; what the agent said of it went to ``on_message``.
 
     ``was_stopped``: because ``should_stop`` said so. ``reason`` is a sentence when the agent did
-    not live to say its own (killed, out of memory, not started).
+    not live to say its own (killed, out of memory, not started). ``cause`` says whether what it
+    ran in was taken away from under it.
     """
 
     exit_code: int | None
     was_stopped: bool = False
     reason: str = ""
+    cause: Cause = Cause.BENCHMARK
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ from docker.models.containers import Container
 from docker.types import LogConfig
 from requests.exceptions import RequestException
 
+from fsbench_web.studies.causes import Cause
 from runner.executors.base import (
+    STOPPED,
     Capabilities,
     ExecutorAway,
     OnMessage,
@@ -218,7 +220,7 @@ class DockerExecutor:
             container = self._create(plan, target)
             return self._follow(container, on_message, should_stop)
         except _ERRORS as error:
-            return Outcome(None, reason=f"Docker failed: {_short(error)}")
+            return Outcome(None, reason=f"Docker failed: {_short(error)}", cause=_cause_of(error))
         finally:
             if container is not None:
                 self._remove_for_certain(container)
@@ -278,7 +280,8 @@ class DockerExecutor:
             exit_code = self._exit_code(container)
         finally:
             client.close()
-        return Outcome(exit_code, was_stopped, self._reason(container, exit_code))
+        reason, cause = self._why(container, exit_code, was_stopped)
+        return Outcome(exit_code, was_stopped, reason, cause)
 
     def _exit_code(self, container: Container) -> int | None:
         """The stream has ended, so the agent has, unless the daemon went away."""
@@ -287,21 +290,33 @@ class DockerExecutor:
         except (*_ERRORS, KeyError):
             return None
 
-    def _reason(self, container: Container, exit_code: int | None) -> str:
-        if exit_code in (0, 1, 3):
-            return ""
+    def _why(
+        self, container: Container, exit_code: int | None, was_stopped: bool
+    ) -> tuple[str, Cause]:
+        """A sentence where the agent said none of its own, and whether it was its own doing."""
+        if exit_code == STOPPED and not was_stopped:
+            # A daemon that is stopped asks what runs in its containers to end.
+            return "The container was stopped from outside.", Cause.KILLED
+        if exit_code in (0, 1, STOPPED):
+            return "", Cause.BENCHMARK
         try:
             container.reload()
         except NotFound:
-            return "The container was removed from outside."
+            return "The container was removed from outside.", Cause.KILLED
         except _ERRORS as error:
-            return f"The Docker daemon went away during the run: {_short(error)}."
+            return f"The Docker daemon went away during the run: {_short(error)}.", Cause.DAEMON
         if container.attrs["State"].get("OOMKilled"):
-            return "The container was killed because the host ran out of memory."
+            said = "The container was killed because the host ran out of memory."
+            return said, Cause.BENCHMARK
         said = container.attrs["State"].get("Error")
-        if exit_code is not None and exit_code > 128:
-            return f"The container was killed from outside (signal {exit_code - 128})."
-        return f"The container ended with exit status {exit_code}{': ' + said if said else ''}."
+        if exit_code is None:
+            # It was not told how the container ended, and is answered again: it was away.
+            return "The Docker daemon went away during the run.", Cause.DAEMON
+        if exit_code > 128:
+            number = exit_code - 128
+            return f"The container was killed from outside (signal {number}).", Cause.KILLED
+        how = f"exit status {exit_code}{': ' + said if said else ''}"
+        return f"The container ended with {how}.", Cause.BENCHMARK
 
     def _remove_for_certain(self, container: Container) -> None:
         """Also while the daemon is away: then its processes are ended directly.
@@ -380,6 +395,11 @@ def devices_in(pairs: list[tuple[str, str]]) -> list[Any]:
         {"PathOnHost": outside, "PathInContainer": inside, "CgroupPermissions": "rw"}
         for outside, inside in pairs
     ]
+
+
+def _cause_of(error: BaseException) -> Cause:
+    """A daemon that answers with a refusal is there; one that does not answer went away."""
+    return Cause.BENCHMARK if isinstance(error, APIError) else Cause.DAEMON
 
 
 def _why_silent(error: BaseException) -> str:

@@ -15,9 +15,11 @@ import threading
 from collections.abc import Iterator
 from typing import IO
 
+from fsbench_web.studies.causes import Cause
 from runner.blockdev import ToolError, run_tool
 from runner.executors.base import (
     AGENT,
+    STOPPED,
     Capabilities,
     Message,
     OnMessage,
@@ -136,8 +138,10 @@ class LocalExecutor:
             stop()
             process.kill()
             process.wait()
-        reason = "" if exit_code in (0, 1, 3) else _unexpected(exit_code)
-        return Outcome(exit_code, was_stopped, reason)
+        reason = "" if exit_code in (0, 1, STOPPED) else _unexpected(exit_code)
+        is_killed = exit_code < 0 or exit_code > 128 or (exit_code == STOPPED and not was_stopped)
+        cause = Cause.KILLED if is_killed else Cause.BENCHMARK
+        return Outcome(exit_code, was_stopped, reason, cause)
 
     def clean_up(self, worker: str) -> list[str]:
         """Nothing to do: the kernel removed processes and mounts with the worker."""

@@ -7,6 +7,7 @@ a moment lies between two writes of the worker, a trigger in PostgreSQL makes it
 
 import io
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -20,11 +21,12 @@ from typing import Any
 import docker
 import psycopg
 from django.db import connection
+from django.utils import timezone
 from kombu import Connection
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import Run, RunState, Submission
 from tests.runner.conftest import SMALL, write_order
 from tests.services.dockerd import Dockerd
 from tests.services.postgres import Postgres
@@ -118,6 +120,14 @@ class Lab:
     def order(self, **changes: Any) -> Run:
         """A queued run. The worker finds it by itself within a second or two."""
         return write_order(Worker.objects.get(name=self.name), lun="disk", **changes)
+
+    def sweep(self, **changes: Any) -> tuple[Submission, Run]:
+        """A run that is a sweep's; it waits until the sweep is resumed."""
+        sweep = Submission.objects.create(token=secrets.token_hex(8), paused_at=timezone.now())
+        return sweep, self.order(submission=sweep, **changes)
+
+    def resume(self, sweep: Submission) -> None:
+        Submission.objects.filter(pk=sweep.pk).update(paused_at=None)
 
     def send(self, run: Run, times: int = 1) -> None:
         """Messages for a run, as the web sends them."""

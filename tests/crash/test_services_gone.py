@@ -11,8 +11,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.models import Run, RunState, Submission
 from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, SILENT_AFTER_S, Lab
 from tests.crash.soundness import assert_sound
 
@@ -57,6 +58,28 @@ def test_dockerd_is_killed_and_started_again(
     lab.wait_for(following, RunState.DONE)
     assert lab.worker_pid == pid
     assert_sound(lab, since, run, following)
+
+
+def test_what_a_killed_dockerd_had_is_removed_by_the_next_look_and_run_again(lab: Lab) -> None:
+    """No other run comes that would remove it: the sweep is paused, as soon as its run began."""
+    since = time.time()
+    sweep, run = lab.sweep(**FOR_SECONDS)
+    lab.resume(sweep)
+    lab.wait_for(run, RunState.RUNNING)
+    Submission.objects.filter(pk=sweep.pk).update(paused_at=datetime.now(UTC))
+    lab.dockerd.kill()
+    try:
+        lab.wait_for(run, RunState.FAILED)
+    finally:
+        lab.dockerd.start()
+        lab.dockerd.wait_until_ready()
+    lab.wait_until(lambda: not lab.containers(), timeout_s=60)
+    assert AuditEntry.objects.filter(what="leftover removed", detail__run=run.pk).count() == 1
+    again = Run.objects.get(retry_of=run)
+    assert (run.cause, again.state) == ("daemon", RunState.QUEUED)
+    lab.resume(sweep)
+    lab.wait_for(again, RunState.DONE)
+    assert_sound(lab, since, run, again)
 
 
 def test_a_worker_that_is_started_without_dockerd_waits_for_it(lab: Lab) -> None:

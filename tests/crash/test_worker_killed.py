@@ -2,12 +2,15 @@
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from fsbench_web.studies.models import RunState
-from tests.crash.lab import FOR_MINUTES, IN_MKFS, IN_MOUNT, Lab
+from fsbench_web.studies.models import Run, RunState, Submission
+from runner.scheduler import read_schedulers
+from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, IN_MOUNT, Lab
 from tests.crash.soundness import assert_sound
 
 pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
@@ -36,6 +39,29 @@ def test_with_a_container_at_work(
     lab.wait_for(run, RunState.LOST)
     assert f"The worker stopped while the run was {state}" in run.reason
     assert_sound(lab, since, run)
+
+
+def test_in_a_sweep_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab: Lab) -> None:
+    since = time.time()
+    number = Path(lab.losetup()[0]).stat().st_rdev
+    before = read_schedulers(number)[0]
+    wanted = next(one for one in ("mq-deadline", "kyber", "none") if one != before)
+    sweep, run = lab.sweep(scheduler=wanted, **FOR_SECONDS)
+    lab.resume(sweep)
+    lab.wait_for(run, RunState.RUNNING)
+    assert read_schedulers(number)[0] == wanted
+    Submission.objects.filter(pk=sweep.pk).update(paused_at=timezone.now())
+    lab.kill_worker()
+    lab.start_worker()
+    lab.wait_for(run, RunState.LOST)
+    lab.wait_until(lambda: read_schedulers(number)[0] == before)
+    again = Run.objects.get(retry_of=run)
+    assert (run.cause, again.repeat, again.rerun) == ("worker-gone", run.repeat, 1)
+    assert f"It is run again by itself, as run {again.pk}." in run.reason
+    lab.resume(sweep)
+    lab.wait_for(again, RunState.DONE)
+    assert read_schedulers(number)[0] == before
+    assert_sound(lab, since, run, again)
 
 
 def test_when_it_has_only_claimed_the_run(lab: Lab) -> None:

@@ -13,7 +13,7 @@ from fsbench_web.catalog.configurations import configuration_for
 from fsbench_web.catalog.machines import OWN_MACHINE, Machine
 from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.studies import lifecycle
-from fsbench_web.studies.models import Run, Study
+from fsbench_web.studies.models import Run, Study, Submission
 from fsbench_web.studies.series import next_repeat, series_for
 from runner import execute, places, sparse
 from runner.config import WorkerConfig
@@ -112,6 +112,7 @@ def write_order(
     tool: str = "iozone",
     machine: Machine = OWN_MACHINE,
     kernel: str = "",
+    submission: Submission | None = None,
     **configuration: Any,
 ) -> Run:
     """A queued run on a LUN of the worker."""
@@ -134,7 +135,7 @@ def write_order(
         distribution=worker.capabilities["distribution"],
     )
     with transaction.atomic():
-        return lifecycle.create_queued(series, next_repeat(series), by=None, submission=None)
+        return lifecycle.create_queued(series, next_repeat(series), by=None, submission=submission)
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 from django.db.models import ProtectedError
+from django.test import Client
 
-from fsbench_web.accounts import people
+from fsbench_web.accounts import people, rights
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role, Team
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.scoring.confidence import RepeatTarget
@@ -195,3 +196,32 @@ def test_resuming_says_it_before_the_runs_do(hers: list[Run], worker: Worker) ->
     assert lifecycle.claim(hers[0].pk, worker) is None
     hers[0].refresh_from_db()
     assert hers[0].state == RunState.QUEUED
+
+
+def test_pages_and_api_name_what_will_not_start_before_its_turn(
+    hers: list[Run], eve: User, root: User, client: Client, worker: Worker
+) -> None:
+    run, sweep = f"/runs/{hers[0].pk}/", f"/sweeps/{hers[0].submission_id}/"
+    for address in (run, sweep):
+        assert b"will not start" not in client.get(address).content
+    team = Team.objects.create(name="Storage & co")
+    team.members.add(eve)
+    LunGrant.objects.all().delete()
+    for address in (run, sweep):
+        said = client.get(address).content.decode()
+        assert "will not start" in said
+        assert "disk1 is not granted any more to eve, who ordered it." in said
+        assert "an operator of the team Storage &amp; co who may erase" in said
+    close(eve, root)
+    for address in (run, sweep):
+        said = client.get(address).content.decode()
+        assert "The account of eve, who ordered it, is closed. An administrator can cancel" in said
+    closed = ["The account of eve, who ordered it, is closed."]
+    assert client.get(f"/api/v1{sweep[:-1]}").json()["refusals"] == closed
+    assert [client.get(f"/api/v1{run[:-1]}").json()["refusal"]] == closed
+    # As the page says: cancelled and ordered again by somebody who may.
+    with rights.seen_by(root):
+        control.cancel(hers[0].submission_id or 0, "root")
+        made = control.retry(hers[0].submission_id or 0, "disk1", root, [RunState.CANCELLED])
+    assert lifecycle.claim(made[0].pk, worker) is not None
+    assert b"will not start" not in client.get(sweep).content

@@ -154,7 +154,8 @@ class TestPriority:
 class TestRetry:
     @pytest.fixture
     def ended(self, runs: list[Run]) -> list[Run]:
-        """Done, failed, lost and cancelled."""
+        """Done, failed, lost (of an order that runs nothing again by itself) and cancelled."""
+        Submission.objects.update(run_again=0)
         complete(runs[0])
         lifecycle.finish(start(runs[1]), RunState.FAILED, "x")
         start(runs[2])

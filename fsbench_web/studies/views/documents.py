@@ -42,7 +42,8 @@ def document_run(request: HttpRequest) -> HttpResponse:
     try:
         if is_confirmed:
             confirmation = request.POST.get("confirmation", "")
-            runs = submission.submit(order, confirmation, request.user, token)
+            seen = request.POST.get("seen", "")
+            runs = submission.submit(order, confirmation, request.user, token, seen)
             messages.success(
                 request, f"{len(runs)} run{'s are' if len(runs) > 1 else ' is'} queued."
             )

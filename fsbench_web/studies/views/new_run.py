@@ -18,6 +18,7 @@ from fsbench_web.catalog.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, Gue
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.studies import forms, possible_runs, submission
+from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.method_checks import MOST_REPEATS
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
@@ -77,7 +78,8 @@ def review(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     token = request.POST.get("token", "")[:64]
     try:
-        runs = submission.submit(order, request.POST.get("confirmation", ""), request.user, token)
+        confirmation, seen = (request.POST.get(name, "") for name in ("confirmation", "seen"))
+        runs = submission.submit(order, confirmation, request.user, token, seen)
     except SubmissionRefused as refused:
         if set(refused.by_part) != {"confirmation"}:
             return _form_page(request, form, refused)
@@ -152,6 +154,7 @@ def _form_page(
         "most_repeats": MOST_REPEATS,
         "maximum_fill": MAXIMUM_FILL_PERCENT,
         "maximum_seed": MAXIMUM_SEED,
+        "most_run_again": MOST_RUN_AGAIN,
         "refused_plan": _plan_problems(refused),
         "missing": list(
             dict.fromkeys(each for one in presets if one.is_chosen for each in one.problems)

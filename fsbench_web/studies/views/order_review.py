@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog import availability
+from fsbench_web.catalog import availability, lun_identity
 from fsbench_web.catalog.machines import memory_words
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import estimates, planned_runs, repeats, submission
@@ -75,6 +75,8 @@ def review_context(
         "waiting": runs_before([lun]).get(lun.pk, 0),
         "confirmation_text": submission.confirmation_text(order),
         "token": token,
+        "seen": plan.seen,
+        "confirmed": [(one, lun_identity.in_words(one.fingerprint)) for one in erased],
         "refused": refused,
     }
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from fsbench_web.accounts import rights
 from fsbench_web.catalog import availability, preparation
 from fsbench_web.studies import (
+    authority,
     control,
     guest_crash,
     leases,
@@ -71,7 +72,11 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     numbers = run_numbers.numbers_of(shown, run_details.MAX_MEASUREMENTS_SHOWN)
     too_many = shown.measurements.count() if numbers is None else 0
     matrices = run_details.test_matrices(shown, numbers or ())
+    waiting = Run.objects.filter(pk=shown.pk, state=RunState.QUEUED)
+    refusals = authority.refusals(waiting) if is_queued else []
     context = {
+        "refusals": refusals,
+        "remedy": authority.remedy(waiting) if refusals else "",
         "run": shown,
         "steering": rights.decide(request.user, rights.Action.STEER, shown),
         "series": series,
@@ -106,6 +111,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
         "again": run_details.order_again(shown),
         "retried_as": retried_as,
+        "is_rerun": retried_as is not None and shown.retried_as.rerun > 0,
         "retry_confirmation": _retry_confirmation(shown, retried_as),
         "waits_for": queue.before(shown) if is_queued else 0,
         "shared_in_use": leases.shared_in_use(series) if is_queued else [],

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 from fsbench_web.accounts import rights
 from fsbench_web.figures.drift import reference_drift
 from fsbench_web.scoring import testnames
-from fsbench_web.studies import control, sweep_document, sweeps
+from fsbench_web.studies import authority, control, sweep_document, sweeps
 from fsbench_web.studies.control import ControlRefused
 from fsbench_web.studies.drift import Drift, drift_of
 from fsbench_web.studies.models import Run, RunState, Submission
+from fsbench_web.studies.queue import IN_TURN
 from fsbench_web.studies.run_list import listed_runs
 
 PAGE_SIZE = 50
@@ -53,9 +54,13 @@ def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None
     state = sweeps.state_of(order)
     standstill = sweeps.standstill_of(order)
     progress = sweeps.progress_of(order, is_standing_still=bool(standstill))
-    runs = listed_runs().filter(submission=order).select_related("retried_as").order_by("id")
+    runs = listed_runs().filter(submission=order).select_related("retried_as").order_by(*IN_TURN)
     page = Paginator(runs, RUNS_PAGE_SIZE).get_page(request.GET.get("page"))
+    waiting = order.runs.filter(state=RunState.QUEUED)
+    refusals = authority.refusals(waiting) if order.queued_count else []  # type: ignore[attr-defined]
     context = {
+        "refusals": refusals,
+        "remedy": authority.remedy(waiting) if refusals else "",
         "order": order,
         "state": state,
         "badge": sweeps.BADGES[state],

@@ -1,0 +1,63 @@
+"""What runs left on this host because something was killed: looked for again and again.
+
+A worker removes what an earlier one of its name left when it starts. This is for what is left while
+it lives: a daemon that was killed could not remove a container, and shows it again when it is back.
+"""
+
+import logging
+
+from django.db import InterfaceError, OperationalError
+
+from fsbench_web.accounts import audit
+from runner import scheduler_notes
+from runner.executors.base import ExecutorAway
+from runner.executors.docker import DockerExecutor
+from runner.host import Host
+
+logger = logging.getLogger("fsbench.worker")
+
+
+def look(host: Host) -> list[str]:
+    """Remove what belongs to no run that is going on here. Returns the containers' names."""
+    give_back_schedulers(host)
+    if not host.capabilities.is_usable:
+        return []
+    # Those of guests have the same labels, and are on the same daemon.
+    executor = next(
+        (one for one in (host.executor, host.guests) if isinstance(one, DockerExecutor)), None
+    )
+    if executor is None:
+        return []
+    try:
+        return _remove_containers(host, executor)
+    except ExecutorAway as error:
+        logger.warning("what was left cannot be looked for: %s", error)
+        return []
+
+
+def give_back_schedulers(host: Host) -> None:
+    """Those that a killed worker's runs have set; a disk that a run has now is left to it."""
+    for sentence in scheduler_notes.give_back(host.config.scheduler_notes):
+        logger.warning(sentence)
+
+
+def _remove_containers(host: Host, executor: DockerExecutor) -> list[str]:
+    # Before the daemon is asked: a run that ends meanwhile removes its container itself.
+    going_on = host.carried_out()
+    removed = []
+    for container in executor.containers():
+        number = container.labels.get("fsbench.run", "")
+        run_id = int(number) if number.isdigit() else 0
+        is_ours = container.labels.get("fsbench.worker") == host.name
+        if not is_ours or run_id in going_on or run_id in host.carried_out():
+            continue
+        executor.remove(container)
+        removed.append(str(container.name))
+        logger.warning("removed container %s, which run %s had left", container.name, number)
+        try:
+            audit.note(
+                f"worker:{host.name}", "leftover removed", f"container {container.name}", run=run_id
+            )
+        except (OperationalError, InterfaceError):
+            logger.warning("the audit log does not say so: the database does not answer")
+    return removed

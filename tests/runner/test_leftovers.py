@@ -1,0 +1,89 @@
+"""Containers that belong to no run that is going on are removed while the worker lives: its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+
+import docker
+import pytest
+from docker.errors import NotFound
+
+from fsbench_web.accounts.models import AuditEntry
+from runner import leftovers
+from runner.executors.docker import DockerExecutor
+from runner.host import Host
+
+pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
+
+
+@pytest.fixture
+def client(
+    docker_host: str, runner_image: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[docker.DockerClient]:
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    client = docker.from_env()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def container(client: docker.DockerClient, runner_image: str) -> Iterator[Callable[..., str]]:
+    """Make one that was never started, as a run's is at first; gives its name."""
+    with ExitStack() as stack:
+
+        def make(**labels: str) -> str:
+            values = {"site": "test", "worker": "host-one", "lun": "scratch", **labels}
+            made = client.containers.create(
+                runner_image, labels={f"fsbench.{key}": value for key, value in values.items()}
+            )
+            stack.callback(_remove, client, str(made.id))
+            return str(made.name)
+
+        yield make
+
+
+def _remove(client: docker.DockerClient, container_id: str) -> None:
+    with suppress(NotFound):
+        client.api.remove_container(container_id, force=True)
+
+
+def test_only_what_is_ours_and_of_no_run_that_goes_on(
+    make_host: Callable[..., Host],
+    client: docker.DockerClient,
+    runner_image: str,
+    container: Callable[..., str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    host = make_host(DockerExecutor(runner_image, "test"))
+    kept = {
+        container(run="5"),  # goes on
+        container(run="7", worker="host-two"),
+        container(run="8", site="another"),
+        container(),  # of no run: a probe, which removes itself
+    }
+    left = container(run="6")
+    with host.carrying_out(5):
+        assert leftovers.look(host) == [left]
+        assert leftovers.look(host) == []
+    names = {one.name for one in client.containers.list(all=True)}
+    assert kept <= names
+    assert left not in names
+    assert f"removed container {left}, which run 6 had left" in caplog.text
+    entry = AuditEntry.objects.get(what="leftover removed")
+    assert (entry.who, entry.detail) == ("worker:host-one", {"run": 6})
+
+
+def test_a_daemon_that_is_away_is_asked_again_later(
+    make_host: Callable[..., Host],
+    runner_image: str,
+    docker_host: str,
+    container: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = make_host(DockerExecutor(runner_image, "test"))
+    left = container(run="6")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
+    host.executor = DockerExecutor(runner_image, "test")
+    assert leftovers.look(host) == []
+    monkeypatch.setenv("DOCKER_HOST", docker_host)
+    host.executor = DockerExecutor(runner_image, "test")
+    assert leftovers.look(host) == [left]
