@@ -17,7 +17,7 @@ from fsbench_web.catalog.names import is_called, slug_of
 from fsbench_web.imports import contents
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
-from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
+from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
@@ -30,6 +30,10 @@ ONCE = (
     "import each measurement once. If it was measured again and came out the same, say which "
     "repeat it is."
 )
+
+
+ALL_KNOWN = "known"
+"""The state of an import that was none: all its runs are there already."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,16 @@ class ImportPreview:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What an import stored. ``errors`` is always empty: with errors nothing is stored."""
+    """What an import stored. ``errors`` is always empty: with errors nothing is stored.
 
-    id: int
+    ``known`` are the runs that were passed over; ``id`` is None where no other was in the files.
+    """
+
+    id: int | None
     state: str
     runs: list[int]
     errors: list[ErrorRow] = field(default_factory=list)
+    known: list[KnownRun] = field(default_factory=list)
 
 
 def import_files(
@@ -83,37 +91,56 @@ def import_files(
 
 
 def import_uploads(
-    uploads: Sequence[tuple[str, BinaryIO]], target: Target, user: User | None
+    uploads: Sequence[tuple[str, BinaryIO]],
+    target: Target,
+    user: User | None,
+    *,
+    only_new: bool = False,
 ) -> ImportResult:
-    """``import_files`` of open files, which are read piece by piece."""
+    """``import_files`` of open files, which are read piece by piece.
+
+    With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
+    """
     target = Target(*(text.strip() for text in vars(target).values()))
     sources = unpack([(safe_name(name), file) for name, file in uploads])
-    return import_sources(sources, target, user)
+    return import_sources(sources, target, user, only_new=only_new)
 
 
 def import_sources(
-    sources: Sequence[SourceFile], target: Target, user: User | None
+    sources: Sequence[SourceFile], target: Target, user: User | None, *, only_new: bool = False
 ) -> ImportResult:
     """Store unpacked files: all of them or none. Raises ImportRefused."""
     from fsbench_web.imports import large  # which stores with this module
 
     if large.is_large(sources):
-        return large.import_large(sources[0], target, user)
+        return large.import_large(sources[0], target, user, only_new=only_new)
     plan = plan_files(sources, target)
+    known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
-        return commit(row, plan, target, user)
+        done = commit(row, plan, target, user, known)
+        if known and not done.runs:
+            transaction.set_rollback(True)
+            return ImportResult(None, ALL_KNOWN, [], known=known)
+    return done
 
 
-def commit(row: Import, plan: Plan, target: Target, user: User | None) -> ImportResult:
+def commit(
+    row: Import,
+    plan: Plan,
+    target: Target,
+    user: User | None,
+    known: list[KnownRun] | None = None,
+) -> ImportResult:
     """Store what was planned, and note it in ``row``. The caller holds the transaction.
 
-    Raises ImportRefused; the caller's transaction must not commit then.
+    ``known`` takes what is there already; None: it is refused. Raises ImportRefused; the caller's
+    transaction must not commit then.
     """
     plan.check()
     was_kept, row.state = row.pk is not None, ImportState.DONE
     notes: list[models.Model] = []
-    stored = _store(plan.files, target, user, row, notes)
+    stored = _store(plan.files, target, user, row, notes, known)
     if stored.problems:
         raise ImportRefused(stored.problems)
     if was_kept:
@@ -124,7 +151,7 @@ def commit(row: Import, plan: Plan, target: Target, user: User | None) -> Import
         *(Import.runs.through(import_id=row.pk, run_id=run) for run in runs),
         audit.entry(user, "imported", thing, study=stored.study.slug, runs=len(runs)),
     )
-    return ImportResult(row.pk, str(row.state), runs)
+    return ImportResult(row.pk, str(row.state), runs, known=known or [])
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
@@ -150,6 +177,7 @@ def _store(
     user: User | None,
     row: Import,
     notes: list[models.Model],
+    passed_over: list[KnownRun] | None = None,
 ) -> ImportPreview:
     """``notes`` takes new rows, to be written once all is stored: how to know and to read it again.
 
@@ -159,7 +187,7 @@ def _store(
     # Whether they may is decided. What a run is numbered and how it is judged must not depend on
     # which studies they may see.
     with rights.seen_by(None):
-        stored, problems = _store_in(study, files, user, row, notes)
+        stored, problems = _store_in(study, files, user, row, notes, passed_over)
     return ImportPreview(study, is_new, stored, problems)
 
 
@@ -169,6 +197,7 @@ def _store_in(
     user: User | None,
     row: Import,
     notes: list[models.Model],
+    passed_over: list[KnownRun] | None,
 ) -> tuple[list[StoredRun], list[ImportProblem]]:
     problems: list[ImportProblem] = []
     stored: list[StoredRun] = []
@@ -188,7 +217,11 @@ def _store_in(
         for entry, series in zip(file.runs, serieses, strict=True):
             known = known_of[series.pk]
             content = entry.content
-            refusal = _refusal(entry, series, known.get(content), [*stored, *kept])
+            same = _same(entry, known.get(content))
+            if passed_over is not None and isinstance(same, Run):
+                passed_over.append({"file": file.path, "run": same.pk})
+                continue
+            refusal = _refusal(entry, series, same, [*stored, *kept])
             if refusal is not None:
                 problems.append(refusal)
                 continue
@@ -327,6 +360,17 @@ def _said_repeat(entry: PlannedRun) -> int | None:
     return None if counted else entry.repeat
 
 
+def _same(entry: PlannedRun, same: Run | str | None) -> Run | str | None:
+    """The run, or the file of this import, that holds the very same measurement, or None.
+
+    Who numbers the repeats, in a table or in the preview, says that they are several, also when a
+    coarse clock gave two of them the same numbers; the same file sent again is then told by its
+    numbers of repeats.
+    """
+    said = _said_repeat(entry)
+    return same if said is None or (isinstance(same, Run) and same.repeat == said) else None
+
+
 def _refusal(
     entry: PlannedRun, series: Series, same: Run | str | None, ours: Sequence[StoredRun]
 ) -> ImportProblem | None:
@@ -335,12 +379,7 @@ def _refusal(
     ``same`` holds the very same numbers: a run, or a file of this import. ``ours`` are runs of this
     very import: nobody can look at them yet.
     """
-    # Who numbers the repeats, in a table or in the preview, says that they are several, also when a
-    # coarse clock gave two of them the same numbers; the same file sent again is then told by its
-    # numbers of repeats.
     said = _said_repeat(entry)
-    if said is not None and not (isinstance(same, Run) and same.repeat == said):
-        same = None
     label = series.configuration.label
     if isinstance(same, str):
         message = f"{same} holds the very same numbers: {ONCE}"
