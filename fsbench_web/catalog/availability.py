@@ -229,11 +229,14 @@ def _kernel_to_fetch(worker: Worker, name: str, slug: str, ability: GuestAbility
     """How a worker gets a guest kernel that mounts what its host does not; "" where none helps."""
     if slug not in _OF_GUESTS or ability is None or ability.is_trying:
         return ""
-    how = "manage.py guest_kernel on its host"
+    how = "whoever runs its host calls manage.py guest_kernel there"
     if not ability.why_not_fetch:
-        how = f"an administrator presses “Fetch a kernel” on the page of {worker.name}, or {how}"
+        how = (
+            f"an administrator presses “Fetch a kernel” on the page of {worker.name}, or calls "
+            "manage.py guest_kernel on its host"
+        )
     needs = "" if worker.executor == "docker" else " Guests need Docker and the benchmark image."
-    return f" A guest with Debian's kernel mounts {name}; to get it, {how}.{needs}"
+    return f" A guest with Debian's kernel mounts {name}: {how}.{needs}"
 
 
 def directory_filesystem(lun: Lun) -> str:
