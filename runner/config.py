@@ -19,6 +19,7 @@ from runner.executors.local import LocalExecutor
 OWN_IMAGE = "fsbench-runner:local"
 EXECUTORS = ("auto", "docker", "local")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+_BY_HAND = "On its host: manage.py guest_kernel"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def read_config() -> WorkerConfig:
         image=env.text("FSBENCH_IMAGE", OWN_IMAGE),
         is_privileged=env.flag("FSBENCH_DOCKER_PRIVILEGED", False),
         site=hashlib.sha256(place.encode()).hexdigest()[:12],
-        guest_kernels=_guest_kernels(),
+        guest_kernels=guest_kernels(),
         may_install=_may_install(),
         guest_silence_s=env.integer("FSBENCH_GUEST_SILENCE_S", 60, minimum=5, maximum=3600),
     )
@@ -83,21 +84,21 @@ def _may_install() -> bool:
     return env.choice("FSBENCH_INSTALL", default, ["yes", "no"]) == "yes"
 
 
-def _guest_kernels() -> Path | None:
-    """The folder of kernel packages; None where there is none, and no guest is offered."""
+def guest_kernels() -> Path:
+    """The folder of kernel packages, which may come later. Raises ImproperlyConfigured."""
     given = env.text("FSBENCH_GUEST_KERNELS", "")
     if given and not Path(given).is_absolute():
         raise ImproperlyConfigured(
             f'FSBENCH_GUEST_KERNELS is "{given}"; it must be an absolute path.'
         )
-    folder = Path(given) if given else settings.DATA_DIR / "kernels"
-    return folder if given or folder.is_dir() else None
+    return Path(given) if given else settings.DATA_DIR / "kernels"
 
 
 def guests_of(config: WorkerConfig) -> GuestExecutor | None:
-    """The executor of guests beside the worker's own one, where there are kernels for it."""
+    """The executor of guests beside the worker's own one; it looks for kernels again and again."""
     if config.guest_kernels is None:
         return None
+    why_not = "This worker may not fetch kernels (FSBENCH_INSTALL=no, or production without yes)."
     return GuestExecutor(
         config.image,
         config.site,
@@ -105,6 +106,7 @@ def guests_of(config: WorkerConfig) -> GuestExecutor | None:
         cache=config.data_folder / "guest",
         silence_s=config.guest_silence_s,
         worker=config.name,
+        why_not_fetch="" if config.may_install else f"{why_not} {_BY_HAND}",
     )
 
 

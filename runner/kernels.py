@@ -141,6 +141,15 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()[:20]
 
 
+def check(path: Path) -> None:
+    """Whether a package's files can be read here, told by its head. Raises UnusableKernel."""
+    try:
+        with path.open("rb") as file:
+            _data_of(file, path)
+    except (OSError, ValueError) as error:
+        raise UnusableKernel(f"{path.name} is no package that can be read: {error}") from None
+
+
 def unpacked(package: Package, cache: Path) -> Kernel:
     """The kernel of a package, out of the cache if it is there. Raises UnusableKernel."""
     folder = cache / package.digest

@@ -155,9 +155,21 @@ def keep_house(host: Host) -> None:
 
 
 def look_at_kernels(host: Host) -> None:
-    """Boot the guest kernels that are new, as long as no run is being measured."""
+    """Fetch the kernel that was asked for, boot those that are new, while no run is measured."""
     if host.guests is not None:
-        host.guests.look(lambda: not (host.is_measuring or host.stopping.is_set()))
+
+        def may_begin() -> bool:
+            return not (host.is_measuring or host.stopping.is_set())
+
+        host.guests.fetch.look(may_begin, lambda: not host.stopping.is_set())
+        host.guests.look(may_begin)
+
+
+def fetch_guest_kernel(package: str) -> None:
+    """Note that this package is wanted; ``look_at_kernels`` gets it."""
+    guests = host().guests
+    if guests is not None:
+        guests.fetch.ask(package)
 
 
 def set_up(host: Host) -> None:

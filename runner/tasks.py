@@ -16,3 +16,8 @@ def execute(self: Any, run_id: int) -> None:
     with log_lines.about(run=run_id, request=self.request.get("fsbench_request")):
         work_on(run_id, service.host())
     close_old_connections()
+
+
+@app.task(name="runner.fetch_guest_kernel")
+def fetch_guest_kernel(package: str) -> None:
+    service.fetch_guest_kernel(package)

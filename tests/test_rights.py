@@ -184,6 +184,7 @@ POSTS = {
     "sweeps/<int:order_id>/retry/": "sweeps/{order}/retry/",
     "workers/<slug:name>/drain/": "workers/{worker}/drain/",
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
+    "workers/<slug:name>/guest-kernel/": "workers/{worker}/guest-kernel/",
     "hardware/<slug:slug>/device-rate/": "hardware/unisys-2005-es7000/device-rate/",
     "workloads/<int:workload_id>/withdraw/": "workloads/{own_workload}/withdraw/",
     "imports/<int:import_id>/check/": "imports/{upload}/check/",

@@ -25,7 +25,7 @@ def login(url: str, options: argparse.Namespace) -> int:
         token = getpass.getpass("Token: ").strip()
     if not token:
         raise ValueError("No token was given: make one on the account page.")
-    client = Client(url, token, options.timeout)
+    client = Client(url, token, options.timeout, options.ca_file)
     me = client.get("/me")
     kept = credentials.keep(url, token)
     if client.site.is_plain:
@@ -71,6 +71,8 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
         raise ValueError(f"There is no {', '.join(missing)}.")
     fields = {name: getattr(options, name) for name in FIELDS if getattr(options, name)}
     paths = [Path(path) for path in options.paths]
+    if options.if_new:
+        fields["if_new"] = "true"
     where = "/imports/previews" if options.preview else "/imports"
     try:
         found = client.upload(where, fields, paths)
@@ -84,8 +86,15 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
     elif options.preview:
         _show_preview(found, client.site.url)
     else:
-        runs = found["runs"]
+        runs, known = found["runs"], found.get("known", [])
         url = client.site.url
+        if known:
+            shown = ", ".join(f"run {one['run']}" for one in known[:SHOWN_RUNS])
+            more = f" and {len(known) - SHOWN_RUNS:,} more" if len(known) > SHOWN_RUNS else ""
+            terminal.note(f"There already, and passed over: {shown}{more}.")
+        if found["id"] is None:
+            terminal.say("Nothing is new: nothing was stored.")
+            return FINE
         terminal.say(f"Import {found['id']}: {terminal.counted(len(runs), 'run')} stored.")
         terminal.say(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
         if len(runs) > SHOWN_RUNS:

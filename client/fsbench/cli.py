@@ -6,29 +6,12 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from fsbench import (
-    __version__,
-    account,
-    comparing,
-    credentials,
-    listing,
-    ordering,
-    permalinks,
-    terminal,
-    watches,
-    watching,
-)
+from fsbench import account, completion, credentials, terminal
 from fsbench.client import Client
-from fsbench.exits import INTERRUPTED, REFUSED, USAGE
-from fsbench.transport import Problem, Unreachable
-
-_EXITS = """exit codes:
-  0  fine                          4  check: nothing that could be judged
-  1  check: something got slower   5  run, watch: a run did not end well
-  2  wrong use                     6  run: not confirmed, nothing ordered
-  3  not reached, or refused"""
+from fsbench.commands import arguments
+from fsbench.exits import INTERRUPTED, REFUSED, UNAUTHORISED, UNREACHABLE, USAGE
+from fsbench.transport import NotUnderstood, Problem, Unreachable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,10 +26,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.complain(f"Refused ({problem.status}).", *map(terminal.clean, lines))
         if problem.status == 401:
             terminal.complain("fsbench login keeps a token; FSBENCH_TOKEN goes before it.")
+            return UNAUTHORISED
         return REFUSED
     except Unreachable as error:
         terminal.complain(terminal.clean(error))
-        return REFUSED
+        return REFUSED if isinstance(error, NotUnderstood) else UNREACHABLE
     except (ValueError, OSError, credentials.Unusable) as error:
         if isinstance(error, BrokenPipeError):  # | head
             with contextlib.suppress(OSError):
@@ -68,209 +52,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.command is completion.show:
+        return completion.show(arguments(), options.shell)
     url = credentials.chosen_url(options.url).rstrip("/")
+    options.ca_file = options.ca_file or os.environ.get("FSBENCH_CA_FILE", "")
     if options.command is account.login:
         return account.login(url, options)
     command: Callable[[Client, argparse.Namespace], int] = options.command
-    return command(Client(url, credentials.token_for(url), options.timeout), options)
-
-
-def arguments() -> argparse.ArgumentParser:
-    """The command line."""
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--url", default="", help="address of the site (FSBENCH_URL; last login)")
-    common.add_argument("--json", action="store_true", help="print what the API answers")
-    common.add_argument(
-        "--timeout", type=float, default=60.0, metavar="S", help="seconds for one call (60)"
-    )
-    parser = argparse.ArgumentParser(
-        prog="fsbench",
-        description="File system benchmarks: order runs, import results, compare.",
-        epilog=_EXITS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"fsbench {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    def add(name: str, command: Callable[..., int], help_text: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, parents=[common], help=help_text, description=help_text)
-        made.set_defaults(command=command)
-        return made
-
-    login = add("login", account.login, "keep a token of a site, for you alone")
-    login.add_argument("--token-stdin", action="store_true", help="read it from standard input")
-    logout = add("logout", account.logout, "revoke the token and forget it")
-    logout.add_argument("--keep-token", action="store_true", help="forget it here alone")
-    add("whoami", account.whoami, "who the token is, and what it may")
-    _add_list(add("list", listing.show, "studies, runs, LUNs, workers, workloads ..."))
-    _add_import(add("import", account.import_files, "store result files, archives and folders"))
-    _add_run(add("run", ordering.run, "order runs; ALL DATA on their LUNs is lost"))
-    for name, command, text in (
-        ("watch", watching.watch, "follow a run or a sweep until it has ended"),
-        ("cancel", watching.cancel, "cancel a run or a sweep"),
-    ):
-        one = add(name, command, text)
-        one.add_argument("number", type=int, help="of the run, or of the sweep")
-        one.add_argument("--sweep", action="store_true", help="it is the number of a sweep")
-        if name == "watch":
-            _add_interval(one)
-    deltas = add("deltas", comparing.deltas, "delta tables, and what of them is more than chance")
-    deltas.epilog = (
-        "Worst first. delta 1: how much slower than the best; delta 2: how much faster the best "
-        "is, negative; change: how much faster than the baseline. What scores and flags are: "
-        "/words/ of the site."
-    )
-    _add_filters(deltas)
-    deltas.add_argument("--baseline", help="a contender that all are set against too")
-    export = add("export", comparing.export, "a comparison as a file")
-    export.add_argument("format", choices=[*comparing.FORMATS, "latex", "markdown"])
-    export.add_argument("-o", "--output", default="", metavar="FILE")
-    export.add_argument("-q", "--quiet", action="store_true")
-    _add_filters(export)
-    export.add_argument("--baseline")
-    _add_check(add("check", comparing.check, "fail if something got slower (for pipelines)"))
-    _add_permalinks(commands, common)
-    _add_watches(commands, common)
-    return parser
-
-
-def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--baseline", default="", help="the contender it may not fall against")
-    parser.add_argument(
-        "--contender", action="append", help="what is checked; repeatable; none: all others"
-    )
-    parser.add_argument(
-        "--allow-mixed", action="store_true", help="also where workloads, hardware or LUNs differ"
-    )
-    parser.add_argument(
-        "--along",
-        choices=["date", "kernel"],
-        help="instead of a baseline: a line over days or kernels against its own past",
-    )
-    parser.add_argument(
-        "--since",
-        default="",
-        metavar="POINT",
-        help="with --along: only a change at this day (2026-11-01) or kernel, or later",
-    )
-    _add_filters(parser)
-
-
-_Commands = Any  # argparse names the type of its sub-commands for nobody
-_Add = Callable[..., argparse.ArgumentParser]
-
-
-def _group(commands: _Commands, common: argparse.ArgumentParser, name: str, help_text: str) -> _Add:
-    """A command whose first word says what to do; gives what adds these."""
-    parser = commands.add_parser(name, help=help_text, description=help_text)
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-
-    def add(action: str, command: Callable[..., int], text: str) -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = actions.add_parser(
-            action, parents=[common], help=text, description=text
-        )
-        made.set_defaults(command=command)
-        return made
-
-    return add
-
-
-def _add_permalinks(commands: _Commands, common: argparse.ArgumentParser) -> None:
-    add = _group(commands, common, "permalinks", "comparisons kept under a short address")
-    listed = add("list", permalinks.show_all, "those that you made")
-    listed.add_argument("--limit", type=int, default=50, help="at most so many (50)")
-    create = add("create", permalinks.create, "keep a comparison as it is now, print its address")
-    create.add_argument("--title", default="")
-    create.add_argument("--note", default="")
-    create.add_argument(
-        "--visibility", choices=permalinks.VISIBILITIES, default="public", help="(public)"
-    )
-    create.add_argument("--expires", default="", metavar="YYYY-MM-DD", help="its last day")
-    create.add_argument("--baseline", help="a contender that all are set against too")
-    _add_filters(create)
-    for name, command, text in (
-        ("show", permalinks.show, "its numbers, and whether there are newer ones"),
-        ("delete", permalinks.delete, "for good: its address opens nothing any more"),
-    ):
-        add(name, command, text).add_argument("key", help="the end of its address, after /p/")
-
-
-def _add_watches(commands: _Commands, common: argparse.ArgumentParser) -> None:
-    add = _group(commands, common, "watches", "be told when a line over time gets slower")
-    add("list", watches.show_all, "those of yours")
-    made = add("add", watches.add, "watch a line from now on")
-    made.add_argument(
-        "--series", type=int, required=True, help="any of its line (fsbench list lines)"
-    )
-    made.add_argument("--test", required=True)
-    made.add_argument("--category", default="total_average", help="(total_average)")
-    made.add_argument("--along", choices=["date", "kernel"], default="date", help="(date)")
-    made.add_argument("--margin", type=int, default=10, help="slower by so many percent (10)")
-    made.add_argument("--email", default="", help="your account's own confirmed address")
-    made.add_argument("--webhook", default="", metavar="URL", help="https address for messages")
-    gone = add("remove", watches.remove, "watch it no more, and delete its messages")
-    gone.add_argument("number", type=int, help="of the watch (fsbench watches list)")
-
-
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what is compared (each may be repeated; none: all)")
-    for name in comparing.FILTERS:
-        group.add_argument(f"--{name}", action="append", metavar=name.upper())
-    group.add_argument("--by", default="filesystem", help="what is ranked: filesystem, study, ...")
-    group.add_argument("--margin", help="percent by which means must differ (10)")
-    group.add_argument("--min-runs", help="runs behind a score, at least")
-    group.add_argument("--cells", choices=["sound", "cached", "uncached"])
-    group.add_argument("--matched", action="store_true", help="cells that all have, alone")
-
-
-def _add_list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=list(listing.LISTS))
-    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
-    for name in ("study", "filesystem", "workload", "worker", "lun"):
-        parser.add_argument(f"--{name}", default="", help="of runs")
-    parser.add_argument("--state", action="append", help="of runs; repeatable")
-    parser.add_argument("--sweep", type=int, help="of runs: those of one order")
-
-
-def _add_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH")
-    parser.add_argument("--study", required=True, help="slug or title; made when it is new")
-    parser.add_argument("--filesystem", default="", help="such as ext4")
-    parser.add_argument("--configuration", default="", help="a label such as ext4_noatime")
-    parser.add_argument("--hardware", default="", help="name of a hardware profile")
-    parser.add_argument("--source", default="", help="who measured it, or where it is from")
-    parser.add_argument("--licence", default="", help="what others may do with it")
-    parser.add_argument("--preview", action="store_true", help="look, and store nothing yet")
-
-
-def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("document", nargs="?", help="YAML or JSON; - for standard input")
-    parser.add_argument("--study", default="", help="slug, or title of a new one")
-    parser.add_argument("--lun", default="", help="the LUN that is erased")
-    parser.add_argument("--worker", default="", help="where several have a LUN of that name")
-    parser.add_argument(
-        "--filesystem", action="append", metavar="FS[:KEY=VALUE,...]", help="repeatable"
-    )
-    parser.add_argument("--scheduler", action="append", help="repeatable")
-    parser.add_argument("--workload", default="", help="see: fsbench list workloads")
-    parser.add_argument("--parameter", action="append", metavar="KEY=VALUE", help="repeatable")
-    parser.add_argument("--repeats", type=int, default=0, help="of each configuration (2)")
-    parser.add_argument("--dry-run", action="store_true", help="show it, and order nothing")
-    parser.add_argument(
-        "--yes-erase",
-        action="append",
-        default=[],
-        metavar="LUN",
-        help="confirm without asking, once for each LUN that is erased",
-    )
-    parser.add_argument("--watch", action="store_true", help="follow it until it has ended")
-    _add_interval(parser)
-
-
-def _add_interval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--interval", type=float, default=watching.POLL_S, metavar="S", help="between two looks (2)"
-    )
+    token = credentials.token_for(url)
+    return command(Client(url, token, options.timeout, options.ca_file), options)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,10 @@ _PIECE_BYTES = 256 * 1024
 class Client:
     """Calls of one site. Every method raises ``Problem`` (refused) and ``Unreachable``."""
 
-    def __init__(self, url: str, token: str = "", timeout_s: float = 60.0) -> None:
-        self.site = Site(url, token, timeout_s)
+    def __init__(
+        self, url: str, token: str = "", timeout_s: float = 60.0, ca_file: str = ""
+    ) -> None:
+        self.site = Site(url, token, timeout_s, ca_file)
 
     def get(self, path: str, query: Query = (), **more: Any) -> Any:
         """The JSON of a read: ``client.get("/studies/lab")``."""
@@ -45,12 +47,25 @@ class Client:
 
     def pages(self, path: str, key: str, most: int | None = None, **query: Any) -> Iterator[Any]:
         """The entries of a long list, ``most`` at most, page by page while they are asked for."""
+        for _, found in self._pages(path, key, most, query):
+            yield from found
+
+    def part(
+        self, path: str, key: str, most: int | None = None, **query: Any
+    ) -> tuple[list[Any], int]:
+        """The first entries of a long list, ``most`` at most, and how many it has in all."""
+        pages = list(self._pages(path, key, most, query))
+        return [row for _, found in pages for row in found], pages[-1][0] if pages else 0
+
+    def _pages(
+        self, path: str, key: str, most: int | None, query: Mapping[str, Any]
+    ) -> Iterator[tuple[int, list[Any]]]:
         offset = 0
         while most is None or offset < most:
             limit = 100 if most is None else min(100, most - offset)
             page = self.get(path, limit=limit, offset=offset, **query)
             found = page[key]
-            yield from found
+            yield page["total"], found
             offset += len(found)
             if not found or offset >= page["total"]:
                 return

@@ -28,11 +28,17 @@ def chosen_url(given: str = "") -> str:
 def token_for(url: str) -> str:
     """FSBENCH_TOKEN, else the token kept for this very site; "" for none.
 
-    A kept token never goes to another site.
+    A kept token never goes to another site. Raises Unusable where FSBENCH_TOKEN is set and empty:
+    that is how a pipeline's missing secret looks, and neither the token that a person kept nor
+    nobody's eyes are what was meant.
     """
-    return os.environ.get("FSBENCH_TOKEN") or str(
-        _read().get("tokens", {}).get(url.rstrip("/"), "")
-    )
+    said = os.environ.get("FSBENCH_TOKEN")
+    if said is not None and not said.strip():
+        raise Unusable(
+            "FSBENCH_TOKEN is set and empty: a secret of the pipeline that is not there? Give it a "
+            "token, or unset it to go by the one that fsbench login kept."
+        )
+    return said or str(_read().get("tokens", {}).get(url.rstrip("/"), ""))
 
 
 def keep(url: str, token: str) -> Path:

@@ -3,8 +3,10 @@
 FINE = 0
 FELL = 1  # check: something fell significantly
 USAGE = 2
-REFUSED = 3  # the site cannot be reached, or refuses
+REFUSED = 3  # the site refuses, or answers what this version does not understand
 NOT_COMPARABLE = 4  # check: there is no verdict
-ENDED_BADLY = 5  # run, watch: a run failed, was lost or cancelled
-NOT_CONFIRMED = 6  # run: nothing was ordered
+ENDED_BADLY = 5  # run, watch, log, retry: a run failed, was lost or cancelled
+NOT_CONFIRMED = 6  # run, retry: nothing was ordered
+UNREACHABLE = 7  # no answer: no network, no certificate that is trusted, another program's error
+UNAUTHORISED = 8  # no token, or one that opens nothing (401)
 INTERRUPTED = 130

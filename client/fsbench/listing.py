@@ -7,6 +7,7 @@ from typing import Any
 
 from fsbench import over_time, terminal
 from fsbench.client import Client
+from fsbench.comparing import segment
 from fsbench.terminal import RIGHT, Cell, Column
 
 STATE_COLOURS = {
@@ -21,42 +22,67 @@ def state(text: str) -> Cell:
     return Cell(text, STATE_COLOURS.get(text, ""))
 
 
+Part = tuple[list[Any], int]
+
+
 @dataclass(frozen=True)
 class Listing:
-    """What can be listed: how it is asked for, and its columns."""
+    """What can be listed: how it is asked for, its columns, and what it can be narrowed to.
 
-    ask: Callable[[Client, argparse.Namespace], list[Any]]
+    ``ask`` gives the entries, ``options.limit`` at most (None: all), and how many there are.
+    """
+
+    ask: Callable[[Client, argparse.Namespace], Part]
     columns: tuple[Column, ...]
     row: Callable[[Any], tuple[Any, ...]]
     nothing: str
+    filters: tuple[str, ...] = ()
 
 
-def _runs(client: Client, options: argparse.Namespace) -> list[Any]:
-    filters = {
-        name: getattr(options, name)
-        for name in ("study", "state", "filesystem", "workload", "worker", "lun", "sweep")
-    }
-    return list(client.pages("/runs", "runs", most=options.limit, **filters))
+FILTERS = ("study", "filesystem", "workload", "worker", "lun", "state", "sweep")
 
 
-def _sweeps(client: Client, options: argparse.Namespace) -> list[Any]:
-    return list(client.pages("/sweeps", "sweeps", most=options.limit, study=options.study))
+def _runs(client: Client, options: argparse.Namespace) -> Part:
+    filters = {name: getattr(options, name) for name in FILTERS}
+    return client.part("/runs", "runs", options.limit, **filters)
 
 
-def _studies(client: Client, options: argparse.Namespace) -> list[Any]:
-    found: list[Any] = client.get("/studies", limit=options.limit)
-    return found
+def _sweeps(client: Client, options: argparse.Namespace) -> Part:
+    return client.part("/sweeps", "sweeps", options.limit, study=options.study)
 
 
-def _whole(path: str, key: str) -> Callable[[Client, argparse.Namespace], list[Any]]:
-    return lambda client, options: list(client.get(path)[key])[: options.limit]
+def _studies(client: Client, options: argparse.Namespace) -> Part:
+    return _cut(client.get("/studies"), options)
 
 
-def _presets(client: Client, options: argparse.Namespace) -> list[Any]:
+def _cut(found: Iterable[Any], options: argparse.Namespace) -> Part:
+    rows = list(found)
+    return rows[: options.limit], len(rows)
+
+
+def _workers(client: Client, options: argparse.Namespace) -> Part:
+    return _cut(client.get("/workers")["workers"], options)
+
+
+def _luns(client: Client, options: argparse.Namespace) -> Part:
+    luns = client.get("/luns")["luns"]
+    return _cut((one for one in luns if options.worker in ("", one["worker"])), options)
+
+
+def _hardware(client: Client, options: argparse.Namespace) -> Part:
+    """The API lists all profiles, and a study names its own."""
+    found = client.get("/hardware")["hardware"]
+    if options.study:
+        study = client.get(f"/studies/{segment(options.study)}")
+        of_it = {one["slug"] for one in study["hardware"]}
+        found = [one for one in found if one["slug"] in of_it]
+    return _cut(found, options)
+
+
+def _presets(client: Client, options: argparse.Namespace) -> Part:
     tools: Iterable[Any] = client.get("/workloads")["workloads"]
-    return [{"tool": tool["name"], **preset} for tool in tools for preset in tool["presets"]][
-        : options.limit
-    ]
+    presets = ({"tool": tool["name"], **preset} for tool in tools for preset in tool["presets"])
+    return _cut(presets, options)
 
 
 LISTS: dict[str, Listing] = {
@@ -101,6 +127,7 @@ LISTS: dict[str, Listing] = {
             terminal.when(one["created_at"]),
         ),
         "There is no such run.",
+        FILTERS,
     ),
     "sweeps": Listing(
         _sweeps,
@@ -125,9 +152,10 @@ LISTS: dict[str, Listing] = {
             terminal.when(one["created_at"]),
         ),
         "There is no such order.",
+        ("study",),
     ),
     "luns": Listing(
-        _whole("/luns", "luns"),
+        _luns,
         (
             Column("LUN", may_shrink=True),
             Column("worker", may_shrink=True),
@@ -152,10 +180,11 @@ LISTS: dict[str, Listing] = {
             "yes" if one["granted"] else "no",
             Cell(one["problem"], "red"),
         ),
-        "No worker has announced a LUN.",
+        "No worker has announced such a LUN.",
+        ("worker",),
     ),
     "workers": Listing(
-        _whole("/workers", "workers"),
+        _workers,
         (
             Column("worker", may_shrink=True),
             Column("state"),
@@ -197,7 +226,7 @@ LISTS: dict[str, Listing] = {
         "There is no workload.",
     ),
     "hardware": Listing(
-        _whole("/hardware", "hardware"),
+        _hardware,
         (
             Column("hardware", may_shrink=True),
             Column("name", may_shrink=True),
@@ -210,10 +239,11 @@ LISTS: dict[str, Listing] = {
             terminal.number(one["deliverable_kb_s"], "KB/s"),
             one["studies"],
         ),
-        "There is no hardware profile.",
+        "There is no such hardware profile.",
+        ("study",),
     ),
     "lines": Listing(
-        lambda client, options: over_time.lines(client, options)[: options.limit],
+        lambda client, options: _cut(over_time.lines(client, options), options),
         (
             Column("series", RIGHT),
             Column("configuration", may_shrink=True),
@@ -229,18 +259,34 @@ LISTS: dict[str, Listing] = {
             one["runs"],
         ),
         "This study has no such line: a line needs finished runs.",
+        ("study", "filesystem", "workload", "lun"),
     ),
 }
 
 
 def show(client: Client, options: argparse.Namespace) -> int:
-    """Print the list; as JSON it is the API's own entries."""
+    """Print the list; as JSON it is the API's own entries. A list that is cut says so."""
     listing = LISTS[options.what]
-    found = listing.ask(client, options)
+    idle = [f"--{name}" for name in FILTERS if getattr(options, name)]
+    idle = [name for name in idle if name[2:] not in listing.filters]
+    if idle:
+        taken = ", ".join(f"--{name}" for name in listing.filters)
+        raise ValueError(
+            f"{', '.join(idle)}: a list of {options.what} is not narrowed by that"
+            f"{f'; it takes {taken}' if taken else ''}."
+        )
+    found, total = listing.ask(client, options)
     if options.json:
         terminal.print_json(found)
     elif found:
         terminal.say(terminal.table(listing.columns, [listing.row(one) for one in found]))
     else:
         terminal.complain(listing.nothing)
+    say_cut(len(found), total)
     return 0
+
+
+def say_cut(shown: int, total: int) -> None:
+    """Beside the list, so that a pipe gets entries alone."""
+    if shown < total:
+        terminal.note(f"{shown:,} of {total:,} are shown: --limit all shows every one.")

@@ -27,7 +27,7 @@ def run(client: Client, options: argparse.Namespace) -> int:
         return FINE
     if not options.json:
         _show(preview, sys.stderr)
-    if not _confirmed(preview["confirm"], options.yes_erase):
+    if not confirmed(preview["confirm"], options.yes_erase):
         return NOT_CONFIRMED
     # The preview's document has the seed: what was shown is what is ordered.
     made = client.order(preview["document"], preview["confirm"], uuid.uuid4().hex)
@@ -146,15 +146,21 @@ def _show(preview: dict[str, Any], stream: Any) -> None:
         f"{terminal.counted(len(runs), 'run')}, {lasts}; {terminal.counted(erasures, 'erasure')}.",
         file=stream,
     )
-    names = terminal.clean(preview["confirm"])
-    if erasures:
+    say_what_is_lost(preview["confirm"], erases=bool(erasures), stream=stream)
+
+
+def say_what_is_lost(wanted: str, *, erases: bool, stream: Any = None) -> None:
+    """Before anybody confirms; to standard error where nothing else is said."""
+    stream = stream or sys.stderr
+    names = terminal.clean(wanted)
+    if erases:
         text = terminal.coloured(f"ALL DATA WILL BE LOST on: {names}", "red", stream)
     else:
         text = f"Nothing is erased: {names} is a directory, and other files in it stay."
     print(text, file=stream)
 
 
-def _confirmed(wanted: str, said: list[str]) -> bool:
+def confirmed(wanted: str, said: list[str]) -> bool:
     """The names of all LUNs, typed by a person, or given one by one by a script."""
     if said:
         if sorted(said) == sorted(wanted.split()):

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
-from fsbench import comparing, terminal
+from fsbench import comparing, listing, terminal
 from fsbench.client import Client
 from fsbench.exits import FINE, REFUSED
 from fsbench.terminal import Cell, Column
@@ -14,7 +14,7 @@ VISIBILITIES = ("public", "team", "private")
 
 def show_all(client: Client, options: argparse.Namespace) -> int:
     """Those that you made, newest first."""
-    found = list(client.pages("/permalinks", "permalinks", most=options.limit))
+    found, total = client.part("/permalinks", "permalinks", options.limit)
     if options.json:
         terminal.print_json(found)
     elif found:
@@ -28,6 +28,7 @@ def show_all(client: Client, options: argparse.Namespace) -> int:
         terminal.say(terminal.table(columns, [_row(one) for one in found]))
     else:
         terminal.complain("You have made no permalink: fsbench permalinks create keeps one.")
+    listing.say_cut(len(found), total)
     return FINE
 
 

@@ -212,5 +212,10 @@ def complain(*lines: str) -> None:
         print(coloured(_printable(line), "red", sys.stderr), file=sys.stderr)
 
 
+def note(line: str) -> None:
+    """To standard error without colour: what is done, beside the result."""
+    print(_printable(line), file=sys.stderr, flush=True)
+
+
 def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=True))

@@ -15,10 +15,17 @@ from typing import IO, Any
 
 Query = Mapping[str, Any] | Sequence[tuple[str, Any]]
 LONGEST_WAIT_S = 90.0
+LONGEST_TIMEOUT_S = 86_400.0
+_OVER, _NOT_YET, _OTHER_NAME, _OTHER_ADDRESS = 10, 9, 62, 64
+"""Of OpenSSL's reasons (X509_V_ERR_...) those that another authority would not mend."""
 
 
 class Unreachable(Exception):
     """The site does not answer, or something that is not fsbench does."""
+
+
+class NotUnderstood(Unreachable):
+    """It answers, and not what this version understands."""
 
 
 class Problem(Exception):
@@ -39,13 +46,19 @@ class Answer:
         try:
             return json.loads(self.content)
         except ValueError:
-            raise Unreachable("The answer is no JSON: is this the address of fsbench?") from None
+            raise NotUnderstood("The answer is no JSON: is this the address of fsbench?") from None
 
 
 class Site:
-    """The address of a site, and calls to its ``/api/v1``. Raises ValueError for no address."""
+    """The address of a site, and calls to its ``/api/v1``.
 
-    def __init__(self, url: str, token: str = "", timeout_s: float = 60.0) -> None:
+    ``ca_file`` holds the certificates (PEM) of the authorities to trust instead of the system's.
+    Raises ValueError for what is no address, no token, no time or no certificate.
+    """
+
+    def __init__(
+        self, url: str, token: str = "", timeout_s: float = 60.0, ca_file: str = ""
+    ) -> None:
         self.url = url.rstrip("/")
         try:
             parts = urllib.parse.urlsplit(self.url)
@@ -56,8 +69,14 @@ class Site:
             raise ValueError(f"{url} is no address such as https://fsbench.example")
         if token and not (token.isascii() and token.isprintable() and " " not in token):
             raise ValueError("The token holds characters that no token has.")
+        if not 0 < timeout_s <= LONGEST_TIMEOUT_S:
+            raise ValueError(
+                f"{timeout_s:g} is no time to wait for an answer: say seconds above 0, and at most "
+                f"{LONGEST_TIMEOUT_S:,.0f}."
+            )
         self._host, self._is_https, self._before = host, parts.scheme == "https", parts.path
-        self.token, self.timeout_s = token, timeout_s
+        self.token, self.timeout_s, self._ca_file = token, timeout_s, ca_file
+        self._trust = _trusting(ca_file) if self._is_https or ca_file else None
 
     @property
     def is_plain(self) -> bool:
@@ -122,6 +141,8 @@ class Site:
                 connection.request(method, address, body, sent)
             response = connection.getresponse()
             found = Answer(response.status, response.headers, response.read())
+        except ssl.SSLError as error:
+            raise Unreachable(self._distrusted(error)) from None
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise Unreachable(
@@ -141,9 +162,51 @@ class Site:
                 self._host,
                 self._port,
                 timeout=self.timeout_s,
-                context=ssl.create_default_context(),
+                context=self._trust,
             )
         return http.client.HTTPConnection(self._host, self._port, timeout=self.timeout_s)
+
+    def _distrusted(self, error: ssl.SSLError) -> str:
+        """Why there is no safe connection, and what to do."""
+        if not isinstance(error, ssl.SSLCertVerificationError):
+            return (
+                f"{self.url} does not speak TLS as it should ({error.reason or error}): is its "
+                "address http://, or another port?"
+            )
+        why = error.verify_message.rstrip(".")
+        if error.verify_code in (_OVER, _NOT_YET):
+            todo = (
+                "Look at this machine's clock; if that is right, whoever runs the site renews it."
+            )
+        elif error.verify_code in (_OTHER_NAME, _OTHER_ADDRESS):
+            todo = "Give the address by the name that the certificate is for."
+        elif self._ca_file:
+            todo = f"It was not signed by an authority of {self._ca_file}: is that the right file?"
+        else:
+            todo = (
+                "If your organisation signs its certificates itself, give the file of its "
+                "authority with --ca-file, or FSBENCH_CA_FILE. If not, ask before you go on: "
+                "somebody else may be answering."
+            )
+        return (
+            f"The certificate of {self.url} is not trusted ({why}). {todo} Nothing was sent to it."
+        )
+
+
+def _trusting(ca_file: str) -> ssl.SSLContext:
+    """Raises ValueError where the file holds no certificates."""
+    try:
+        return ssl.create_default_context(cafile=ca_file or None)
+    except ssl.SSLError:
+        raise ValueError(
+            f"{ca_file} holds no certificate (PEM, -----BEGIN CERTIFICATE-----): give the file of "
+            "the authority that signed the site's."
+        ) from None
+    except OSError as error:
+        raise ValueError(
+            f"The file of authorities {ca_file} cannot be read ({error.strerror}): --ca-file or "
+            "FSBENCH_CA_FILE names another one."
+        ) from None
 
 
 def problem_of(answer: Answer) -> Problem | Unreachable:
@@ -152,7 +215,8 @@ def problem_of(answer: Answer) -> Problem | Unreachable:
         said = json.loads(answer.content)
         return Problem(answer.status, str(said["detail"]), list(said.get("errors", [])))
     except (ValueError, KeyError, TypeError):
-        return Unreachable(f"The answer is {answer.status}, and not one of fsbench.")
+        kind = Unreachable if answer.status >= 500 else NotUnderstood  # a proxy's, before it
+        return kind(f"The answer is {answer.status}, and not one of fsbench.")
 
 
 def _retry_after(answer: Answer) -> float | None:

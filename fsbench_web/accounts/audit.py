@@ -16,7 +16,8 @@ WORDS = (
     *("watch made", "watch paused", "watch resumed", "watch deleted", "columns kept"),
     *("runs ordered", "order paused", "order resumed", "order cancelled", "order priority"),
     *("runs retried", "run cancelled", "run retried", "run refused"),
-    *("worker drained", "worker resumed", "LUN erased", "leftover removed"),
+    *("worker drained", "worker resumed", "guest kernel asked for"),
+    *("LUN erased", "leftover removed"),
     *("workload uploaded", "workload withdrawn", "device rate stated"),
 )
 

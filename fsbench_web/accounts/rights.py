@@ -393,6 +393,7 @@ RULES: dict[str, Rule] = {
     "workers/<slug:name>/": Action.READ,
     "workers/<slug:name>/drain/": Action.MAINTAIN,
     "workers/<slug:name>/resume/": Action.MAINTAIN,
+    "workers/<slug:name>/guest-kernel/": Action.ADMINISTER,
     "luns/": Action.READ,
     "hardware/": Action.READ,
     "hardware/<slug:slug>/": Action.READ,

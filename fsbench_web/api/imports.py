@@ -19,6 +19,7 @@ from fsbench_web.imports.upload_limit import too_many_sentence
 router = Router()
 
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+ONLY_NEW = "if_new"
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 MULTIPART = {
     "requestBody": {
@@ -61,6 +62,12 @@ MULTIPART = {
                             "type": "string",
                             "description": "what others may do with it",
                         },
+                        "if_new": {
+                            "type": "string",
+                            "enum": ["true", "false"],
+                            "description": "true: runs whose very numbers the study has already "
+                            "are passed over instead of refused (not for previews)",
+                        },
                     },
                 }
             }
@@ -81,13 +88,34 @@ class FileProblem(Schema):
     message: str
 
 
+class KnownRunOut(Schema):
+    """A run of ``file`` that was passed over: ``run`` has the very same numbers."""
+
+    file: str
+    run: int
+
+
 class ImportOut(Schema):
-    """What was stored: the numbers of the runs that were made. ``errors`` is empty."""
+    """What was stored: the numbers of the runs that were made. ``errors`` is empty.
+
+    ``known`` was there already, and is empty unless `if_new` was asked for.
+    """
 
     id: int
     state: str
     runs: list[int]
     errors: list[FileProblem]
+    known: list[KnownRunOut]
+
+
+class NothingNew(Schema):
+    """All was there already, and nothing was stored: ``state`` is known, ``id`` null."""
+
+    id: None
+    state: str
+    runs: list[int]
+    errors: list[FileProblem]
+    known: list[KnownRunOut]
 
 
 class ImportRefusal(ProblemDocument):
@@ -100,6 +128,7 @@ class ImportRefusal(ProblemDocument):
     "/imports",
     response={
         201: ImportOut,
+        200: NothingNew,
         401: Error,
         403: ImportRefusal | Error,
         413: Error,
@@ -114,20 +143,27 @@ def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """Stores tool output or CSV as runs. Several files in one call are repeats of one
 
     configuration unless they say otherwise. A study that does not exist is made. When one file is
-    bad nothing is stored, and the answer names file, line and column of every problem.
+    bad nothing is stored, and the answer names file, line and column of every problem. With
+    `if_new=true` what is there already is passed over; 200 where that is all.
     """
     # Read by hand rather than declared: the size is refused before anything is parsed, and every
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        given = fields_of(request)
+        given = fields_of(request, ONLY_NEW)
+        only_new = _is_true(given.pop(ONLY_NEW))
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
-        done = import_uploads(files, Target(**given), user_of(request))
+        done = import_uploads(files, Target(**given), user_of(request), only_new=only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
-    return Status(
-        201, {"id": done.id, "state": done.state, "runs": done.runs, "errors": done.errors}
-    )
+    return Status(200 if done.id is None else 201, vars(done))
+
+
+def _is_true(text: str) -> bool:
+    """Raises ImportRefused."""
+    if text not in ("", "true", "false"):
+        raise ImportRefused([ImportProblem(f'{ONLY_NEW} is true or false, not "{text[:60]}".')])
+    return text == "true"
 
 
 def refusal(refused: ImportRefused) -> RefusedAt:
@@ -148,8 +184,9 @@ def refuse_too_large(request: HttpRequest) -> None:
         raise Refused(413, [("file", sentence)])
 
 
-def fields_of(request: HttpRequest) -> dict[str, str]:
-    """The form's fields. Raises ImportRefused."""
+def fields_of(request: HttpRequest, *more: str) -> dict[str, str]:
+    """The form's fields, ``more`` among them. Raises ImportRefused."""
+    fields = (*FIELDS, *more)
     if request.content_type != "multipart/form-data":
         sentence = "Send multipart/form-data with the fields file and study, as `curl -F` does."
         raise ImportRefused([ImportProblem(sentence)])
@@ -161,25 +198,25 @@ def fields_of(request: HttpRequest) -> dict[str, str]:
     except MultiPartParserError as error:
         raise ImportRefused([ImportProblem(f"The form cannot be read: {error}")]) from None
     problems = [
-        ImportProblem(f'There is no field "{name[:60]}"; there is file, {", ".join(FIELDS)}.')
+        ImportProblem(f'There is no field "{name[:60]}"; there is file, {", ".join(fields)}.')
         for name in [*posted, *files]
-        if name not in (*FIELDS, "file", _FROM_BROWSERS)
+        if name not in (*fields, "file", _FROM_BROWSERS)
     ]
     problems += [
         ImportProblem(f"{name} {text.UNSTORABLE}.")
-        for name in FIELDS
+        for name in fields
         if not text.is_storable(posted.get(name, ""))
     ]
     problems += [
         ImportProblem(f"{name} is given {len(posted.getlist(name))} times: give it once.")
-        for name in FIELDS
+        for name in fields
         if len(posted.getlist(name)) > 1
     ]
     if "file" in posted:
         problems.append(ImportProblem("file is a text here: send it as a file (`-F file=@PATH`)."))
     if problems:
         raise ImportRefused(problems)
-    return {name: posted.get(name, "") for name in FIELDS}
+    return {name: posted.get(name, "") for name in fields}
 
 
 def _placed(problem: ImportProblem) -> str:

@@ -54,8 +54,24 @@ class GuestKernelOut(Schema):
     boot_s: float | None
 
 
+class FetchingOut(Schema):
+    """A kernel's package on its way: ``state`` is waiting, running, done or failed; ``share`` 0 to
+
+    1 of ``phase``, null where it is not known.
+    """
+
+    package: str
+    state: str
+    phase: str
+    share: float | None
+    problem: str
+
+
 class GuestOut(Schema):
-    """``accelerator`` is kvm or emulated (in software: for function, not for speed)."""
+    """``accelerator`` is kvm or emulated (in software: for function, not for speed).
+
+    ``why_not_fetch`` says why the worker fetches no kernel when it is asked to.
+    """
 
     usable: bool
     reason: str
@@ -65,6 +81,8 @@ class GuestOut(Schema):
     most_memory_bytes: int | None
     most_cpus: int | None
     kernels: list[GuestKernelOut]
+    why_not_fetch: str
+    fetching: FetchingOut | None
 
 
 class WorkerOut(Schema):

@@ -25,6 +25,8 @@ from fsbench_web.workloads.own import ALLOWED_PREFIX
 _LISTING = "/guide/operating/#what-a-worker-may-touch of this site"
 _STARTING = "/guide/operating/#starting-and-stopping of this site"
 _GUESTS = "/guide/guest/#setting-it-up of this site"
+# What Debian's kernel mounts in a guest, and many a host's kernel has not.
+_OF_GUESTS = ("jfs", "reiser3", "f2fs", "nilfs2")
 
 
 def is_alive(worker: Worker, now: datetime | None = None) -> bool:
@@ -220,13 +222,27 @@ def _guests_that_mount(worker: Worker, name: str, slug: str) -> str:
     ability = guest(worker)
     found = [one.name for one in ability.usable_kernels if one.mounts(slug)] if ability else []
     if not found:
-        return ""
+        return _kernel_to_fetch(worker, name, slug, ability)
     which = (
         f"the guest kernel {found[0]} mounts"
         if len(found) == 1
         else f"the guest kernels {', '.join(found)} mount"
     )
     return f" But {which} {name}: choose a guest as the executor."
+
+
+def _kernel_to_fetch(worker: Worker, name: str, slug: str, ability: GuestAbility | None) -> str:
+    """How a worker gets a guest kernel that mounts what its host does not; "" where none helps."""
+    if slug not in _OF_GUESTS or ability is None or ability.is_trying:
+        return ""
+    how = "whoever runs its host calls manage.py guest_kernel there"
+    if not ability.why_not_fetch:
+        how = (
+            f"an administrator presses “Fetch a kernel” on the page of {worker.name}, or calls "
+            "manage.py guest_kernel on its host"
+        )
+    needs = "" if worker.executor == "docker" else " Guests need Docker and the benchmark image."
+    return f" A guest with Debian's kernel mounts {name}: {how}.{needs}"
 
 
 def directory_filesystem(lun: Lun) -> str:

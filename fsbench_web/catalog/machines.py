@@ -6,6 +6,7 @@ the processor's help (KVM) cannot be used it is emulated in software: then a res
 something works, never how fast it is.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,12 @@ MIB = 1024**2
 LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 256 * MIB, 1024 * 1024 * MIB
 LEAST_CPUS, MOST_CPUS = 1, 256
 DEFAULT_MEMORY_BYTES, DEFAULT_CPUS = 1024 * MIB, 2
+TO_BE_BOOTED = "It is about to be booted for the first time."
+"""What a worker announces as the problem of a kernel that nobody has tried yet."""
+_PACKAGE = re.compile(r"linux-image-[a-z0-9][a-z0-9.+~-]{0,80}")
+_TOO_OLD = (
+    "This worker is of another version of fsbench, which fetches no kernels: bring it up to date."
+)
 USUAL_BOOT_S = {KVM: 5, EMULATED: 15}
 """What a boot takes where the worker has not measured its own yet, in seconds."""
 
@@ -130,9 +137,46 @@ class GuestKernel:
         return ", ".join(names) or "no file system that fsbench can make"
 
 
+def kernel_package_problem(package: str) -> str:
+    """Why this cannot be the name of a kernel's package; "" for one, and for none at all."""
+    if not package or _PACKAGE.fullmatch(package):
+        return ""
+    shown = package if len(package) <= 60 else f"{package[:59]}…"
+    return (
+        f'"{shown}" is no package of a kernel: its name begins with linux-image- and goes on with '
+        "small letters, digits and . + ~ -. Leave it empty for the distribution's own kernel."
+    )
+
+
+@dataclass(frozen=True)
+class Fetching:
+    """A kernel's package on its way to a worker, as announced.
+
+    ``state`` is waiting (a run is being measured), running, done or failed; ``phase`` says what is
+    done now, ``share`` 0 to 1 of that, None where it is not known; ``problem`` why it failed.
+    """
+
+    package: str
+    state: str
+    phase: str
+    share: float | None
+    problem: str
+
+    @property
+    def is_on_its_way(self) -> bool:
+        return self.state in ("waiting", "running")
+
+    @property
+    def percent(self) -> int | None:
+        return None if self.share is None else round(100 * self.share)
+
+
 @dataclass(frozen=True)
 class GuestAbility:
-    """What a worker says of its guests. ``reason`` says why there can be none."""
+    """What a worker says of its guests. ``reason`` says why there can be none.
+
+    ``why_not_fetch`` says why the worker fetches no kernel when it is asked to, "" if it does.
+    """
 
     is_usable: bool
     reason: str
@@ -142,6 +186,8 @@ class GuestAbility:
     most_memory_bytes: int | None
     most_cpus: int | None
     kernels: tuple[GuestKernel, ...]
+    why_not_fetch: str = ""
+    fetching: Fetching | None = None
 
     @property
     def is_emulated(self) -> bool:
@@ -151,6 +197,11 @@ class GuestAbility:
     def usable_kernels(self) -> tuple[GuestKernel, ...]:
         """Those that can be booted, in the order of their announcement."""
         return tuple(one for one in self.kernels if not one.problem) if self.is_usable else ()
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether a kernel is about to be booted for the first time."""
+        return any(one.problem == TO_BE_BOOTED for one in self.kernels)
 
     def kernel(self, name: str) -> GuestKernel | None:
         """The kernel of this name."""
@@ -195,6 +246,21 @@ def guest_ability(capabilities: Mapping[str, Any]) -> GuestAbility | None:
         None if memory is None else int(memory),
         None if cpus is None else int(cpus),
         kernels,
+        str(said.get("why_not_fetch", _TOO_OLD) or ""),
+        _fetching(said.get("fetching")),
+    )
+
+
+def _fetching(said: object) -> Fetching | None:
+    if not isinstance(said, Mapping):
+        return None
+    share = _number(said.get("share"))
+    return Fetching(
+        str(said.get("package") or ""),
+        str(said.get("state") or ""),
+        str(said.get("phase") or ""),
+        None if share is None else min(1.0, max(0.0, share)),
+        str(said.get("problem") or ""),
     )
 
 

@@ -6,12 +6,19 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.rights import hidden_studies
-from fsbench_web.catalog import availability, device_rate, hardware_use, maintenance
+from fsbench_web.catalog import (
+    availability,
+    device_rate,
+    guest_kernels,
+    hardware_use,
+    maintenance,
+)
 from fsbench_web.catalog.models import HardwareProfile, Worker
 from fsbench_web.catalog.worker_states import (
     look_every_s,
@@ -60,6 +67,7 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
         "every_s": look_every_s([state]),
         "runs": running.values(),
         "maintaining": rights.decide(request.user, rights.Action.MAINTAIN),
+        "may_fetch": rights.may(request.user, rights.Action.ADMINISTER),
     }
     return render(request, "catalog/worker.html", context)
 
@@ -81,6 +89,27 @@ def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpRespon
     else:
         messages.success(request, f"{name} takes runs again.")
     return redirect("catalog:worker", name=name)
+
+
+@login_required
+@require_POST
+def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask the worker for a kernel for guests. What becomes of it is on its page."""
+    found = Worker.objects.filter(name=name).first()
+    if found is None:
+        raise _no_worker(name)
+    package = request.POST.get("package", "").strip()
+    try:
+        guest_kernels.ask(found, package)
+    except guest_kernels.CannotAsk as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(
+            request,
+            f"{name} is asked for {package or 'the kernel of its distribution'}. How far it is is "
+            "shown below.",
+        )
+    return redirect(f"{reverse('catalog:worker', args=[name])}#guest-head")
 
 
 def _no_worker(name: str) -> Http404:

@@ -14,9 +14,10 @@ from fsbench_web.catalog.configurations import from_label
 from fsbench_web.imports import contents, large
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.targets import (
+    ALL_KNOWN,
     ONCE,
     ImportResult,
     artefact_of,
@@ -71,35 +72,54 @@ def import_files(
 
 
 def import_uploads(
-    uploads: Sequence[tuple[str, BinaryIO]], target: Target, user: User | None
+    uploads: Sequence[tuple[str, BinaryIO]],
+    target: Target,
+    user: User | None,
+    *,
+    only_new: bool = False,
 ) -> ImportResult:
-    """``import_files`` of open files, which are read piece by piece."""
+    """``import_files`` of open files, which are read piece by piece.
+
+    With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
+    """
     target = Target(*(text.strip() for text in vars(target).values()))
     sources = unpack([(safe_name(name), file) for name, file in uploads])
-    return import_sources(sources, target, user)
+    return import_sources(sources, target, user, only_new=only_new)
 
 
 def import_sources(
-    sources: Sequence[SourceFile], target: Target, user: User | None
+    sources: Sequence[SourceFile], target: Target, user: User | None, *, only_new: bool = False
 ) -> ImportResult:
     """Store unpacked files: all of them or none. Raises ImportRefused."""
     if large.is_large(sources):
-        return large.import_large(sources[0], target, user)
+        return large.import_large(sources[0], target, user, only_new=only_new)
     plan = plan_files(sources, target)
+    known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
-        return commit(row, plan, target, user)
+        done = commit(row, plan, target, user, known)
+        if known and not done.runs:
+            transaction.set_rollback(True)
+            return ImportResult(None, ALL_KNOWN, [], known=known)
+    return done
 
 
-def commit(row: Import, plan: Plan, target: Target, user: User | None) -> ImportResult:
+def commit(
+    row: Import,
+    plan: Plan,
+    target: Target,
+    user: User | None,
+    known: list[KnownRun] | None = None,
+) -> ImportResult:
     """Store what was planned, and note it in ``row``. The caller holds the transaction.
 
-    Raises ImportRefused; the caller's transaction must not commit then.
+    ``known`` takes what is there already; None: it is refused. Raises ImportRefused; the caller's
+    transaction must not commit then.
     """
     plan.check()
     was_kept, row.state = row.pk is not None, ImportState.DONE
     notes: list[models.Model] = []
-    stored = _store(plan.files, target, user, row, notes)
+    stored = _store(plan.files, target, user, row, notes, known)
     if stored.problems:
         raise ImportRefused(stored.problems)
     if was_kept:
@@ -110,7 +130,7 @@ def commit(row: Import, plan: Plan, target: Target, user: User | None) -> Import
         *(Import.runs.through(import_id=row.pk, run_id=run) for run in runs),
         audit.entry(user, "imported", thing, study=stored.study.slug, runs=len(runs)),
     )
-    return ImportResult(row.pk, str(row.state), runs)
+    return ImportResult(row.pk, str(row.state), runs, known=known or [])
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
@@ -136,6 +156,7 @@ def _store(
     user: User | None,
     row: Import,
     notes: list[models.Model],
+    passed_over: list[KnownRun] | None = None,
 ) -> ImportPreview:
     """``notes`` takes new rows, to be written once all is stored: how to know and to read it again.
 
@@ -145,7 +166,7 @@ def _store(
     # Whether they may is decided. What a run is numbered and how it is judged must not depend on
     # which studies they may see.
     with rights.seen_by(None):
-        stored, problems = _store_in(study, files, user, row, notes)
+        stored, problems = _store_in(study, files, user, row, notes, passed_over)
     return ImportPreview(study, is_new, stored, problems)
 
 
@@ -155,6 +176,7 @@ def _store_in(
     user: User | None,
     row: Import,
     notes: list[models.Model],
+    passed_over: list[KnownRun] | None,
 ) -> tuple[list[StoredRun], list[ImportProblem]]:
     problems: list[ImportProblem] = []
     stored: list[StoredRun] = []
@@ -174,7 +196,11 @@ def _store_in(
         for entry, series in zip(file.runs, serieses, strict=True):
             known = known_of[series.pk]
             content = entry.content
-            refusal = _refusal(entry, series, known.get(content), [*stored, *kept])
+            same = _same(entry, known.get(content))
+            if passed_over is not None and isinstance(same, Run):
+                passed_over.append({"file": file.path, "run": same.pk})
+                continue
+            refusal = _refusal(entry, series, same, [*stored, *kept])
             if refusal is not None:
                 problems.append(refusal)
                 continue
@@ -246,6 +272,17 @@ def _said_repeat(entry: PlannedRun) -> int | None:
     return None if counted else entry.repeat
 
 
+def _same(entry: PlannedRun, same: Run | str | None) -> Run | str | None:
+    """The run, or the file of this import, that holds the very same measurement, or None.
+
+    Who numbers the repeats, in a table or in the preview, says that they are several, also when a
+    coarse clock gave two of them the same numbers; the same file sent again is then told by its
+    numbers of repeats.
+    """
+    said = _said_repeat(entry)
+    return same if said is None or (isinstance(same, Run) and same.repeat == said) else None
+
+
 def _refusal(
     entry: PlannedRun, series: Series, same: Run | str | None, ours: Sequence[StoredRun]
 ) -> ImportProblem | None:
@@ -254,12 +291,7 @@ def _refusal(
     ``same`` holds the very same numbers: a run, or a file of this import. ``ours`` are runs of this
     very import: nobody can look at them yet.
     """
-    # Who numbers the repeats, in a table or in the preview, says that they are several, also when a
-    # coarse clock gave two of them the same numbers; the same file sent again is then told by its
-    # numbers of repeats.
     said = _said_repeat(entry)
-    if said is not None and not (isinstance(same, Run) and same.repeat == said):
-        same = None
     label = series.configuration.label
     if isinstance(same, str):
         message = f"{same} holds the very same numbers: {ONCE}"

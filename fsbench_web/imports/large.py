@@ -18,9 +18,16 @@ from fsbench_web.imports import contents
 from fsbench_web.imports.large_scores import score_fresh
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Target, label_problems, target_problems, unit_problems
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.imports.targets import ONCE, ImportResult, hardware_for, store_source, study_for
+from fsbench_web.imports.targets import (
+    ALL_KNOWN,
+    ONCE,
+    ImportResult,
+    hardware_for,
+    store_source,
+    study_for,
+)
 from fsbench_web.scoring import testnames
 from fsbench_web.studies import content, ingest, lifecycle
 from fsbench_web.studies.bulk import MeasurementWriter, Rows
@@ -150,9 +157,18 @@ def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> li
 
 
 def import_large(
-    source: SourceFile, target: Target, user: User | None, say: Say = lambda what, share: None
+    source: SourceFile,
+    target: Target,
+    user: User | None,
+    say: Say = lambda what, share: None,
+    *,
+    only_new: bool = False,
 ) -> ImportResult:
-    """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then."""
+    """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then.
+
+    ``only_new`` is that of ``commit.import_uploads``.
+    """
+    known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
     problems = [ImportProblem(**row) for row in report(table, source)["problems"]]
     problems += key_problems({"keys": [[*own[:3], 1] for own in table.runs]}, source, target)
@@ -161,18 +177,28 @@ def import_large(
     with transaction.atomic():
         row = Import(target=vars(target), created_by=user)
         row.save()
-        runs = store(row, source, table, target, user, say)
+        runs = store(row, source, table, target, user, say, known)
+        if known and not runs:
+            transaction.set_rollback(True)
+            return ImportResult(None, ALL_KNOWN, [], known=known)
         row.state = ImportState.DONE
         row.save()
-    return ImportResult(row.pk, str(row.state), runs)
+    return ImportResult(row.pk, str(row.state), runs, known=known or [])
 
 
 def store(
-    row: Import, source: SourceFile, table: LargeTable, target: Target, user: User | None, say: Say
+    row: Import,
+    source: SourceFile,
+    table: LargeTable,
+    target: Target,
+    user: User | None,
+    say: Say,
+    passed_over: list[KnownRun] | None = None,
 ) -> list[int]:
     """Store all runs of a table, with their scores. The caller holds the transaction, and saves
 
-    ``row``. Returns the runs' numbers. Raises ImportRefused.
+    ``row``. Returns the runs' numbers; ``passed_over`` takes what is there already, which is
+    refused where it is None. Raises ImportRefused.
     """
     study, _ = study_for(target, user)
     serieses: dict[tuple[str, str, str], Series] = {}
@@ -200,7 +226,8 @@ def store(
         series = touched[pk]
         if not series.runs.exists():
             fresh.add(pk)
-        for entry, repeat, digest in _numbered(table, found, series, source, say, problems):
+        numbered = _numbered(table, found, series, source, say, problems, passed_over)
+        for entry, repeat, digest in numbered:
             places.append((series, repeat))
             entries.append(entry)
             digests.append(digest)
@@ -208,6 +235,8 @@ def store(
         more = len(problems) - 100
         last = [ImportProblem(f"And {more} more problems.", source.path)] if more > 0 else []
         raise ImportRefused([*problems[:100], *last])
+    if passed_over and not entries:
+        return []
     reason = f"Imported from {source.path}."
     runs = lifecycle.record_many_finished(places, by=user, reason=reason)
     audit.note(user, "imported", f"study {study.slug}", runs=len(runs), file=source.path)
@@ -244,8 +273,12 @@ def _numbered(
     source: SourceFile,
     say: Say,
     problems: list[ImportProblem],
+    passed_over: list[KnownRun] | None,
 ) -> Iterator[tuple[Placed, int, str]]:
-    """The runs of one series with their repeat and digest; what cannot be goes to ``problems``."""
+    """The runs of one series with their repeat and digest; what cannot be goes to ``problems``,
+
+    what is there already to ``passed_over`` where that is wanted.
+    """
     taken = set(series.runs.values_list("repeat", flat=True))
     following = next_repeat(series)
     following = max([following, *(e.repeat + 1 for e in found if e.repeat is not None)])
@@ -259,6 +292,9 @@ def _numbered(
             # Who numbers the repeats says that they are several, also where two are equal.
             same = None
         line = entry.columns.lines[0]
+        if problem is None and isinstance(same, Run) and passed_over is not None:
+            passed_over.append({"file": source.path, "run": same.pk})
+            continue
         if problem is None and isinstance(same, Run):
             problem = ImportProblem(
                 f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of "

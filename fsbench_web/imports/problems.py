@@ -35,6 +35,13 @@ class ImportProblem:
         }
 
 
+class KnownRun(TypedDict):
+    """A run that was passed over: the ``file`` that holds it, the ``run`` with the same numbers."""
+
+    file: str
+    run: int
+
+
 class ImportRefused(ValueError):
     """Nothing of the import was stored. ``errors`` is the API's form of ``problems``.
     ``is_forbidden``: whoever asks may not, whatever the files are.

@@ -9,7 +9,7 @@ from fsbench_web.accounts.models import Visibility
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.catalog.names import is_called, slug_of
 from fsbench_web.imports.plan import Target
-from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
+from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.studies.models import Artefact, Run, Study
 from fsbench_web.studies.order_checks import new_study_columns
@@ -18,16 +18,22 @@ ONCE = (
     "import each measurement once. If it was measured again and came out the same, say which "
     "repeat it is."
 )
+ALL_KNOWN = "known"
+"""The state of an import that was none: all its runs are there already."""
 
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What an import stored. ``errors`` is always empty: with errors nothing is stored."""
+    """What an import stored. ``errors`` is always empty: with errors nothing is stored.
 
-    id: int
+    ``known`` are the runs that were passed over; ``id`` is None where no other was in the files.
+    """
+
+    id: int | None
     state: str
     runs: list[int]
     errors: list[ErrorRow] = field(default_factory=list)
+    known: list[KnownRun] = field(default_factory=list)
 
 
 def study_for(target: Target, user: User | None) -> tuple[Study, bool]:

@@ -30,12 +30,14 @@ from fsbench_web.catalog.machines import (
     KVM,
     LEAST_MEMORY_BYTES,
     MIB,
+    TO_BE_BOOTED,
     memory_words,
 )
 from fsbench_web.workloads import MOUNT_POINT, workload_of
 from runner import kernels
 from runner.executors.base import Capabilities, ExecutorAway, Target
 from runner.executors.docker import _ERRORS, DockerExecutor, _short, devices_in
+from runner.kernel_fetch import KernelFetch
 from runner.kernels import Kernel, Package, UnusableKernel
 from runner.plan import RunPlan
 
@@ -102,8 +104,10 @@ class GuestExecutor(DockerExecutor):
         silence_s: float = 60.0,
         accelerator: str = "",
         worker: str = "",
+        why_not_fetch: str = "",
     ) -> None:
         super().__init__(image, site)
+        self.fetch = KernelFetch(folder, why_not_fetch)
         self.folder, self.cache, self.worker = folder, cache, worker
         self.silence_s = silence_s
         self.qemu = ""
@@ -124,19 +128,18 @@ class GuestExecutor(DockerExecutor):
         announced.
         """
         self._may_boot = may_boot
-        self.reason = self._why_unusable()
-        if self.reason:
-            return
         try:
-            packages = kernels.listed(self.folder)
+            packages = kernels.listed(self.folder) if self.folder.exists() else []
         except OSError as error:
             self.reason = f"{self.folder} cannot be read: {error.strerror}."
             return
-        if not packages:
-            self.reason = (
-                f"There is no kernel in {self.folder}: put a package there, as "
-                "“apt-get download linux-image-...” gets it."
-            )
+        if packages:
+            self.reason = self._why_unusable()
+            if self.reason:
+                return
+        else:
+            # Where nothing could be booted anyway, both are told at once.
+            self.reason = f"{self._no_kernel()} {self.missing()}".strip()
         with self._lock:
             known = {one.name for one in packages}
             self._seen = {name: seen for name, seen in self._seen.items() if name in known}
@@ -153,6 +156,12 @@ class GuestExecutor(DockerExecutor):
                     return
                 with self._lock:
                     self._seen[package.name] = seen
+
+    def _no_kernel(self) -> str:
+        how = "on its host: manage.py guest_kernel"
+        if not self.fetch.why_not:
+            how = f"an administrator fetches one on the worker's page, or {how}"
+        return f"This worker has no kernel for guests ({self.folder}): {how}."
 
     def _why_unusable(self) -> str:
         missing = self.missing()
@@ -325,6 +334,7 @@ class GuestExecutor(DockerExecutor):
             else max(LEAST_MEMORY_BYTES, (memory - HOST_MEMORY_BYTES) // MIB * MIB),
             "most_cpus": cpus,
             "kernels": [dict(one.announced) for one in seen],
+            **self.fetch.announcement(),
         }
 
     def refusal(self, plan: RunPlan, filesystem: str) -> str:
@@ -465,9 +475,7 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 def _waiting(package: Package) -> Seen:
     said = {"name": package.name, "version": "", "digest": "", "filesystems": {}, "schedulers": []}
-    return Seen(
-        None, said | {"problem": "It is about to be booted for the first time.", "boot_s": None}
-    )
+    return Seen(None, said | {"problem": TO_BE_BOOTED, "boot_s": None})
 
 
 def _is_waiting(seen: Seen) -> bool:

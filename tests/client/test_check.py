@@ -81,8 +81,11 @@ def test_another_machine_is_not_a_regression(fsbench: Command, measured: Measure
     assert check(fsbench, "--allow-mixed")[0] == 1
 
 
-def test_unreachable_and_refused_are_three(fsbench: Command, measured: Measured) -> None:
+def test_unreachable_unauthorised_and_refused_are_told_apart(
+    fsbench: Command, measured: Measured
+) -> None:
     measured("Release", ext4=BASE)
-    assert check(fsbench, "--url", "http://127.0.0.1:9")[0] == 3
+    assert check(fsbench, "--url", "http://127.0.0.1:9")[0] == 7
+    assert fsbench("whoami", FSBENCH_TOKEN="fsb_nobody").returncode == 8
     assert check(fsbench, "--study", "no-such")[0] == 3
     assert fsbench("check").returncode == 2

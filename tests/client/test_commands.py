@@ -33,7 +33,7 @@ def credentials_of(fsbench: Command) -> Path:
 def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) -> None:
     token, fsbench.token = fsbench.token, ""
     refused = fsbench("login", stdin="fsb_wrong\n")
-    assert (refused.returncode, credentials_of(fsbench).exists()) == (3, False)
+    assert (refused.returncode, credentials_of(fsbench).exists()) == (8, False)
     done = fsbench("login", stdin=f"{token}\n")
     assert done.returncode == 0, done.stderr
     assert "ada on http" in done.stdout
@@ -46,11 +46,11 @@ def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) 
     assert fsbench("whoami", FSBENCH_URL="").returncode == 0
     # A kept token goes to no other site.
     other = fsbench("whoami", "--url", fsbench.site.replace("127.0.0.1", "localhost"))
-    assert other.returncode == 3
+    assert other.returncode == 8
     assert "401" in other.stderr
     assert fsbench("logout").returncode == 0
     assert not ApiToken.objects.exists()
-    assert fsbench("whoami").returncode == 3
+    assert fsbench("whoami").returncode == 8
     path.chmod(0o644)
     open_to_all = fsbench("whoami")
     assert (open_to_all.returncode, "chmod 600" in open_to_all.stderr) == (2, True)
@@ -59,7 +59,7 @@ def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["whoami", "--url", "http://127.0.0.1:9"], 3, "Another address is said with --url"),
+        (["whoami", "--url", "http://127.0.0.1:9"], 7, "Another address is said with --url"),
         (["whoami", "--url", "ftp://x"], 2, "no address"),
         (["whoami", "--url", "http://a:b@x"], 2, "no address"),
         (["list", "nothing"], 2, "invalid choice"),

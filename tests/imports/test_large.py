@@ -1,5 +1,6 @@
 """Large tables: the same runs and scores as small ones, in the background, whole or not at all."""
 
+import io
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from pytest_django.fixtures import Settings
 from fsbench_web.imports import commit, contents, large, queue
 from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import Import, ImportedFile, ImportFile, ImportState, RunContent
+from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.studies import ingest
 from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, Study
@@ -491,3 +493,21 @@ def test_the_command_ends_when_nothing_waits(importing: Client) -> None:
 def test_a_large_table_is_stored_by_the_api_at_once(importing: Client, settings: Settings) -> None:
     result = commit.import_files([("t.csv", table())], **TARGET, user=User.objects.get())
     assert Import.objects.get(pk=result.id).state == ImportState.DONE
+
+
+def test_a_large_table_that_grew_gives_its_new_runs_where_that_is_wanted() -> None:
+    def import_new(text: bytes) -> commit.ImportResult:
+        files = [("t.csv", io.BytesIO(text))]
+        return commit.import_uploads(files, Target(**TARGET), None, only_new=True)
+
+    runs = import_new(table()).runs
+    nothing = import_new(table())
+    assert (nothing.id, nothing.state, nothing.runs) == (None, "known", [])
+    assert sorted(known["run"] for known in nothing.known) == sorted(runs)
+    assert (Run.objects.count(), Import.objects.count()) == (6, 1)
+    grown = import_new(table(repeats=4))
+    assert (len(grown.runs), len(grown.known)) == (2, 6)
+    step_by_step = scores()
+    Study.objects.all().delete()
+    import_files([("t.csv", table(repeats=4))], **TARGET, user=None)
+    assert step_by_step == scores()

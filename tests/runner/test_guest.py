@@ -271,7 +271,12 @@ def test_a_kernel_is_known_by_booting_it_once(
     orders = {one["slug"]: one for one in guest._probe_orders()}
     missing = orders["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
     monkeypatch.setattr(guest, "_probe_orders", lambda: [orders["jfs"], missing])
-    guests._seen.clear()
+    # A folder that comes after the worker's start is found without a restart.
+    elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
+    guests.look()
+    assert "This worker has no kernel for guests" in guests.announcement()["reason"]
+    assert guests.announcement()["kernels"] == []
+    elsewhere.rename(guests.folder)
 
     guests.look(lambda: False)
     assert guests.why_wait(kernel.name)

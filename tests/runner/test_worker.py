@@ -16,7 +16,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from fsbench_web.catalog import maintenance
+from fsbench_web.catalog import guest_kernels, maintenance
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.celery import app
 from fsbench_web.studies import lifecycle, logs
@@ -25,6 +25,7 @@ from runner import checks, service
 from runner.host import Host
 from runner.luns import read_luns
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_order
+from tests.runner.fake_apt import FakeApt
 from tests.services.server import database_url
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
@@ -441,3 +442,32 @@ def test_messages_and_pings_go_through_redis(worker: WorkerProcess, redis_url: s
     worker.elsewhere(f"app.send_task('runner.execute', args=[{run.pk}], queue='{queue}')")
     worker.wait_until(lambda: Run.objects.get(pk=run.pk).has_ended)
     assert state_of(run) == RunState.DONE
+
+
+def test_it_fetches_a_kernel_that_it_is_asked_for(worker: WorkerProcess, tmp_path: Path) -> None:
+    apt = FakeApt(tmp_path / "apt")
+    folder = tmp_path / "kernels"
+    worker.environment |= {
+        "PATH": f"{apt.folder}{os.pathsep}{os.environ['PATH']}",
+        "FSBENCH_GUEST_KERNELS": str(folder),
+        "DOCKER_HOST": f"unix://{tmp_path}/no.sock",
+    }
+    worker.start()
+
+    def guest() -> dict[str, Any]:
+        said: dict[str, Any] = Worker.objects.get(name=worker.name).capabilities["guest"]
+        return said
+
+    worker.wait_until(lambda: "has no kernel for guests" in guest()["reason"])
+    assert not folder.exists()
+    guest_kernels.ask(Worker.objects.get(name=worker.name), "")
+    worker.wait_until(lambda: guest().get("fetching", {}).get("state") == "done")
+    assert [path.suffix for path in folder.glob("linux-image-*")] == [".deb"]
+    worker.wait_until(lambda: "has no kernel for guests" not in guest()["reason"])
+    worker.send(signal.SIGTERM)
+    # What the host's owner does not want is refused there too, whoever sent the task.
+    worker.environment["FSBENCH_INSTALL"] = "no"
+    worker.start()
+    app.send_task("runner.fetch_guest_kernel", args=[""], queue=f"host.{worker.name}")
+    worker.wait_until(lambda: guest().get("fetching", {}).get("state") == "failed")
+    assert "FSBENCH_INSTALL=no" in guest()["fetching"]["problem"]

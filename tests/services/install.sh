@@ -34,6 +34,9 @@ need xz-utils have xz
 need git have git
 need iproute2 have ip
 need openssl have openssl
+# Completion is tried in the shells that it is for.
+need zsh have zsh
+need fish have fish
 need fonts-dejavu-core matches '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
 # Debian's python3 cannot make virtual environments without it; other Pythons can.
 need python3-venv python3 -c 'import ensurepip, venv'

@@ -1,0 +1,122 @@
+"""``fsbench download``: a run's raw output as files, byte by byte as its tools wrote it."""
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fsbench import terminal
+from fsbench.client import Client
+from fsbench.exits import FINE
+from fsbench.terminal import RIGHT, Column
+from fsbench.transport import NotUnderstood
+
+
+def download(client: Client, options: argparse.Namespace) -> int:
+    """Write the run's output into a folder of its own; nothing there is ever overwritten."""
+    found = client.get(f"/runs/{options.number}/artefacts")["artefacts"]
+    chosen = _chosen(found, options.artefact)
+    if options.list:
+        _show(chosen, options)
+        return FINE
+    if not chosen:
+        terminal.complain(f"Run {options.number} has no raw output.")
+        return FINE
+    if options.output == "-":
+        _to_standard_output(client, options, chosen)
+        return FINE
+    folder = Path(options.output or f"run-{options.number}")
+    folder.mkdir(parents=True, exist_ok=True)
+    for one, name in zip(chosen, names(chosen), strict=True):
+        path = folder / name
+        if path.exists():
+            if hashlib.sha256(path.read_bytes()).hexdigest() != one["sha256"]:
+                raise ValueError(
+                    f"{path} is there already and holds something else: move it away, or choose "
+                    "another folder with -o."
+                )
+        else:
+            _write(path, _content(client, options.number, one))
+        if not options.json:
+            terminal.say(str(path))
+    if options.json:
+        terminal.print_json(chosen)
+    return FINE
+
+
+def names(artefacts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A file name for each: no path, nothing hidden, and no name twice."""
+    found: list[str] = []
+    for one in artefacts:
+        last = re.split(r"[/\\]", terminal.clean(one["name"]))[-1].strip()
+        # 200 bytes, not characters: file systems count those.
+        name = last.encode()[:200].decode(errors="ignore")
+        name = re.sub(r"^\.+", "_", name) or "output"
+        found.append(f"{int(one['id'])}-{name}" if name in found else name)
+    return found
+
+
+def _chosen(
+    found: Sequence[Mapping[str, Any]], wanted: Sequence[str] | None
+) -> list[Mapping[str, Any]]:
+    """Those of these numbers or names; all where none is named. Raises ValueError."""
+    if not wanted:
+        return list(found)
+    missing = [text for text in wanted if not any(text in (str(o["id"]), o["name"]) for o in found)]
+    if missing:
+        there = ", ".join(f"{one['id']} ({terminal.clean(one['name'])})" for one in found)
+        raise ValueError(f"There is no output {', '.join(missing)}; there is {there or 'none'}.")
+    return [one for one in found if str(one["id"]) in wanted or one["name"] in wanted]
+
+
+def _show(chosen: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> None:
+    if options.json:
+        terminal.print_json(chosen)
+    elif chosen:
+        columns = [
+            *(Column("output", RIGHT), Column("name", may_shrink=True), Column("size", RIGHT)),
+            Column("SHA-256"),
+        ]
+        rows = [
+            (one["id"], one["name"], terminal.size(one["size_bytes"]), one["sha256"])
+            for one in chosen
+        ]
+        terminal.say(terminal.table(columns, rows))
+    else:
+        terminal.complain(f"Run {options.number} has no raw output.")
+
+
+def _to_standard_output(
+    client: Client, options: argparse.Namespace, chosen: Sequence[Mapping[str, Any]]
+) -> None:
+    if len(chosen) != 1:
+        raise ValueError(f"There are {len(chosen)} outputs: choose one with --artefact.")
+    if terminal.is_terminal():
+        raise ValueError("A terminal would obey what is in it: -o FOLDER, or send it to a program.")
+    sys.stdout.buffer.write(_content(client, options.number, chosen[0]))
+    sys.stdout.buffer.flush()
+
+
+def _content(client: Client, run: int, one: Mapping[str, Any]) -> bytes:
+    """Raises NotUnderstood where it is not what the site says it is."""
+    content = client.download(f"/runs/{run}/artefacts/{int(one['id'])}")
+    if hashlib.sha256(content).hexdigest() != one["sha256"]:
+        raise NotUnderstood(
+            f"Output {one['id']} of run {run} came changed: its SHA-256 is not the one that the "
+            "site names. Nothing of it was kept; ask again."
+        )
+    return content
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it or nothing, and never over something else."""
+    with path.open("xb") as file:
+        try:
+            file.write(content)
+            file.flush()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise

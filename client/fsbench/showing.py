@@ -1,0 +1,169 @@
+"""``fsbench show`` and ``log``: one run or sweep in full, and what a run says."""
+
+import argparse
+import json
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fsbench import terminal
+from fsbench.client import Client
+from fsbench.exits import ENDED_BADLY, FINE
+from fsbench.listing import state
+from fsbench.terminal import RIGHT, Column
+from fsbench.watching import ENDS
+
+SHOWN_FIRST = ("overall", "mean", "total_average")
+"""The category that is shown of a test: the first of these that it has."""
+LINES_A_CALL = 5000
+
+
+def show(client: Client, options: argparse.Namespace) -> int:
+    """All that is known of a run or a sweep; its scores once it is done."""
+    kind = "sweeps" if options.sweep else "runs"
+    found = client.get(f"/{kind}/{options.number}")
+    if options.json:
+        terminal.print_json(found)
+    elif options.sweep:
+        _show_sweep(found, client.site.url)
+    else:
+        _show_run(found, client.get(f"/runs/{options.number}/artefacts"), client.site.url)
+    return FINE
+
+
+def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> None:
+    configuration = run["configuration"]
+    chosen = [f"{name}={value}" for name, value in configuration["options"].items()]
+    artefacts = output["artefacts"]
+    facts = [
+        ("state", f"{run['state']}{', to be cancelled' if run['cancel_requested'] else ''}"),
+        ("reason", run["reason"]),
+        ("study", run["study"]),
+        ("configuration", configuration["label"]),
+        ("options", " ".join(chosen)),
+        ("scheduler", configuration["scheduler"]),
+        ("workload", run["workload"]),
+        ("repeat", run["repeat"]),
+        ("LUN", _place(run)),
+        ("journal", run["journal"]),
+        ("kernel", run["kernel"]),
+        ("distribution", run["distribution"]),
+        ("sweep", run["sweep"]),
+        ("again for run", run["retry_of"]),
+        ("ordered (UTC)", terminal.when(run["created_at"])),
+        ("started (UTC)", run["started_at"] and terminal.when(run["started_at"])),
+        ("ended (UTC)", run["ended_at"] and terminal.when(run["ended_at"])),
+        ("raw output", ", ".join(one["name"] for one in artefacts)),
+    ]
+    _say_facts(f"Run {run['id']}", facts, f"{url}{run['links']['page']}")
+    if run["scores"]:
+        columns = [
+            *(Column("test", may_shrink=True), Column("category"), Column("score", RIGHT)),
+            *(Column("repeats", RIGHT), Column("± 95%", RIGHT), Column("flags", may_shrink=True)),
+        ]
+        terminal.say("", terminal.table(columns, [_score(one) for one in _first(run["scores"])]))
+
+
+def _first(scores: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One score of each test, in their order."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for one in scores:
+        there = found.get(one["test"])
+        if there is None or _rank(one) < _rank(there):
+            found[one["test"]] = one
+    return list(found.values())
+
+
+def _rank(score: Mapping[str, Any]) -> int:
+    category = score["category"]
+    return SHOWN_FIRST.index(category) if category in SHOWN_FIRST else len(SHOWN_FIRST)
+
+
+def _score(one: Mapping[str, Any]) -> tuple[Any, ...]:
+    half = one["half_width_percent"]
+    return (
+        one["test"],
+        one["category"],
+        terminal.number(one["value"], one["unit"]),
+        one["repeats"],
+        None if half is None else f"{half:.1f}%",
+        " ".join(one["flags"]),
+    )
+
+
+def _show_sweep(sweep: Mapping[str, Any], url: str) -> None:
+    counts = sweep["runs"]
+    left = sweep["remaining_s"]
+    facts = [
+        ("state", sweep["state"]),
+        ("study", sweep["study"]),
+        ("LUN", _place(sweep)),
+        (
+            "runs",
+            f"{counts['total']}: {counts['done']} done, {counts['failed']} failed or lost, "
+            f"{counts['cancelled']} cancelled, {counts['running']} running, "
+            f"{counts['waiting']} waiting",
+        ),
+        ("priority", sweep["priority"]),
+        ("left", None if left is None else terminal.duration(left)),
+        ("ordered by", sweep["created_by"]),
+        ("ordered (UTC)", terminal.when(sweep["created_at"])),
+    ]
+    _say_facts(f"Sweep {sweep['id']}", facts, f"{url}{sweep['links']['page']}")
+    columns = [
+        *(Column("run", RIGHT), Column("state"), Column("configuration", may_shrink=True)),
+        *(Column("repeat", RIGHT), Column("again for", RIGHT)),
+    ]
+    rows = [
+        (
+            one["id"],
+            state(one["state"]),
+            f"{one['configuration']}{' (reference)' if one['reference'] else ''}",
+            one["repeat"],
+            one["retry_of"],
+        )
+        for one in sweep["planned"]
+    ]
+    if rows:
+        terminal.say("", terminal.table(columns, rows))
+    for one in sweep["left_out"]:
+        label, why = terminal.clean(one["configuration"]), terminal.clean(one["reason"])
+        terminal.say(f"left out: {label}: {why}")
+
+
+def _place(one: Mapping[str, Any]) -> str:
+    return f"{one['worker']}/{one['lun']}" if one["lun"] else ""
+
+
+def _say_facts(title: str, facts: Iterable[tuple[str, Any]], address: str) -> None:
+    """What is known, a line each; the rest is left out."""
+    known = [(name, value) for name, value in facts if value not in (None, "")]
+    room = max(len(name) for name, _ in known)
+    terminal.say(terminal.coloured(title, "bold"), terminal.clean(address))
+    terminal.say(*[f"{name:<{room}}  {terminal.clean(value)}" for name, value in known])
+
+
+def log(client: Client, options: argparse.Namespace) -> int:
+    """The run's log; with ``--follow`` until it has ended, and the exit code says how."""
+    after = 0
+    while True:
+        page = client.get(f"/runs/{options.number}/log", after=after, limit=LINES_A_CALL)
+        for line in page["lines"]:
+            print(json.dumps(line) if options.json else _line(line))
+        if page["lines"]:
+            print(end="", flush=True)
+        has_more, after = page["more"], page["after"]
+        if has_more:
+            continue
+        if not options.follow:
+            return FINE
+        if page["state"] in ENDS:
+            return FINE if page["state"] == "done" else ENDED_BADLY
+        time.sleep(options.interval)
+
+
+def _line(line: Mapping[str, Any]) -> str:
+    """``2026-11-20 10:20:30 stdout  the text``."""
+    at = terminal.clean(str(line["at"])[:19].replace("T", " "))
+    text = terminal.clean(line["text"]) if line["text"] else ""
+    return f"{at} {terminal.clean(line['stream']):<7} {text}".rstrip()

@@ -1,0 +1,167 @@
+"""``fsbench pause``, ``resume``, ``retry`` and ``drain``: steer what was ordered, and workers."""
+
+import argparse
+import time
+from typing import Any
+
+from fsbench import ordering, terminal, watching
+from fsbench.client import Client
+from fsbench.comparing import segment
+from fsbench.exits import ENDED_BADLY, FINE, NOT_CONFIRMED
+
+RETRIED = ("failed", "lost")
+
+
+def pause(client: Client, options: argparse.Namespace) -> int:
+    """No further run of the sweep starts; the one on its way goes on."""
+    if not options.sweep:
+        raise ValueError(
+            "A run cannot be paused, its sweep can: fsbench pause --sweep N "
+            "(fsbench show says of which sweep a run is)."
+        )
+    found = client.post(f"/sweeps/{options.number}/pause", {})
+    if options.json:
+        terminal.print_json(found)
+        return FINE
+    runs = found["runs"]
+    terminal.say(
+        f"Sweep {options.number} is paused: {terminal.counted(runs['waiting'], 'run')} not to "
+        f"start, {runs['running']} on the way to the end."
+    )
+    return FINE
+
+
+def resume(client: Client, options: argparse.Namespace) -> int:
+    """Let a sweep, or a drained worker, go on."""
+    if options.worker:
+        return _set_drained(client, options, "resume")
+    if not options.name.isdecimal():
+        raise ValueError(f"{options.name} is no number of a sweep; a worker is meant by --worker.")
+    found = client.post(f"/sweeps/{int(options.name)}/resume", {})
+    if options.json:
+        terminal.print_json(found)
+    else:
+        waiting = terminal.counted(found["runs"]["waiting"], "run")
+        terminal.say(f"Sweep {found['id']} goes on: {waiting} waiting.")
+    return FINE
+
+
+def drain(client: Client, options: argparse.Namespace) -> int:
+    """The worker takes no further runs; with ``--wait`` until it has none."""
+    if not options.wait:
+        return _set_drained(client, options, "drain")
+    found = client.post(f"/workers/{segment(options.name)}/drain", {})
+    said = ""
+    while found["state"] == "draining":
+        if said != (said := _drained(found)) and not options.json:
+            terminal.note(said)
+        time.sleep(options.interval)
+        found = client.get(f"/workers/{segment(options.name)}")
+    _say_worker(found, options)
+    # A silent worker may be running something that nobody hears of; a resumed one takes runs again.
+    return FINE if found["state"] == "drained" else ENDED_BADLY
+
+
+def _set_drained(client: Client, options: argparse.Namespace, act: str) -> int:
+    _say_worker(client.post(f"/workers/{segment(options.name)}/{act}", {}), options)
+    return FINE
+
+
+def _say_worker(found: dict[str, Any], options: argparse.Namespace) -> None:
+    if options.json:
+        terminal.print_json(found)
+    else:
+        terminal.say(_drained(found))
+
+
+def _drained(found: dict[str, Any]) -> str:
+    parts = [f"Worker {terminal.clean(found['name'])} is {terminal.clean(found['state'])}"]
+    if found["running"]:
+        parts.append("running " + ", ".join(f"run {number}" for number in found["running"]))
+    parts.append(f"{terminal.counted(found['waiting'], 'run')} waiting")
+    return "; ".join(parts) + "."
+
+
+def retry(client: Client, options: argparse.Namespace) -> int:
+    """Order again what did not end well. What it is on is erased again, and confirmed again."""
+    if options.sweep:
+        return _retry_sweep(client, options)
+    if options.state:
+        raise ValueError("--state says which runs of a sweep: it goes with --sweep.")
+    run = client.get(f"/runs/{options.number}")
+    if run["state"] not in (*RETRIED, "cancelled"):
+        terminal.complain(
+            f"Run {options.number} is {terminal.clean(run['state'])}: only what failed, was lost "
+            "or cancelled is ordered again. Nothing was ordered."
+        )
+        return NOT_CONFIRMED
+    wanted = " ".join(name for name in (run["lun"], run["journal"]) if name)
+    label = terminal.clean(run["configuration"]["label"])
+    _say_what(options, f"Run {options.number} ({label}, {terminal.clean(run['state'])}) once more.")
+    if not _confirmed(client, options, wanted, run["worker"]):
+        return NOT_CONFIRMED
+    made = client.post(f"/runs/{options.number}/retry", {"confirm": wanted})
+    new = made["run"]
+    if options.json and not (options.watch and new):
+        terminal.print_json(made)
+    elif new is None:
+        terminal.say(f"Run {options.number} was ordered again before: nothing was ordered now.")
+    elif not options.json:
+        terminal.say(f"Run {new['id']} is ordered.", f"{client.site.url}/runs/{new['id']}/")
+    if new is not None and options.watch:
+        return watching.follow_run(client, new["id"], options.interval, as_json=options.json)
+    return FINE
+
+
+def _retry_sweep(client: Client, options: argparse.Namespace) -> int:
+    sweep = client.get(f"/sweeps/{options.number}")
+    states = options.state or list(RETRIED)
+    again = {run["retry_of"] for run in sweep["planned"]}
+    runs = [run for run in sweep["planned"] if run["state"] in states and run["id"] not in again]
+    if not runs:
+        terminal.complain(
+            f"Sweep {options.number} has no run that is {' or '.join(states)} and was not ordered "
+            "again since. Nothing was ordered."
+        )
+        return FINE
+    _say_what(options, f"Of sweep {options.number}, {terminal.counted(len(runs), 'run')} again:")
+    for run in runs:
+        label = terminal.clean(run["configuration"])
+        _say_what(options, f"  run {run['id']} ({label}): {terminal.clean(run['state'])}")
+    if not _confirmed(client, options, sweep["confirm"], sweep["worker"]):
+        return NOT_CONFIRMED
+    body = {"confirm": sweep["confirm"], "states": states}
+    made = client.post(f"/sweeps/{options.number}/retry", body)
+    if options.json and not options.watch:
+        terminal.print_json(made)
+    elif not options.json:
+        terminal.say(
+            f"Sweep {options.number}: {terminal.counted(len(made['runs']), 'run')} ordered again.",
+            f"{client.site.url}/sweeps/{options.number}/",
+        )
+    if options.watch:
+        # Its old failures stay among its runs: what counts are the new ones.
+        codes = [
+            watching.follow_run(client, run["id"], options.interval, as_json=options.json)
+            for run in made["runs"]
+        ]
+        return max(codes, default=FINE)
+    return FINE
+
+
+def _say_what(options: argparse.Namespace, line: str) -> None:
+    if not options.json:
+        terminal.note(line)
+
+
+def _confirmed(
+    client: Client, options: argparse.Namespace, wanted: str, worker: str | None
+) -> bool:
+    kinds = {
+        lun["kind"]
+        for lun in client.get("/luns")["luns"]
+        if lun["worker"] == worker and lun["name"] in wanted.split()
+    }
+    if not options.json:
+        ordering.say_what_is_lost(wanted, erases=kinds != {"directory"})
+    return ordering.confirmed(wanted, options.yes_erase)

@@ -1,0 +1,86 @@
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import CommandError
+
+from fsbench_web.commands import SiteCommand
+from runner import kernel_packages, kernels
+from runner.config import guest_kernels
+from runner.kernel_packages import CannotFetch, Found
+
+
+class Command(SiteCommand):
+    help = (
+        "Fetch a kernel for guests through apt: a package of the distribution, into the folder "
+        "that this host's worker boots from. Nothing is installed, and apt's own lists stay as "
+        "they are."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "package",
+            nargs="?",
+            default="",
+            help="such as linux-image-6.1.0-50-amd64; without: the distribution's kernel of today",
+        )
+        parser.add_argument(
+            "--list", action="store_true", help="say what is there, and what apt has"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            folder = guest_kernels()
+            if options["list"]:
+                self._list(folder)
+            else:
+                self._fetch(folder, options["package"])
+        except (ImproperlyConfigured, CannotFetch) as error:
+            raise CommandError(str(error)) from None
+
+    def _fetch(self, folder: Path, package: str) -> None:
+        said = ""
+
+        def say(what: str, share: float | None) -> None:
+            nonlocal said
+            if what != said:
+                said = what
+                self.stdout.write(f"{what} …")
+
+        there = {one.path for one in _listed(folder)}
+        path = kernel_packages.fetch(folder, package, say=say)
+        if path in there:
+            self.stdout.write(f"{path} is there already.")
+        else:
+            self.stdout.write(f"{path} is there now.")
+        self.stdout.write(
+            "The worker of this host finds it within seconds, boots it once when no run is being "
+            "measured, and its page says which file systems it mounts. Then choose a guest as the "
+            "executor of a run."
+        )
+
+    def _list(self, folder: Path) -> None:
+        there = _listed(folder)
+        self.stdout.write(f"In {folder}:" if there else f"In {folder} there is no kernel.")
+        for package in there:
+            self.stdout.write(f"  {package.name}")
+        with tempfile.TemporaryDirectory(prefix="fsbench-apt-") as work:
+            current, found = kernel_packages.available(Path(work))
+        self.stdout.write(f"apt has ({current.name} is fetched where no package is named):")
+        for one in found:
+            self.stdout.write(f"  {_line(one)}")
+
+
+def _listed(folder: Path) -> list[kernels.Package]:
+    try:
+        return kernels.listed(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CannotFetch(f"{folder} cannot be read: {error.strerror}.") from None
+
+
+def _line(package: Found) -> str:
+    return f"{package.name} ({package.version}, {package.size_bytes / 2**20:.0f} MiB)"
