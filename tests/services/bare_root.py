@@ -16,7 +16,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -244,10 +243,3 @@ def _files_of(source: Path) -> list[str]:
         for path in source.rglob("*")
         if not path.is_dir() and not made & set(path.relative_to(source).parts)
     )
-
-
-# What ends the tests from outside must unwind the context.
-def end_on_sigterm() -> None:
-    """SIGTERM and SIGHUP are KeyboardInterrupt from now on, so that contexts are left in order."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
