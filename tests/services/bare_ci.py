@@ -43,12 +43,14 @@ def main(command: list[str]) -> int:
 def in_bare_root(command: list[str]) -> int:
     """Run the command there. Raises ServiceFailed."""
     cache = cache_folder()
-    wheels = cache / "pip"
-    wheels.mkdir(exist_ok=True)
-    with (
-        bare_root({cache: "/var/cache/fsbench-test", wheels: "/root/.cache/pip"}) as root,
-        _packages(root, cache / "apt"),
-    ):
+    shared = {
+        cache: "/var/cache/fsbench-test",
+        cache / "pip": "/root/.cache/pip",
+        cache / "mypy": f"{CHECKOUT}/.mypy_cache",
+    }
+    for folder in shared:
+        folder.mkdir(exist_ok=True)
+    with bare_root(shared) as root, _packages(root, cache / "apt"):
         root.copy_checkout(CHECKOUT)
         return root.popen(command, cwd=CHECKOUT, env={"CI": os.environ.get("CI", "true")}).wait()
 
@@ -63,7 +65,9 @@ def _packages(root: BareRoot, kept: Path) -> Iterator[None]:
     kept.mkdir(exist_ok=True)
     _link(kept, archives)
     yield
-    root.run(["apt-get", "autoclean"])  # of what its lists no longer have
+    if not list((root.folder / "var/lib/apt/lists").glob("*_Packages*")):
+        return  # nothing was installed, so nothing is known of what the mirror has
+    root.run(["apt-get", "autoclean"])
     _link(archives, kept)
     for path in kept.glob("*.deb"):
         if not (archives / path.name).exists():
