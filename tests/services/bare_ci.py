@@ -52,7 +52,8 @@ def in_bare_root(command: list[str]) -> int:
         folder.mkdir(exist_ok=True)
     with bare_root(shared) as root, _packages(root, cache / "apt"):
         root.copy_checkout(CHECKOUT)
-        return root.popen(command, cwd=CHECKOUT, env={"CI": os.environ.get("CI", "true")}).wait()
+        env = {"CI": os.environ.get("CI", "true")}
+        return root.popen(command, cwd=CHECKOUT, env=env, stdin=None).wait()
 
 
 @contextmanager
