@@ -162,12 +162,17 @@ def _detach_loops(folder: Path) -> None:
                     subprocess.run([program("losetup", "mount"), "--detach", loops[inode]])
 
 
+# Where daemons have their data, as patterns below a root's folder.
+_DATA = ("root/tmp/**", "root/var/lib/**", "root/var/tmp/**")
+
+
 def _remove_bridges(folder: Path) -> None:
     """Networks of a daemon that was killed: its own database knows their numbers."""
     bridges = [path.name for path in Path("/sys/class/net").glob("br-*")]
     if not bridges:
         return
-    known = b"".join(path.read_bytes() for path in folder.rglob("network/files/local-kv.db"))
+    databases = (path for place in _DATA for path in folder.glob(f"{place}/network/files/*.db"))
+    known = b"".join(path.read_bytes() for path in databases)
     down, delete = 0x8914, 0x89A1  # SIOCSIFFLAGS and SIOCBRDELBR of linux/sockios.h
     for name in bridges:
         if name.removeprefix("br-").encode() in known:
@@ -180,7 +185,8 @@ def _remove_control_groups(folder: Path) -> None:
     """Those of containers that were killed with their daemon are empty, and stay."""
     containers = {
         path.name
-        for path in folder.glob("root/**/containers/*")
+        for place in _DATA
+        for path in folder.glob(f"{place}/containers/*")
         if re.fullmatch("[0-9a-f]{64}", path.name)
     }
     if not containers:

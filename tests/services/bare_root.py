@@ -47,9 +47,9 @@ class Inside(subprocess.Popen[str]):
     def send_signal(self, sig: int) -> None:
         if self.poll() is not None:
             return
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
-        for child in children.read_text().split() or [str(self.pid)]:
-            with suppress(ProcessLookupError):
+        with suppress(OSError):  # it ended at this moment
+            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
+            for child in children.split() or [str(self.pid)]:
                 try:
                     os.killpg(int(child), sig)
                 except ProcessLookupError:  # not yet a group of its own
@@ -199,6 +199,8 @@ def kept_root() -> Path:
             *(f"--include={','.join(PACKAGES)}", suite, "/mnt/root", mirror.address),
         )
         unfinished.rename(kept)
+        for old in sorted(cache.glob("bare-*.tar"), key=lambda path: path.stat().st_mtime)[:-2]:
+            old.unlink()
     return kept
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.services import bare_keeper
 from tests.services.bare_root import BareRoot, bare_root
 from tests.services.image import ROOT
 from tests.services.process import ServiceFailed, program
@@ -146,3 +147,32 @@ def _backing_inodes(device: str) -> list[int]:
         text=True,
     )
     return [int(line) for line in listed.stdout.split()]
+
+
+def test_what_a_killed_daemon_left_in_the_kernel_goes_with_its_root(tmp_path: Path) -> None:
+    """A bridge and a control group; those of other daemons stay."""
+    ours, others = os.urandom(32).hex(), os.urandom(32).hex()
+    data = tmp_path / "gone/root/tmp/fsbench-docker-x/data"
+    (data / "network/files").mkdir(parents=True)
+    (data / "network/files/local-kv.db").write_bytes(b"\0{" + ours.encode() + b"}\0")
+    (data / "containers" / ours).mkdir(parents=True)
+    hierarchy = next(path.parent for path in Path("/sys/fs/cgroup").rglob("cgroup.procs"))
+    groups = {number: hierarchy / f"fsbench-{ours[:8]}" / number for number in (ours, others)}
+    links = {number: f"br-{number[:12]}" for number in (ours, others)}
+    try:
+        for number in (ours, others):
+            (groups[number] / "inner").mkdir(parents=True)
+            subprocess.run(["ip", "link", "add", links[number], "type", "bridge"], check=True)
+        bare_keeper.remove(tmp_path / "gone")
+        assert not (tmp_path / "gone").exists()
+        assert not groups[ours].exists()
+        assert groups[others].exists()
+        bridges = {path.name for path in Path("/sys/class/net").iterdir()}
+        assert links[ours] not in bridges
+        assert links[others] in bridges
+    finally:
+        for number in (ours, others):
+            subprocess.run(["ip", "link", "delete", links[number]], capture_output=True)
+            for path in (groups[number] / "inner", groups[number], groups[number].parent):
+                if path.exists() and not list(path.glob("*/")):
+                    path.rmdir()
