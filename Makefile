@@ -21,7 +21,7 @@ digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
 INSTALLED := .venv/.installed-$(call digest,requirements.txt)
 INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: help run test test-quick test-packages lint format lock image tools docs audit clean
+.PHONY: help run test test-quick test-beside test-packages lint format lock image tools docs audit clean
 
 help:
 	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
@@ -37,21 +37,27 @@ $(INSTALLED_DEV):
 	@sh deploy/environment.sh "$(PYTHON)" requirements.txt requirements-dev.txt
 	@touch $(INSTALLED) $@
 
-# Lint, which is one process, beside everything that touches the database on PostgreSQL; then the
-# whole suite on SQLite, disks, daemons, machines and browsers beside each other and files that need
-# none of them between (conftest.py). What fails is run once more by itself (again.py).
+# The whole suite on SQLite: disks, daemons, machines and browsers beside each other, and files that
+# need none of them between (conftest.py). These wait more than they compute; lint and everything
+# that touches the database, on PostgreSQL, have the time that they leave, and are shown at the end.
+# What fails is run once more by itself (again.py).
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 IN_LANES := -n 3 --dist loadgroup --after-database
 # Every process of the tests would compile them anew where the environment says to keep nothing.
-test test-quick: export PYTHONDONTWRITEBYTECODE :=
+test test-quick test-beside: export PYTHONDONTWRITEBYTECODE :=
 test: test-packages $(INSTALLED_DEV)
-	@echo "== style and types, and on PostgreSQL"
-	@$(MAKE) lint & lint=$$!; trap 'kill $$lint 2>/dev/null || true' INT TERM; failed=0; \
-		$(PY) -m tests.services $(PY) -m tests.again -q $(ON_TWO_CORES) --database || failed=$$?; \
-		wait $$lint || { echo "make lint failed: see above" >&2; exit 1; }; exit $$failed
 	@echo "== on SQLite, with real disks, daemons and browsers"
-	@$(PY) -m tests.again -q $(IN_LANES) --durations=10
+	@said=$$(mktemp); failed=0; setsid nice -n 5 $(MAKE) test-beside >"$$said" 2>&1 & beside=$$!; \
+		$(PY) -m tests.again -q $(IN_LANES) --durations=10 & there=$$!; \
+		trap 'kill $$there -$$beside 2>/dev/null || true; wait; rm -f "$$said"; exit 1' INT TERM; \
+		wait $$there || failed=$$?; wait $$beside || failed=$$?; \
+		cat "$$said"; rm -f "$$said"; exit $$failed
+
+test-beside: $(INSTALLED_DEV)
+	@failed=0; echo "== style and types"; $(MAKE) lint || failed=$$?; echo "== on PostgreSQL"; \
+		$(PY) -m tests.services $(PY) -m tests.again -q $(ON_TWO_CORES) --database || failed=$$?; \
+		exit $$failed
 
 test-quick: $(INSTALLED_DEV) lint
 	@$(PY) -m pytest -q $(ON_TWO_CORES) -m "not ($(SERVICES))"

@@ -7,6 +7,7 @@ passes alone is told last, with its name: it is a defect of the suite, or of the
 """
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ def main(options: list[str]) -> int:
 def run(*options: str) -> int:
     """Exit code of pytest with these options, in a process of its own."""
     child = subprocess.Popen([sys.executable, "-m", "pytest", *options])
+    signal.signal(signal.SIGTERM, lambda number, _: child.send_signal(number))
     while True:
         try:
             return child.wait()

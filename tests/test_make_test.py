@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,8 +69,31 @@ def test_it_fails_when_a_part_fails(make: Make, part: str) -> None:
     done = make("test", failing=PARTS[part])
     assert done.returncode != 0, done.stdout
     assert "make: ***" in done.stderr
-    if part != "SQLite":
-        assert PARTS["SQLite"] not in done.stdout
+    # They run beside each other: both databases are told of, whatever fails.
+    assert PARTS["SQLite"] in done.stdout
+    assert PARTS["PostgreSQL"] in done.stdout
+
+
+def test_what_runs_beside_it_is_ended_with_it(make: Make, tmp_path: Path) -> None:
+    """As CI does at its limit: SIGTERM to make, and to nobody else."""
+    make("test-quick")  # the stamps of the installation are there
+    waiting = tmp_path / "waiting"
+    for name in (".venv/bin/python", ".venv/bin/lint-imports"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho $$ >>"{waiting}"\nexec sleep 600\n')
+    started = subprocess.Popen(
+        ["make", "test"],
+        cwd=tmp_path,
+        env=os.environ | {"FAILING": "nothing of that name"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not waiting.exists() or len(waiting.read_text().split()) < 2:
+        assert started.poll() is None
+        time.sleep(0.05)
+    started.terminate()
+    assert started.wait(60) != 0
+    while any(Path(f"/proc/{pid}").exists() for pid in waiting.read_text().split()):
+        time.sleep(0.05)
 
 
 def test_what_was_compiled_is_kept(make: Make) -> None:

@@ -30,10 +30,9 @@ STACK_IMAGES = ["fsbench-base:bookworm", "fsbench-system", "fsbench-postgres", "
 
 def build_runner_image(docker_host: str) -> str:
     """Have the image in this daemon and give its name. Raises ServiceFailed."""
-    with _only_one() as folder:
-        kept = folder / f"runner-{_digest(*RUNNER_PARTS)}.tar"
-        build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
-        _load_or_build(docker_host, kept, build, [IMAGE], folder)
+    kept = cache_folder() / f"runner-{_digest(*RUNNER_PARTS)}.tar"
+    build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
+    _load_or_build(docker_host, kept, build, [IMAGE])
     return IMAGE
 
 
@@ -42,25 +41,30 @@ def build_stack_images(docker_host: str) -> None:
 
     What takes long is kept; the code of today is put on it every time.
     """
+    kept = cache_folder() / f"stack-{_digest(*STACK_PARTS)}.tar"
+    build = [str(ROOT / "deploy/build")]
+    _load_or_build(docker_host, kept, build, STACK_IMAGES)
     with _only_one() as folder:
-        kept = folder / f"stack-{_digest(*STACK_PARTS)}.tar"
-        build = [str(ROOT / "deploy/build")]
-        _load_or_build(docker_host, kept, build, STACK_IMAGES, folder)
         _run(docker_host, *build, "application", env=_environment(folder))
 
 
-def _load_or_build(
-    docker_host: str, kept: Path, build: list[str], images: list[str], folder: Path
-) -> None:
-    if kept.exists():
-        _run(docker_host, "docker", "load", "--input", str(kept))
-        return
-    _run(docker_host, *build, env=_environment(folder))
+def _load_or_build(docker_host: str, kept: Path, build: list[str], images: list[str]) -> None:
+    """Who builds waits for the others who do; who finds it built waits for nobody."""
+    if not kept.exists():
+        with _only_one() as folder:
+            if not kept.exists():
+                _run(docker_host, *build, env=_environment(folder))
+                _keep(docker_host, kept, images)
+                return
+    _run(docker_host, "docker", "load", "--input", str(kept))
+
+
+def _keep(docker_host: str, kept: Path, images: list[str]) -> None:
     unfinished = kept.with_suffix(".part")
     _run(docker_host, "docker", "save", "--output", str(unfinished), *images)
     unfinished.rename(kept)
     # Branches that are worked on side by side do not take each other's away.
-    siblings = folder.glob(f"{kept.name.partition('-')[0]}-*.tar")
+    siblings = kept.parent.glob(f"{kept.name.partition('-')[0]}-*.tar")
     for old in sorted(siblings, key=lambda path: path.stat().st_mtime)[:-3]:
         old.unlink()
 
