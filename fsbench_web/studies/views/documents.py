@@ -43,7 +43,7 @@ def document_run(request: HttpRequest) -> HttpResponse:
         if is_confirmed:
             confirmation = request.POST.get("confirmation", "")
             seen = request.POST.get("seen", "")
-            runs = submission.submit(order, confirmation, request.user, token, seen)
+            runs = submission.submit(order, confirmation, request.user, token, seen=seen)
             messages.success(
                 request, f"{len(runs)} run{'s are' if len(runs) > 1 else ' is'} queued."
             )

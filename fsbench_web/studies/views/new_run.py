@@ -79,7 +79,7 @@ def review(request: HttpRequest) -> HttpResponse:
     token = request.POST.get("token", "")[:64]
     try:
         confirmation, seen = (request.POST.get(name, "") for name in ("confirmation", "seen"))
-        runs = submission.submit(order, confirmation, request.user, token, seen)
+        runs = submission.submit(order, confirmation, request.user, token, seen=seen)
     except SubmissionRefused as refused:
         if set(refused.by_part) != {"confirmation"}:
             return _form_page(request, form, refused)
