@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0015_score_run_ids"),
+        ("studies", "0016_interrupted_runs"),
     ]
 
     operations = [
