@@ -26,7 +26,6 @@ from fsbench_web.studies.workload_form import PresetFields
 from fsbench_web.workloads import ParameterError, Workload, workload_of
 from fsbench_web.workloads.registry import check_changes
 
-
 _SHOWN = ("filesystems", "tools", "kernel", "is_usable", "reason")
 
 
