@@ -1,7 +1,9 @@
 """What fsbench adds to Django's users: roles, teams, grants, API tokens, the audit log."""
 
 from datetime import datetime
+from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -89,6 +91,11 @@ class LunGrant(models.Model):
 
     def __str__(self) -> str:
         return f"LUN {self.lun_id} to {self.user or self.team}"
+
+
+def grantable_luns() -> models.QuerySet[Any]:
+    """All LUNs. By name: the catalogue asks accounts for rights, so accounts import none of it."""
+    return apps.get_model("catalog", "Lun")._default_manager.all()
 
 
 class _Written(models.QuerySet["AuditEntry"]):

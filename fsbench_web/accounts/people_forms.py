@@ -7,11 +7,9 @@ from django.conf import settings
 from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
-from django.db.models import QuerySet
 
 from fsbench_web.accounts import people, rights
-from fsbench_web.accounts.models import LunGrant, Role, Team
-from fsbench_web.catalog.models import Lun
+from fsbench_web.accounts.models import LunGrant, Role, Team, grantable_luns
 from fsbench_web.sign_on import SUBJECT_LENGTH
 
 ROLE_HELP = (
@@ -26,7 +24,7 @@ class _LunChoice(forms.ModelMultipleChoiceField):
 
 
 def _luns() -> _LunChoice:
-    rows: QuerySet[Lun] = Lun.objects.select_related("worker").order_by("worker__name", "name")
+    rows = grantable_luns().select_related("worker").order_by("worker__name", "name")
     return _LunChoice(
         queryset=rows,
         required=False,
@@ -129,7 +127,7 @@ class PersonForm(forms.Form):
             "is_active": user.is_active,
             "email": user.email,
             "teams": user.teams.all(),
-            "luns": Lun.objects.filter(grants__user=user),
+            "luns": grantable_luns().filter(grants__user=user),
         }
         super().__init__(*args, **{**kwargs, "initial": initial})
         self.label_suffix = ""
@@ -172,6 +170,6 @@ class TeamForm(TeamNameForm):
         grants = LunGrant.objects.filter(team=team)
         initial = {
             "members": team.members.all(),
-            "luns": Lun.objects.filter(pk__in=grants.values("lun")),
+            "luns": grantable_luns().filter(pk__in=grants.values("lun")),
         }
         super().__init__(*args, instance=team, initial=initial, **kwargs)

@@ -9,7 +9,7 @@ from pydantic import Field
 from fsbench_web.api.errors import Error, Refused
 from fsbench_web.api.pages import LARGEST_ID
 from fsbench_web.api.studies import study_or_404
-from fsbench_web.compare import history, history_views
+from fsbench_web.compare import history
 
 router = Router()
 _ERRORS = {404: Error, 422: Error}
@@ -89,11 +89,11 @@ class LinesOut(Schema):
 )
 def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
     """The same work on the same disk, and where it got slower or faster by more than chance."""
-    series = history_views.series_of(str(filters.series))
+    series = history.series_of(str(filters.series))
     offered = dict(history.choices(series))
     test = filters.test or next(iter(offered), "")
     categories = offered.get(test, [])
-    preferred = history_views.DEFAULT_CATEGORY
+    preferred = history.DEFAULT_CATEGORY
     category = filters.category or (
         preferred if preferred in categories else next(iter(categories), "")
     )
@@ -153,7 +153,7 @@ def list_lines(
     request: HttpRequest, study: str = Query(description="slug of a study")
 ) -> dict[str, Any]:
     """Those over most kernels first, 100 at most."""
-    found = history.line_choices(study_or_404(study).pk, history_views.MOST_LINES)
+    found = history.line_choices(study_or_404(study).pk, history.MOST_LINES)
     return {
         "lines": [
             {

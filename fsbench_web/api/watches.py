@@ -12,7 +12,7 @@ from fsbench_web.api.auth import WRITER, user_of
 from fsbench_web.api.bodies import Strict, cleaned
 from fsbench_web.api.errors import Error, Refused
 from fsbench_web.api.pages import LARGEST_ID
-from fsbench_web.compare import deliveries, history, history_views, watch_rights, watching
+from fsbench_web.compare import deliveries, history, watch_rights, watching
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watch_form import MOST_MARGIN, WatchForm
 
@@ -115,7 +115,7 @@ def list_watches(request: HttpRequest) -> dict[str, Any]:
 def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
     """From now on; what is slower already is noted and not told. 409 where you watch it already."""
     user = user_of(request)
-    series = history_views.series_of(str(watch.series))
+    series = history.series_of(str(watch.series))
     offered = dict(history.choices(series))
     if watch.category not in offered.get(watch.test, []):
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])

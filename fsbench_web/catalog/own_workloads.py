@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import OwnWorkload, Worker
 from fsbench_web.catalog.names import slug_of
-from fsbench_web.workloads import ParameterError, Preset, presets, workload_of
+from fsbench_web.workloads import ParameterError, Preset, presets, workload_of, workload_types
 from fsbench_web.workloads.own import ALLOWED_PREFIX, OwnCommand, OwnFio, checked_words
 
 logger = logging.getLogger("fsbench.workloads")
@@ -71,7 +71,7 @@ def as_preset(row: OwnWorkload) -> Preset:
         f"{row.title}, version {row.version}",
         f"Uploaded by {by} on {row.created_at:%-d %B %Y}.",
         parameters_of(row),
-        TOOLS[OwnWorkload.Kind(row.kind)],
+        workload_types()[TOOLS[OwnWorkload.Kind(row.kind)]],
     )
 
 

@@ -7,6 +7,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from fsbench_web.compare import permalinks
+from fsbench_web.compare.answers import plain_refusal
+from fsbench_web.compare.answers import refused as refused_page
 from fsbench_web.compare.exports.document import Document
 from fsbench_web.compare.exports.formats import FORMATS, Format
 from fsbench_web.compare.models import Permalink
@@ -14,8 +16,6 @@ from fsbench_web.compare.permalink_views import not_intact, of_permalink
 from fsbench_web.compare.rows import DeltaTable
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison
-from fsbench_web.compare.views import plain_refusal
-from fsbench_web.compare.views import refused as refused_page
 from fsbench_web.compare.wording import describe
 
 TEXT_TABLES = 6

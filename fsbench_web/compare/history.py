@@ -13,6 +13,7 @@ from typing import Any
 import plotly.graph_objects as go
 from django.db.models import Count, F, Max, Min, Q
 from django.db.models.functions import TruncDate
+from django.http import Http404
 
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.uncertainty import NO_SCATTER, probability
@@ -24,6 +25,9 @@ from fsbench_web.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.scoring.units import UnknownUnit, lower_is_better, overall_unit
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
 
+MOST_LINES = 100
+"""Offered of one study."""
+DEFAULT_CATEGORY = "total_average"
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
@@ -277,3 +281,18 @@ def _lower(unit: str) -> bool:
         return lower_is_better(unit)
     except UnknownUnit:
         return False
+
+
+def series_of(text: str) -> Series:
+    """The series of a number in an address. Raises Http404."""
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        found = (
+            Series.objects.select_related(
+                "study", "configuration", "workload", "hardware", "lun__worker", "journal_lun"
+            )
+            .filter(pk=int(text))
+            .first()
+        )
+        if found is not None:
+            return found
+    raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -10,9 +10,6 @@ from fsbench_web.compare import history
 from fsbench_web.compare.watch_form import MARGINS, WatchForm
 from fsbench_web.scoring import categories, testnames
 from fsbench_web.studies.models import Run, Series, Study
-
-MOST_LINES = 100
-DEFAULT_CATEGORY = "total_average"
 
 
 @require_safe
@@ -24,14 +21,18 @@ def page(request: HttpRequest) -> HttpResponse:
     asked = request.GET.get("series", "")
     if not asked:
         return _choose(request)
-    series = series_of(asked)
+    series = history.series_of(asked)
     offered = dict(history.choices(series))
     test = request.GET.get("test", "")
     test = test if test in offered else next(iter(offered), "")
     of_test = offered.get(test, [])
     category = request.GET.get("category", "")
     if category not in of_test:
-        category = DEFAULT_CATEGORY if DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
+        category = (
+            history.DEFAULT_CATEGORY
+            if history.DEFAULT_CATEGORY in of_test
+            else next(iter(of_test), "")
+        )
     along = request.GET.get("along", "")
     along = along if along in history.ALONG else "kernel"
     margin = _margin(request.GET.get("margin", ""))
@@ -95,25 +96,10 @@ def _choose(request: HttpRequest) -> HttpResponse:
         "studies": studies,
         "study": study,
         "asked": slug,
-        "lines": history.line_choices(study.pk, MOST_LINES) if study else [],
-        "most": MOST_LINES,
+        "lines": history.line_choices(study.pk, history.MOST_LINES) if study else [],
+        "most": history.MOST_LINES,
     }
     return render(request, "compare/history_choice.html", context)
-
-
-def series_of(text: str) -> Series:
-    """The series of a number in an address. Raises Http404."""
-    if text.isascii() and text.isdigit() and len(text) < 19:
-        found = (
-            Series.objects.select_related(
-                "study", "configuration", "workload", "hardware", "lun__worker", "journal_lun"
-            )
-            .filter(pk=int(text))
-            .first()
-        )
-        if found is not None:
-            return found
-    raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")
 
 
 def _margin(text: str) -> int:

@@ -17,12 +17,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.compare import embed, permalinks, picture, sharing
+from fsbench_web.compare.answers import charts_answer, in_folds, refused
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.properties import PROPERTIES
 from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.views import charts_answer, in_folds, refused
 from fsbench_web.compare.wording import describe
 from fsbench_web.studies.score_choices import ScoreChoices, score_choices
 

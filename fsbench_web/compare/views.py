@@ -1,8 +1,6 @@
 """The compare page, its CSV and charts. Permalinks have views of their own."""
 
-from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,16 +8,20 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
-from fsbench_web.compare import csv, folds
+from fsbench_web.compare.answers import (
+    charts_answer,
+    csv_answer,
+    in_folds,
+    plain_refusal,
+    refused,
+)
 from fsbench_web.compare.bounds import bounded
 from fsbench_web.compare.choices import form
 from fsbench_web.compare.differences import differences
 from fsbench_web.compare.matched import coverage
 from fsbench_web.compare.parts import ways_on
 from fsbench_web.compare.properties import PROPERTIES
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.sections import Section, sections
-from fsbench_web.compare.sections import charts as charts_of
+from fsbench_web.compare.sections import sections
 from fsbench_web.compare.sharing import SharingForm
 from fsbench_web.compare.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import comparison, delta_tables, ways_out
@@ -27,7 +29,6 @@ from fsbench_web.compare.wording import FILTERS, describe
 from fsbench_web.scoring import testnames
 from fsbench_web.studies.cells import CellsByTest, TooManyValues, cells_of_runs
 from fsbench_web.studies.runs_behind import environments_of
-from fsbench_web.studies.score_choices import score_choices
 
 
 @gzip_page
@@ -68,29 +69,8 @@ def page(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def in_folds(found: list[Section], chosen: Collection[str] = ()) -> dict[str, Any]:
-    """The sections, in which order and folds they are shown, and which are in sight and which not.
-
-    Tests ``chosen`` by name are in no fold.
-    """
-    placed = folds.placed(found, lambda section: section.test, chosen)
-    in_sight, folded = folds.apart(placed)
-    return {"sections": found, "placed": placed, "in_sight": in_sight, "folded": folded}
-
-
 def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
     return [{"words": FILTERS[way.filter], "query": way.spec.to_query()} for way in ways_out(spec)]
-
-
-def refused(request: HttpRequest, error: SpecError) -> HttpResponse:
-    """400: the form of a comparison with what was wrong with the one asked for."""
-    spec = ComparisonSpec()
-    context = {
-        "spec": spec,
-        "form": form(spec, score_choices()),
-        "problems": error.problems,
-    }
-    return render(request, "compare/page.html", context, status=400)
 
 
 @require_safe
@@ -137,24 +117,3 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
     }
     is_part = "HX-Request" in request.headers
     return render(request, f"compare/{'cells' if is_part else 'cells_page'}.html", context)
-
-
-def csv_answer(tables: Iterable[DeltaTable], name: str) -> HttpResponse:
-    """The tables as a CSV file called ``name``."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(csv.write(tables), content_type=csv.MEDIA_TYPE, headers=headers)
-
-
-def charts_answer(request: HttpRequest, tables: Iterable[DeltaTable], test: str) -> HttpResponse:
-    """The bar charts of one test, as a part of a page. Raises Http404."""
-    figures = charts_of(tables, test)
-    if not figures:
-        raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
-    context = {"figures": figures, "element_id": f"chart-{testnames.slug(test)}"}
-    return render(request, "compare/charts.html", context)
-
-
-def plain_refusal(error: SpecError) -> HttpResponse:
-    """400 in plain text, for whoever fetches files."""
-    text = "\n".join(["This comparison cannot be shown.", *error.problems, ""])
-    return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from fsbench_web.compare import deliveries, history, history_views, watch_rights, watching, webhook
+from fsbench_web.compare import deliveries, history, watch_rights, watching, webhook
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watch_form import WatchForm
 from fsbench_web.scoring import categories, news, testnames
@@ -174,7 +174,7 @@ def _page(request: HttpRequest, one: Watch, *, secret: str = "", status: int = 2
 
 def _line(said: QueryDict) -> dict[str, Any]:
     """The line that is to be watched, with its words. Raises Http404 when there is none."""
-    series = history_views.series_of(said.get("series", ""))
+    series = history.series_of(said.get("series", ""))
     offered = dict(history.choices(series))
     test, category = said.get("test", ""), said.get("category", "")
     if category not in offered.get(test, []):

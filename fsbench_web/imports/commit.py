@@ -3,33 +3,31 @@
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
 from fsbench_web.accounts import audit, rights
-from fsbench_web.accounts.models import Visibility
 from fsbench_web.catalog.configurations import from_label
-from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.catalog.names import is_called, slug_of
-from fsbench_web.imports import contents
+from fsbench_web.imports import contents, large
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
-from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile, unpack
+from fsbench_web.imports.targets import (
+    ONCE,
+    ImportResult,
+    artefact_of,
+    hardware_for,
+    study_for,
+)
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies import ingest, lifecycle
 from fsbench_web.studies.models import Artefact, Run, Series, Study
-from fsbench_web.studies.order_checks import new_study_columns
 from fsbench_web.studies.rows import insert_together
 from fsbench_web.studies.series import lock_all, series_for
-
-ONCE = (
-    "import each measurement once. If it was measured again and came out the same, say which "
-    "repeat it is."
-)
 
 
 @dataclass(frozen=True)
@@ -48,16 +46,6 @@ class ImportPreview:
     study_is_new: bool
     runs: list[StoredRun]
     problems: list[ImportProblem]
-
-
-@dataclass(frozen=True)
-class ImportResult:
-    """What an import stored. ``errors`` is always empty: with errors nothing is stored."""
-
-    id: int
-    state: str
-    runs: list[int]
-    errors: list[ErrorRow] = field(default_factory=list)
 
 
 def import_files(
@@ -95,8 +83,6 @@ def import_sources(
     sources: Sequence[SourceFile], target: Target, user: User | None
 ) -> ImportResult:
     """Store unpacked files: all of them or none. Raises ImportRefused."""
-    from fsbench_web.imports import large  # which stores with this module
-
     if large.is_large(sources):
         return large.import_large(sources[0], target, user)
     plan = plan_files(sources, target)
@@ -193,7 +179,7 @@ def _store_in(
                 problems.append(refusal)
                 continue
             following = there[series.pk].following
-            new = _artefact(file.source) if artefact is None else None
+            new = artefact_of(file.source) if artefact is None else None
             run = lifecycle.record_finished(
                 series,
                 _said_repeat(entry) or following,
@@ -228,23 +214,6 @@ def _store_in(
     return stored, problems
 
 
-def store_source(run: Run, source: SourceFile) -> Artefact:
-    """Keep an uploaded file as it came; it is compressed already."""
-    artefact = _artefact(source)
-    artefact.run = run
-    artefact.save()
-    return artefact
-
-
-def _artefact(source: SourceFile) -> Artefact:
-    return Artefact(
-        name=source.name[:200],
-        sha256=source.sha256,
-        size_bytes=source.size_bytes,
-        content_gzip=source.content_gzip,
-    )
-
-
 def _how_read(
     row: Import, file: PlannedFile, artefact: Artefact, kept: list[StoredRun]
 ) -> ImportedFile:
@@ -256,56 +225,6 @@ def _how_read(
         mapping=file.source.mapping,
         runs=[[own, entry.run.pk] for entry in kept for own in entry.planned.own],
     )
-
-
-def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
-    """The study, made when it is new. Raises ImportRefused for one that takes no runs."""
-    study, is_new = Study._base_manager.get_or_create(
-        slug=target.study_slug(),
-        defaults={"title": target.study, "created_by": user, **new_study_columns()},
-    )
-    if study.visibility != Visibility.PUBLIC and study.pk in rights.hidden_from(user):
-        message = f'The address "{study.slug}" is taken: choose another name for the study.'
-        raise ImportRefused([ImportProblem(message)])
-    # Of a new study too: a large table is stored a while after it was accepted, and whoever
-    # uploaded it may not import any more.
-    asked = None if is_new else study
-    if user is not None and (why := rights.decide(user, rights.Action.IMPORT, asked).why):
-        raise ImportRefused([ImportProblem(why)])
-    if is_new:
-        audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
-    if not is_called(target.study, study.slug, study.title):
-        message = (
-            f'The study "{study.title}" already has the address "{study.slug}", which "'
-            f'{target.study}" would get too: name that study, or choose another name.'
-        )
-        raise ImportRefused([ImportProblem(message)])
-    if study.is_published:
-        message = (
-            f"{study.title} is published: published studies take no further runs. "
-            "Import into a study of your own, and compare the two."
-        )
-        raise ImportRefused([ImportProblem(message)])
-    return study, is_new
-
-
-def hardware_for(name: str, file: str) -> HardwareProfile | None:
-    """The hardware profile of a name, made when it is new; None for no name.
-
-    ``file`` is who names it. Raises ImportRefused where the name's address is another profile's.
-    """
-    if not name:
-        return None
-    hardware, _ = HardwareProfile.objects.get_or_create(
-        slug=slug_of(name), defaults={"name": name, "source": "Named by an import"}
-    )
-    if not is_called(name, hardware.slug, hardware.name):
-        message = (
-            f'The hardware "{hardware.name}" already has the address "{hardware.slug}", which '
-            f'"{name}" would get too: name that hardware, or choose another name.'
-        )
-        raise ImportRefused([ImportProblem(message, file=file)])
-    return hardware
 
 
 def _series(study: Study, entry: PlannedRun, *, is_locked: bool) -> Series:

@@ -15,12 +15,12 @@ from fsbench_web.formats import UnreadableFile, long
 from fsbench_web.formats.long import Columns, LargeTable, Own
 from fsbench_web.formats.mapping import Mapping
 from fsbench_web.imports import contents
-from fsbench_web.imports.commit import ONCE, ImportResult, hardware_for, store_source, study_for
 from fsbench_web.imports.large_scores import score_fresh
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Target, label_problems, target_problems, unit_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.targets import ONCE, ImportResult, hardware_for, store_source, study_for
 from fsbench_web.scoring import testnames
 from fsbench_web.studies import content, ingest, lifecycle
 from fsbench_web.studies.bulk import MeasurementWriter, Rows

@@ -74,18 +74,27 @@ class Limits:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named set of parameters of one workload, offered with one click."""
+    """A named set of parameters of one workload, offered with one click.
+
+    A workload declares its presets without ``kind``; the registry offers them with it.
+    """
 
     slug: str
     title: str
     description: str
     parameters: Mapping[str, Any]
-    tool: str = ""
+    kind: "type[Workload] | None" = None
+
+    @property
+    def tool(self) -> str:
+        """How the workload is stored; empty as long as nobody offers the preset."""
+        return self.kind.tool if self.kind else ""
 
     def workload(self) -> "Workload":
-        from fsbench_web.workloads.registry import workload_of
-
-        return workload_of(self.tool, self.parameters)
+        """The workload with these parameters. Raises ParameterError."""
+        if self.kind is None:
+            raise LookupError(f"the preset {self.slug} is not of the registry")
+        return self.kind(**self.parameters)
 
 
 class Progress(Protocol):

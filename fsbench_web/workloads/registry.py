@@ -77,9 +77,7 @@ def _why_not(kind: object, found: Mapping[str, type[Workload]]) -> str:
 def presets() -> Mapping[str, Preset]:
     """Presets by slug, in the order in which they are offered."""
     return {
-        preset.slug: Preset(
-            preset.slug, preset.title, preset.description, preset.parameters, kind.tool
-        )
+        preset.slug: Preset(preset.slug, preset.title, preset.description, preset.parameters, kind)
         for kind in workload_types().values()
         for preset in kind.presets
     }

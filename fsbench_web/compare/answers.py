@@ -1,0 +1,58 @@
+"""Answers that pages of comparisons and of permalinks share: refusals, files, charts."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from fsbench_web.compare import csv, folds
+from fsbench_web.compare.choices import form
+from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.sections import Section
+from fsbench_web.compare.sections import charts as charts_of
+from fsbench_web.compare.spec import ComparisonSpec, SpecError
+from fsbench_web.scoring import testnames
+from fsbench_web.studies.score_choices import score_choices
+
+
+def in_folds(found: list[Section], chosen: Collection[str] = ()) -> dict[str, Any]:
+    """The sections, in which order and folds they are shown, and which are in sight and which not.
+
+    Tests ``chosen`` by name are in no fold.
+    """
+    placed = folds.placed(found, lambda section: section.test, chosen)
+    in_sight, folded = folds.apart(placed)
+    return {"sections": found, "placed": placed, "in_sight": in_sight, "folded": folded}
+
+
+def refused(request: HttpRequest, error: SpecError) -> HttpResponse:
+    """400: the form of a comparison with what was wrong with the one asked for."""
+    spec = ComparisonSpec()
+    context = {
+        "spec": spec,
+        "form": form(spec, score_choices()),
+        "problems": error.problems,
+    }
+    return render(request, "compare/page.html", context, status=400)
+
+
+def csv_answer(tables: Iterable[DeltaTable], name: str) -> HttpResponse:
+    """The tables as a CSV file called ``name``."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(csv.write(tables), content_type=csv.MEDIA_TYPE, headers=headers)
+
+
+def charts_answer(request: HttpRequest, tables: Iterable[DeltaTable], test: str) -> HttpResponse:
+    """The bar charts of one test, as a part of a page. Raises Http404."""
+    figures = charts_of(tables, test)
+    if not figures:
+        raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
+    context = {"figures": figures, "element_id": f"chart-{testnames.slug(test)}"}
+    return render(request, "compare/charts.html", context)
+
+
+def plain_refusal(error: SpecError) -> HttpResponse:
+    """400 in plain text, for whoever fetches files."""
+    text = "\n".join(["This comparison cannot be shown.", *error.problems, ""])
+    return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")

@@ -1,0 +1,97 @@
+"""What an import stores into: its study, its hardware, its file; and what it answers."""
+
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import User
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.models import Visibility
+from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.catalog.names import is_called, slug_of
+from fsbench_web.imports.plan import Target
+from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused
+from fsbench_web.imports.sources import SourceFile
+from fsbench_web.studies.models import Artefact, Run, Study
+from fsbench_web.studies.order_checks import new_study_columns
+
+ONCE = (
+    "import each measurement once. If it was measured again and came out the same, say which "
+    "repeat it is."
+)
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """What an import stored. ``errors`` is always empty: with errors nothing is stored."""
+
+    id: int
+    state: str
+    runs: list[int]
+    errors: list[ErrorRow] = field(default_factory=list)
+
+
+def study_for(target: Target, user: User | None) -> tuple[Study, bool]:
+    """The study, made when it is new. Raises ImportRefused for one that takes no runs."""
+    study, is_new = Study._base_manager.get_or_create(
+        slug=target.study_slug(),
+        defaults={"title": target.study, "created_by": user, **new_study_columns()},
+    )
+    if study.visibility != Visibility.PUBLIC and study.pk in rights.hidden_from(user):
+        message = f'The address "{study.slug}" is taken: choose another name for the study.'
+        raise ImportRefused([ImportProblem(message)])
+    # Of a new study too: a large table is stored a while after it was accepted, and whoever
+    # uploaded it may not import any more.
+    asked = None if is_new else study
+    if user is not None and (why := rights.decide(user, rights.Action.IMPORT, asked).why):
+        raise ImportRefused([ImportProblem(why)])
+    if is_new:
+        audit.note(user, "study made", f"study {study.slug}", visibility=study.visibility)
+    if not is_called(target.study, study.slug, study.title):
+        message = (
+            f'The study "{study.title}" already has the address "{study.slug}", which "'
+            f'{target.study}" would get too: name that study, or choose another name.'
+        )
+        raise ImportRefused([ImportProblem(message)])
+    if study.is_published:
+        message = (
+            f"{study.title} is published: published studies take no further runs. "
+            "Import into a study of your own, and compare the two."
+        )
+        raise ImportRefused([ImportProblem(message)])
+    return study, is_new
+
+
+def hardware_for(name: str, file: str) -> HardwareProfile | None:
+    """The hardware profile of a name, made when it is new; None for no name.
+
+    ``file`` is who names it. Raises ImportRefused where the name's address is another profile's.
+    """
+    if not name:
+        return None
+    hardware, _ = HardwareProfile.objects.get_or_create(
+        slug=slug_of(name), defaults={"name": name, "source": "Named by an import"}
+    )
+    if not is_called(name, hardware.slug, hardware.name):
+        message = (
+            f'The hardware "{hardware.name}" already has the address "{hardware.slug}", which '
+            f'"{name}" would get too: name that hardware, or choose another name.'
+        )
+        raise ImportRefused([ImportProblem(message, file=file)])
+    return hardware
+
+
+def store_source(run: Run, source: SourceFile) -> Artefact:
+    """Keep an uploaded file as it came; it is compressed already."""
+    artefact = artefact_of(source)
+    artefact.run = run
+    artefact.save()
+    return artefact
+
+
+def artefact_of(source: SourceFile) -> Artefact:
+    return Artefact(
+        name=source.name[:200],
+        sha256=source.sha256,
+        size_bytes=source.size_bytes,
+        content_gzip=source.content_gzip,
+    )
