@@ -145,6 +145,7 @@
   /** Things are otherwise than when the page came. */
   function turn(part) {
     for (const said of all("[data-messages] .is-success, [data-messages] .is-info")) said.remove();
+    for (const empty of all("[data-messages]:not(:has(*))")) empty.remove();
     const news = document.getElementById("live-news");
     if (news && part.dataset.liveNews) news.textContent = part.dataset.liveNews;
   }

@@ -34,8 +34,15 @@ const waits = (isLoading) => () => document.getElementById("run-form")?.classLis
 document.addEventListener("htmx:beforeRequest", waits(true));
 document.addEventListener("htmx:afterRequest", waits(false));
 // Empty fields say nothing: without them the address stays short enough to read.
+let isReview = false;
+document.addEventListener("submit", (event) => {
+  isReview = event.target.matches("[data-run-form]") && !event.submitter?.hasAttribute("formaction");
+}, true);
 document.addEventListener("formdata", (event) => {
   if (!event.target.matches("[data-run-form], [data-submit-on-change]")) return;
+  // What the page had ticked by itself is of no matter once it is ordered.
+  if (isReview) event.formData.delete("suggested");
+  isReview = false;
   const noWorkload = !event.formData.getAll("workload").some((value) => value !== "");
   // A parameter that was emptied is refused: the preset's own value must not come back unseen.
   const isParameter = (name) => /^[^.]+\.[^.]+$/.test(name);

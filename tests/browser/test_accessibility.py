@@ -27,7 +27,18 @@ LOOKS: Looks = [("light", 1440), ("dark", 390)]
 OTHER_LOOKS: Looks = [("dark", 1440), ("light", 390)]
 RULES_OF_LOOKS = ["color-contrast", "target-size", "scrollable-region-focusable"]
 # Fragments, files and JSON: no pages of their own.
-NO_PAGES = ("api/", "charts/", "/lines/", "/artefacts/", ".csv", ".yaml", ".json", ".png", ".svg")
+NO_PAGES = (
+    "api/",
+    "/possible/",
+    "charts/",
+    "/lines/",
+    "/artefacts/",
+    ".csv",
+    ".yaml",
+    ".json",
+    ".png",
+    ".svg",
+)
 NO_PAGES_AT_ALL = (".xlsx", ".tex", ".md", ".pdf", "/figures/", "/fragment/")
 # 42 tables each, most of what axe has to do. A user has nothing on them that is not on the pages of
 # the smaller studies, which users are shown.

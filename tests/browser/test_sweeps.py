@@ -57,7 +57,8 @@ def test_only_chosen_workloads_are_sent(watcher: Page, complaints: list[str]) ->
     page = watcher
     page.goto("/runs/new/")
     page.get_by_role("radio", name=re.compile("disk1")).check()
-    page.locator("input[name=fs][value='xfs.1']").check()
+    expect(page.locator("input[name=fs]:checked")).to_have_count(2)  # ext4 and XFS, as suggested
+    page.locator("input[name=fs][value='ext4.1']").uncheck()
     page.locator("input[name=workload][value=iozone-direct]").check()
     expect(page.locator("#parameters-iozone-direct")).to_be_visible()
     page.locator("input[name=workload][value=iozone-small]").uncheck()

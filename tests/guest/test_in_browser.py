@@ -26,6 +26,8 @@ def test_the_form_follows_executor_and_kernels(
     page.get_by_role("checkbox", name=re.compile(r"own-2\.6 2\.6\.8\.1")).check()
     expect(page.get_by_role("checkbox", name=re.compile("anticipatory"))).to_be_visible()
     jfs.check()
+    for suggested in ("ext4", "xfs"):
+        page.locator(f"input[name=fs][value='{suggested}.1']").uncheck()
     page.get_by_label(re.compile("Memory of the guest")).fill("512")
     page.get_by_role("spinbutton", name="Repeats", exact=True).fill("1")
     page.get_by_role("button", name="Review the order").click()
