@@ -36,6 +36,7 @@ def problem(text: str, *, is_multiline: bool = False) -> str:
 def named(sign: str) -> str:
     """``U+202E RIGHT-TO-LEFT OVERRIDE``: what somebody can look for."""
     name = _NAMES.get(sign) or unicodedata.name(sign, "")
-    if not name and unicodedata.category(sign) == "Cc":
-        name = "a control character"
+    name = name or {"Cc": "a control character", "Cs": "half a character"}.get(
+        unicodedata.category(sign), ""
+    )
     return f"U+{ord(sign):04X} {name}".strip()

@@ -167,8 +167,8 @@ def _check(data: Any) -> None:
         if isinstance(value, str):
             if said := plain_text.problem(value):
                 raise UnreadableDocument(
-                    "The document contains a control character or another one that cannot be seen, "
-                    f"which no name in fsbench has. {said}"
+                    "The document contains a control character, half a character or another sign "
+                    f"that cannot be seen, which no name in fsbench has. {said}"
                 )
         elif isinstance(value, dict):
             waiting += [(inner, depth + 1) for pair in value.items() for inner in pair]

@@ -60,6 +60,7 @@ CALLS = {
     ("get", "/api/v1/permalinks/{key}"),
     ("patch", "/api/v1/permalinks/{key}"),
     ("delete", "/api/v1/permalinks/{key}"),
+    ("post", "/api/v1/permalinks/{key}/withdraw"),
     ("get", "/api/v1/permalinks/{key}/snapshot"),
     ("get", "/api/v1/permalinks/{key}/deltas.{suffix}"),
     ("get", "/api/v1/watches"),
