@@ -17,7 +17,7 @@ from ninja.operation import Operation
 from fsbench_web.api.errors import Refused, nearest
 
 Run = Callable[..., HttpResponseBase]
-MOST_TOLD = 5
+MOST_TOLD = 3
 _READS = ("GET", "HEAD")
 _CONDITIONS = ("If-Match", "If-None-Match")
 
@@ -56,15 +56,15 @@ def only_described(run: Run) -> Run:
 
 
 def _refuse_unknown(word: str, given: Iterable[str], known: list[str]) -> None:
-    others = [name for name in given if name not in known][:MOST_TOLD]
-    if others:
-        raise Refused(
-            422,
-            [
-                (name[:60], f'This call has no {word} "{name[:60]}"{nearest(name, known)}')
-                for name in others
-            ],
-        )
+    others = [name for name in given if name not in known]
+    problems: list[tuple[str | None, str]] = [
+        (name[:60], f'This call has no {word} "{name[:60]}"{nearest(name, known)}')
+        for name in others[:MOST_TOLD]
+    ]
+    if more := len(others) - len(problems):
+        problems.append((None, f"These and {more} more ({len(others)} in all) are not taken."))
+    if problems:
+        raise Refused(422, problems)
 
 
 def _refuse_conditions(request: HttpRequest, taken: list[str]) -> None:
