@@ -56,7 +56,7 @@ def test_a_page_that_showed_another_device_confirms_nothing(
 
 
 def test_runs_keep_what_was_confirmed_and_who_orders_again_confirms_anew(
-    order: Callable[..., RunRequest], ann: User, worker: Worker, disk: Lun
+    order: Callable[..., RunRequest], ann: User, worker: Worker, disk: Lun, client: Client
 ) -> None:
     become(disk, FIRST)
     become(worker.luns.get(name="log1"), FIRST | {"serial": "LOG"})
@@ -65,6 +65,11 @@ def test_runs_keep_what_was_confirmed_and_who_orders_again_confirms_anew(
     assert run.confirmed == {"data": FIRST, "journal": FIRST | {"serial": "LOG"}}
     become(disk, OTHER)
     lifecycle.cancel(run.pk, "ann")
+    client.force_login(ann)
+    for address in (f"/runs/{run.pk}/", f"/sweeps/{run.submission_id}/"):
+        page = client.get(address).content
+        assert b"serial S4A, 500 bytes" in page
+        assert b"serial LOG, 500 bytes" in page
     made = control.retry_run(run.pk, "disk1 log1", ann)
     assert made is not None
     assert made.confirmed["data"] == OTHER
