@@ -4,7 +4,7 @@ What changes a run's state is done by ``lifecycle``. Every function locks the or
 ``lifecycle.claim`` does: what is answered here holds from the answer on.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
-from fsbench_web.catalog import availability
+from fsbench_web.catalog import availability, lun_identity
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies import authority, lifecycle, queue
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
@@ -198,8 +198,17 @@ def order_confirmation(order: Submission) -> str:
 
 def run_confirmation(run: Run) -> str:
     """What has to be typed to order one run again: the LUNs that it erases."""
-    luns = (run.series.lun, run.series.journal_lun)
-    return " ".join(lun.name for lun in luns if lun is not None)
+    return " ".join(lun.name for lun in _luns_of(run.series))
+
+
+def _luns_of(series: Series) -> list[Lun]:
+    return [lun for lun in (series.lun, series.journal_lun) if lun is not None]
+
+
+def confirmed_by(runs: Iterable[Run]) -> list[tuple[Lun, str]]:
+    """What whoever types these names confirms: each LUN, and what it is now in words."""
+    luns = {lun.pk: lun for run in runs for lun in _luns_of(run.series)}
+    return [(lun, lun_identity.in_words(lun.fingerprint)) for lun in luns.values()]
 
 
 def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:

@@ -161,6 +161,7 @@ def test_it_is_looked_at_in_the_last_moment(
 ) -> None:
     """The file under the device becomes another one after all checks had passed once."""
     disks = make_disks("data")
+    os.setxattr(disks.files[0], "user.fsbench.id", b"one")
     write_luns(lun_file, device_lun(disks, path=disks.devices[0]))
     host = make_host()
     run = order(host)

@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import docker
 import pytest
@@ -467,9 +468,9 @@ def test_a_played_run_erases_both_luns_only_after_all_checks(
     made: list[tuple[str, str]] = []
     verify = checks.verify
 
-    def note(entry: LunEntry, lun_file: Path, device: str = "") -> list[checks.Check]:
+    def note(entry: LunEntry, *arguments: Any) -> list[checks.Check]:
         made.append(("verified", entry.name))
-        return verify(entry, lun_file, device)
+        return verify(entry, *arguments)
 
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         made.append(("ran", plan.journal_device))

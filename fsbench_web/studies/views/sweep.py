@@ -81,6 +81,7 @@ def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None
         "drift": drift,
         "drift_figure": _drift_figure(drift),
         "again": again,
+        "confirmed": control.confirmed_by([*again["failed"], *again["cancelled"]]),
         "confirmation_text": control.order_confirmation(order),
         "least_priority": control.LEAST_PRIORITY,
         "most_priority": control.MOST_PRIORITY,
