@@ -40,7 +40,8 @@ $(INSTALLED_DEV):
 # The whole suite on SQLite: disks, daemons, machines and browsers beside each other, and files that
 # need none of them between (conftest.py). These wait more than they compute; lint and everything
 # that touches the database, on PostgreSQL, have the time that they leave, and are shown at the end.
-# What fails is run once more by itself (again.py).
+# What fails is run once more by itself (again.py). An interrupt reaches each process once: a second
+# one would end the ends of fixtures.
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
 IN_LANES := -n 3 --dist loadgroup --after-database
@@ -49,8 +50,8 @@ test test-quick test-beside: export PYTHONDONTWRITEBYTECODE :=
 test: test-packages $(INSTALLED_DEV)
 	@echo "== on SQLite, with real disks, daemons and browsers"
 	@said=$$(mktemp); failed=0; setsid nice -n 5 $(MAKE) test-beside >"$$said" 2>&1 & beside=$$!; \
-		$(PY) -m tests.again -q $(IN_LANES) --durations=10 & there=$$!; \
-		trap 'kill $$there -$$beside 2>/dev/null || true; wait; rm -f "$$said"; exit 1' INT TERM; \
+		setsid $(PY) -m tests.again -q $(IN_LANES) --durations=10 & there=$$!; \
+		trap 'kill -INT -$$there || true; kill -- -$$beside || true; wait; rm -f "$$said"; exit 1' INT TERM; \
 		wait $$there || failed=$$?; wait $$beside || failed=$$?; \
 		cat "$$said"; rm -f "$$said"; exit $$failed
 

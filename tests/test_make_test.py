@@ -3,7 +3,9 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,23 +76,37 @@ def test_it_fails_when_a_part_fails(make: Make, part: str) -> None:
     assert PARTS["PostgreSQL"] in done.stdout
 
 
-def test_what_runs_beside_it_is_ended_with_it(make: Make, tmp_path: Path) -> None:
-    """As CI does at its limit: SIGTERM to make, and to nobody else."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_runs_beside_it_is_ended_with_it(
+    make: Make, tmp_path: Path, number: signal.Signals
+) -> None:
+    """By SIGTERM to make alone, as CI does at its limit; by Ctrl-C, which all of its group get."""
     make("test-quick")  # the stamps of the installation are there
     waiting = tmp_path / "waiting"
+    program = f"""#!{sys.executable}
+import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as tests/conftest.py does
+with open({str(waiting)!r}, "a") as file:
+    print(os.getpid(), file=file)
+time.sleep(600)
+"""
     for name in (".venv/bin/python", ".venv/bin/lint-imports"):
-        (tmp_path / name).write_text(f'#!/bin/sh\necho $$ >>"{waiting}"\nexec sleep 600\n')
+        (tmp_path / name).write_text(program)
     started = subprocess.Popen(
         ["make", "test"],
         cwd=tmp_path,
         env=os.environ | {"FAILING": "nothing of that name"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     while not waiting.exists() or len(waiting.read_text().split()) < 2:
         assert started.poll() is None
         time.sleep(0.05)
-    started.terminate()
+    if number == signal.SIGINT:
+        os.killpg(started.pid, number)
+    else:
+        started.send_signal(number)
     assert started.wait(60) != 0
     while any(Path(f"/proc/{pid}").exists() for pid in waiting.read_text().split()):
         time.sleep(0.05)

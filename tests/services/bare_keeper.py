@@ -135,7 +135,8 @@ def remove(folder: Path) -> None:
     _detach_loops(folder)
     _remove_bridges(folder)
     _remove_control_groups(folder)
-    shutil.rmtree(folder, ignore_errors=True)
+    for path in (folder / "root", folder):  # its lock last
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _detach_loops(folder: Path) -> None:
