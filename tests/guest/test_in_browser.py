@@ -52,3 +52,22 @@ def test_one_click_reproduces_the_paper(page: Page, sign_in: Callable[[Page, Use
     page.get_by_role("button", name="Erase disk1 and run").click()
     expect(page.get_by_text("10 runs are queued.")).to_be_visible()
     expect(page.get_by_text("a guest booted for every run")).to_be_visible()
+
+
+def test_a_workers_page_follows_the_kernel_that_it_was_asked_for(
+    page: Page, sign_in: Callable[[Page, User], None]
+) -> None:
+    none = {"usable": False, "reason": "It has no kernel.", "kernels": [], "why_not_fetch": ""}
+    announced(**none)
+    sign_in(page, User.objects.create_superuser("root"))
+    page.goto("/workers/lab1/")
+    section = page.locator("[data-guest-kernels]")
+    section.get_by_role("button", name="Fetch a kernel").click()
+    expect(page.get_by_text("lab1 is asked for the kernel of its distribution")).to_be_visible()
+    on_its_way = {"package": "", "state": "running", "phase": "Downloading it", "share": 0.42}
+    announced(**none, fetching=on_its_way)
+    expect(section.get_by_text("Downloading it: 42%")).to_be_visible(timeout=30_000)
+    expect(section.get_by_role("button", name="Fetch a kernel")).to_have_count(0)
+    announced(fetching={"package": "linux-image-6", "state": "done"}, why_not_fetch="")
+    expect(section.get_by_text("linux-image-6 was fetched.")).to_be_visible(timeout=30_000)
+    expect(section.get_by_text("debian-6.1")).to_be_visible()
