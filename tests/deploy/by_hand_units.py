@@ -146,7 +146,7 @@ def test_a_worker_that_is_just_restarted_says_so(host: Machine, admin: Person) -
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_crash_is_followed_by_a_start(host: Machine, admin: Person, unit: str) -> None:
-    runs = order(admin, study=f"Crash of {unit}", parameters=MINUTES)
+    runs = order(admin, study=f"Crash of {unit}", parameters=MINUTES, run_again=0)
     wait_for(host, admin, runs[0], "running")
     pid = host.property(unit, "MainPID")
     host.run("kill", "-KILL", pid)

@@ -338,7 +338,8 @@ class TestPage:
     ):
         for run in sweep.runs.order_by("id")[:6]:
             complete(run)
-        with django_assert_num_queries(11):
+        # Four of them ask whether who ordered what waits still may.
+        with django_assert_num_queries(15):
             client.get(f"/sweeps/{sweep.pk}/")
         with django_assert_num_queries(3):
             client.get("/sweeps/")
