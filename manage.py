@@ -15,7 +15,7 @@ def main() -> None:
         _ = settings.INSTALLED_APPS  # reads the settings, which refuse what makes no sense
         execute_from_command_line(sys.argv)  # and so do commands with settings of their own
     except ImproperlyConfigured as problem:
-        from fsbench_web import log_lines
+        from fsbench_web.platform import log_lines
 
         log_lines.refuse(f"fsbench cannot start: {problem}")
 

@@ -7,9 +7,9 @@ runs belongs to the largest study, the others to studies of 200 runs. A series h
 series of a study are configurations of five file systems under several kernels.
 
 Five template series are measured cell by cell with seeded noise and scored by the code of the site
-(``studies.ingest``). All others are these with every value times a factor of the series, so their
-scores are the template's times that factor: averages, sums, extremes and half-widths are linear.
-PostgreSQL copies them itself, which makes twelve million rows in minutes.
+(``studies.scores.ingest``). All others are these with every value times a factor of the series, so
+their scores are the template's times that factor: averages, sums, extremes and half-widths are
+linear. PostgreSQL copies them itself, which makes twelve million rows in minutes.
 """
 
 import io
@@ -74,9 +74,9 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
     """Studies, series and runs: [(series, template's series, factor)] and the runs to fill."""
     from django.utils import timezone
 
-    from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement, announce
-    from fsbench_web.catalog.configurations import configuration_for
+    from fsbench_web.catalog.configurations.records import configuration_for
     from fsbench_web.catalog.models import HardwareProfile, Workload
+    from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement, announce
     from fsbench_web.studies.models import Run, RunState, Series, Study
 
     chance = random.Random(20051201)
@@ -183,10 +183,10 @@ def _small_tables(runs: int) -> tuple[list[tuple[int, int, float]], list[Copy]]:
 
 def _templates(series: list[tuple[int, int, float]], cells: int | None) -> None:
     """Measure the template series and score them by the site's own code."""
-    from fsbench_web.formats.result import ParsedResult, ParsedValue
-    from fsbench_web.studies import ingest
+    from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+    from fsbench_web.core.workloads.iozone import TESTS, Iozone
     from fsbench_web.studies.models import Run, Series
-    from fsbench_web.workloads.iozone import TESTS, Iozone
+    from fsbench_web.studies.scores import ingest
 
     chance = random.Random(7)
     # A cut matrix keeps cells of all regions.

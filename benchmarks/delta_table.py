@@ -47,8 +47,8 @@ def main() -> None:
 
     from django.test import Client
 
-    from fsbench_web.compare.spec import ComparisonSpec
-    from fsbench_web.compare.tables import delta_tables
+    from fsbench_web.compare.selection.spec import ComparisonSpec
+    from fsbench_web.compare.tables.delta_tables import delta_tables
 
     client = Client(SERVER_NAME="localhost")
     measure("delta tables", lambda: delta_tables(ComparisonSpec.from_query(QUERY)))

@@ -62,7 +62,7 @@ def plan_of(device: str, job: str, kernel: str) -> "RunPlan":
 def measured(executor: "Executor", device: str, job: str, kernel: str) -> float:
     """KiB/s."""
     from runner.executors.base import Message, Target
-    from runner.hardware import drop_caches
+    from runner.host.hardware import drop_caches
 
     drop_caches()
     messages: list[Message] = []
@@ -92,10 +92,10 @@ def main() -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
     django.setup()
-    from runner import sparse
     from runner.executors.docker import DockerExecutor
     from runner.executors.guest import GuestExecutor
-    from runner.luns import read_luns
+    from runner.host import sparse
+    from runner.host.luns import read_luns
 
     with tempfile.TemporaryDirectory(prefix="fsbench-overhead-") as name:
         folder = Path(name)

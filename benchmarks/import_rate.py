@@ -55,9 +55,9 @@ KINDS = {"many-runs": many_runs, "one-run": one_run}
 
 def measure_import(path: Path) -> float:
     """Seconds from the file to its scores."""
-    from fsbench_web.imports import large
     from fsbench_web.imports.plan import Target
     from fsbench_web.imports.sources import pack
+    from fsbench_web.imports.storing import large
 
     started = time.perf_counter()
     with path.open("rb") as file:

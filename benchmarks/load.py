@@ -207,9 +207,9 @@ def work() -> None:
     from runner.config import read_config
     from runner.executors.base import OnMessage, Outcome, ShouldStop
     from runner.executors.fake import FakeExecutor, message, succeed
-    from runner.host import Host
     from runner.plan import RunPlan
     from runner.service import serve
+    from runner.worker import Host
 
     takes_s = float(os.environ["FSBENCH_LOAD_RUN_TAKES_S"])
 
@@ -316,7 +316,7 @@ def _used_by_postgres_s() -> float:
 @contextmanager
 def site(options: argparse.Namespace) -> Iterator[tuple[Site, int]]:
     """Everything started; gives it and the port of the web."""
-    from fsbench_web.serve.supervisor import open_socket
+    from fsbench_web.serving.supervisor import open_socket
     from tests.services.redis import redis
 
     with ExitStack() as stack:
@@ -332,7 +332,7 @@ def site(options: argparse.Namespace) -> Iterator[tuple[Site, int]]:
         stack.callback(made.stop)
         web = str(listening.fileno())
         for number in range(options.processes):
-            argv = ("-m", "fsbench_web.serve.web", web)
+            argv = ("-m", "fsbench_web.serving.web", web)
             made.start(f"web-{number}", *argv, pass_fds=[listening.fileno()])
         made.start("importer", str(MANAGE), "importer")
         for number in range(options.workers):
@@ -354,10 +354,10 @@ def order(workers: int, each: int) -> None:
     """Queued runs for every worker, more than it can do."""
     from django.db import transaction
 
-    from fsbench_web.catalog.configurations import configuration_for
+    from fsbench_web.catalog.configurations.records import configuration_for
     from fsbench_web.catalog.models import Lun, Workload
-    from fsbench_web.studies import lifecycle
     from fsbench_web.studies.models import Study
+    from fsbench_web.studies.runs import lifecycle
     from fsbench_web.studies.series import series_for
 
     study = Study.objects.create(slug="under-load", title="Under load")

@@ -93,7 +93,7 @@ def measure(repeats: int) -> list[dict[str, Any]]:
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
-    from fsbench_web.warm import settle
+    from fsbench_web.serving.warm_up import settle
 
     django.setup()
     settle()  # as the web process does before its first request

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fsbench_web.studies.models import Run
     from runner.executors.base import Executor
-    from runner.host import Host
+    from runner.worker import Host
 
 LUN_SIZE = "1 GiB"
 FILE_MB = 512
@@ -108,7 +108,7 @@ def through(executor: "Executor", device: str, point: Path, job: str) -> float:
 
 def compare(executor: "Executor", device: str, point: Path, job: str, pairs: int) -> None:
     """Print the pairs of one job and what follows from them."""
-    from runner.hardware import drop_caches
+    from runner.host.hardware import drop_caches
 
     print(f"\n{executor.name}: {job}, {SECONDS} s each\n  pair    by hand   executor   ratio")
     found: dict[str, list[float]] = {"hand": [], "executor": []}
@@ -177,10 +177,10 @@ def spent(run: "Run") -> Spent:
 
 def real_runs(host: "Host", count: int) -> None:
     """Print what ``count`` runs of ext4 and XFS in turn spent outside of what they measure."""
-    from fsbench_web.catalog.announce import announce
     from fsbench_web.catalog.models import Worker
+    from fsbench_web.catalog.workers.announce import announce
     from fsbench_web.studies.models import Run, RunState
-    from runner.execute import work_on
+    from runner.execution.execute import work_on
     from tests.runner.conftest import write_order
 
     announce(host.announcement(has_started=True))
@@ -247,7 +247,7 @@ def main(arguments: argparse.Namespace, folder: Path) -> None:
     from runner.config import WorkerConfig
     from runner.executors.docker import DockerExecutor
     from runner.executors.local import LocalExecutor
-    from runner.host import Host
+    from runner.worker import Host
 
     lun_folder = folder / "lun"
     lun_folder.mkdir()

@@ -2,7 +2,7 @@
 """Install what benchmarks need on this machine, through apt: `sudo make tools`.
 
 Without arguments: what is missing of the programs of the built-in workloads, and the mkfs of every
-file system that this kernel can mount (``fsbench_web/needs.py``). IOzone is in a component of
+file system that this kernel can mount (``fsbench_web/core/needs.py``). IOzone is in a component of
 Debian and Ubuntu that few machines enable, so packages are read from the machine's own mirror
 through a source list and lists that live only as long as this program: apt's configuration, its
 lists and its cache stay as they are. No daemon is started. Python's standard library alone, because
@@ -31,7 +31,7 @@ from pathlib import Path
 from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from fsbench_web import needs
+from fsbench_web.core import needs
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LOCK_FOLDER = Path("/run/fsbench")
@@ -284,7 +284,7 @@ def no_daemon_starts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
-    """One installation on a host, and none while a run is being measured (runner.locks)."""
+    """One installation on a host, and none while a run is being measured (runner.host.locks)."""
     LOCK_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (LOCK_FOLDER / "setup.lock").open("w") as lock:
         try:

@@ -13,7 +13,8 @@ from celery import Celery
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fsbench_web.settings")
-# As all commands (fsbench_web.commands): its worker would load every page before it begins.
+# As all commands (fsbench_web.platform.commands): its worker would load every page before it
+# begins.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("fsbench")

@@ -8,14 +8,15 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web import env, log_lines, production, sign_on
+from fsbench_web.platform import env, log_lines, openid_settings, production
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # The documentation of this version, which the site shows at /guide/.
 GUIDE_DIR = BASE_DIR / "docs"
 DATA_DIR = env.folder("FSBENCH_DATA", BASE_DIR / "data")
 DEBUG = env.flag("FSBENCH_DEBUG", False)
-# "production" refuses what an installation for others must not start with (fsbench_web.production).
+# "production" refuses what an installation for others must not start with
+# (fsbench_web.platform.production).
 IS_PRODUCTION = env.choice("FSBENCH_ENV", "local", ["local", "production"]) == "production"
 
 
@@ -51,7 +52,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
-    # Whom a provider's subject stands for, and the way there and back (accounts.oidc).
+    # Whom a provider's subject stands for, and the way there and back (accounts.openid).
     "allauth.account",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
@@ -60,31 +61,31 @@ INSTALLED_APPS = [
     "fsbench_web.compare",
     "fsbench_web.imports",
     "fsbench_web.operations",
-    "fsbench_web.serve",
+    "fsbench_web.serving",
     "runner",
 ]
 
 MIDDLEWARE = [
     "fsbench_web.operations.requests.watched",
     "django.middleware.security.SecurityMiddleware",
-    "fsbench_web.security.content_security_policy",
-    "fsbench_web.caching.closed",
-    "fsbench_web.static_files.StaticFiles",
-    "fsbench_web.compression.CompressedPages",
+    "fsbench_web.platform.security.content_security_policy",
+    "fsbench_web.platform.caching.closed",
+    "fsbench_web.platform.static_files.StaticFiles",
+    "fsbench_web.platform.compression.CompressedPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "fsbench_web.api.limits.limited",
+    "fsbench_web.api.protocol.limits.limited",
     "fsbench_web.accounts.gate.gate",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "fsbench_web.error_pages.database_away",
+    "fsbench_web.platform.error_pages.database_away",
 ]
 
 ROOT_URLCONF = "fsbench_web.urls"
-ASGI_APPLICATION = "fsbench_web.asgi.application"
+ASGI_APPLICATION = "fsbench_web.serving.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -187,13 +188,13 @@ DEFAULT_ROLE = env.choice(
 NEW_STUDY_VISIBILITY = env.choice("FSBENCH_NEW_STUDY_VISIBILITY", "public", ["public", "private"])
 SESSION_COOKIE_AGE = env.integer("FSBENCH_SESSION_HOURS", 336, minimum=1, maximum=8760) * 3600
 # OpenID Connect, if a provider is named; passwords can then be switched off (docs/people.md).
-SIGN_ON = sign_on.from_environment()
+SIGN_ON = openid_settings.from_environment()
 PASSWORD_SIGN_IN = env.flag("FSBENCH_PASSWORD_SIGN_IN", True)
 if not PASSWORD_SIGN_IN and SIGN_ON is None:
     raise ImproperlyConfigured(
         "FSBENCH_PASSWORD_SIGN_IN=False leaves no way to sign in without FSBENCH_OIDC_ISSUER."
     )
-SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.oidc.Outgoing"
+SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.openid.Outgoing"
 # Of allauth's own pages there is none here; nothing of the provider's tokens is kept.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_STORE_TOKENS = False
@@ -209,8 +210,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 if HTTPS:
     # Browsers take cookies of this prefix from this host alone, with Secure and for all paths.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
-# X-Forwarded-* are read from these proxies alone, and taken out of all requests (fsbench_web.asgi);
-# Django's own setting would believe the header of anybody.
+# X-Forwarded-* are read from these proxies alone, and taken out of all requests
+# (fsbench_web.serving.asgi); Django's own setting would believe the header of anybody.
 TRUSTED_PROXIES = env.networks("FSBENCH_TRUSTED_PROXIES", ["127.0.0.1", "::1"])
 SECURE_PROXY_SSL_HEADER = None
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
@@ -223,7 +224,7 @@ X_FRAME_OPTIONS = "DENY"
 EMBED_ORIGINS = env.origins("FSBENCH_EMBED_ORIGINS")
 SECURE_REFERRER_POLICY = "same-origin"
 
-# How watches reach people (fsbench_web.compare.deliveries).
+# How watches reach people (fsbench_web.compare.watches.deliveries).
 _EMAIL = env.email("FSBENCH_EMAIL_URL", timeout_s=10)
 globals().update(_EMAIL)
 SENDS_EMAIL = not _EMAIL["EMAIL_BACKEND"].endswith("dummy.EmailBackend")

@@ -3,12 +3,12 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from fsbench_web.api.main import urls as api_urls
-from fsbench_web.compare import study_page
 from fsbench_web.compare.report import views as report_views
-from fsbench_web.guide import guide, picture
+from fsbench_web.compare.views import study_page
+from fsbench_web.pages.glossary import words
+from fsbench_web.pages.guide import guide, picture
+from fsbench_web.pages.home import home
 from fsbench_web.studies.urls import urlpatterns as study_urls
-from fsbench_web.studies.views.home import home
-from fsbench_web.words import words
 
 # A study's page shows delta tables, and studies must not import compare: they meet here.
 study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="study")]
@@ -26,12 +26,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("fsbench_web.operations.urls")),
     path("", include("fsbench_web.compare.urls")),
     path("imports/", include("fsbench_web.imports.urls")),
-    path("", include("fsbench_web.accounts.people_urls")),
+    path("", include("fsbench_web.accounts.people.urls")),
     path("account/", include("fsbench_web.accounts.urls")),
     path("api/v1/", api_urls),
 ]
 
-handler400 = "fsbench_web.error_pages.bad_request"
-handler403 = "fsbench_web.error_pages.permission_denied"
-handler404 = "fsbench_web.error_pages.page_not_found"
-handler500 = "fsbench_web.error_pages.server_error"
+handler400 = "fsbench_web.platform.error_pages.bad_request"
+handler403 = "fsbench_web.platform.error_pages.permission_denied"
+handler404 = "fsbench_web.platform.error_pages.page_not_found"
+handler500 = "fsbench_web.platform.error_pages.server_error"

@@ -9,12 +9,12 @@ from pathlib import Path
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web import env
-from runner import own_programs
+from fsbench_web.platform import env
 from runner.executors.base import Executor
 from runner.executors.docker import DockerExecutor
 from runner.executors.guest import GuestExecutor
 from runner.executors.local import LocalExecutor
+from runner.host import own_programs
 
 OWN_IMAGE = "fsbench-runner:local"
 EXECUTORS = ("auto", "docker", "local")
@@ -25,7 +25,6 @@ _BY_HAND = "On its host: manage.py guest_kernel"
 @dataclass(frozen=True)
 class WorkerConfig:
     """``site`` tells apart several installations of fsbench on one host. ``may_install``: whether
-
     the worker makes its image, and installs tools, by itself (FSBENCH_INSTALL).
     """
 
@@ -43,7 +42,7 @@ class WorkerConfig:
 
     @property
     def scheduler_notes(self) -> Path:
-        """Where it is kept what runs have to put back (runner.scheduler_notes)."""
+        """Where it is kept what runs have to put back (runner.host.scheduler_notes)."""
         return self.data_folder / "schedulers"
 
 
@@ -77,7 +76,6 @@ def read_config() -> WorkerConfig:
 
 def _may_install() -> bool:
     """In production whoever owns the host decides what is installed there, and when: a package
-
     that comes by itself between two runs is a change of what they are compared on.
     """
     default = "no" if settings.IS_PRODUCTION else "yes"

@@ -9,10 +9,10 @@ import logging
 from django.db import InterfaceError, OperationalError
 
 from fsbench_web.accounts import audit
-from runner import scheduler_notes
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.host import Host
+from runner.host import scheduler_notes
+from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
 

@@ -11,19 +11,19 @@ from pathlib import Path
 
 from django.db.models import Q
 
-from fsbench_web.catalog.filesystems import OWN_LABEL
+from fsbench_web.catalog.configurations.filesystems import OWN_LABEL
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
-from fsbench_web.studies import lifecycle
+from fsbench_web.core.workloads import MOUNT_POINT
 from fsbench_web.studies.models import Lease, Run, RunState
-from fsbench_web.workloads import MOUNT_POINT
-from runner import blockdev, locks, scheduler_notes, sparse
-from runner.blockdev import ToolError
+from fsbench_web.studies.runs import lifecycle
 from runner.config import WorkerConfig
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor
-from runner.hardware import host_mark
-from runner.luns import LunEntry, read_luns
+from runner.host import blockdev, locks, scheduler_notes, sparse
+from runner.host.blockdev import ToolError
+from runner.host.hardware import host_mark
+from runner.host.luns import LunEntry, read_luns
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,6 @@ def _containers(config: WorkerConfig) -> Iterator[Orphan]:
 
 def _mounts(entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
     """File systems on LUNs of the list. Runs mount in namespaces of their own, which go with them;
-
     what is mounted in the host's is a person's, unless it has fsbench's label and mount point.
     """
     if alive:
@@ -147,7 +146,6 @@ def _devices(entry: LunEntry) -> list[str]:
 
 def _loops(config: WorkerConfig, entries: list[LunEntry], alive: bool) -> Iterator[Orphan]:
     """Loop devices on sparse files of the list that no worker attends to, or on such that fsbench
-
     made in its own data folder and that are not listed any more. A file that was deleted while it
     was attached is known by the path it had.
     """
@@ -188,7 +186,6 @@ def _detach(loop: sparse.Loop, path: Path) -> None:
 
 def _spooled(config: WorkerConfig) -> Iterator[Orphan]:
     """Output that was measured and not stored. It is good as long as its run is not ended: then it
-
     is the next start of the worker that stores it.
     """
     for path in sorted((config.data_folder / "spool" / config.name).glob("run-*.jsonl")):

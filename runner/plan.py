@@ -1,6 +1,6 @@
 """One run as a list of steps, as data. Pure: no Django, nothing of the host is touched here.
 
-The commands are those that the preview page shows (catalog.commands).
+The commands are those that the preview page shows (catalog.configurations.commands).
 """
 
 import json
@@ -8,14 +8,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fsbench_web.catalog.commands import PlannedCommand, run_commands
-from fsbench_web.catalog.filesystems import filesystem as filesystem_named
-from fsbench_web.catalog.filesystems import validated_options
-from fsbench_web.catalog.journals import JournalLun
-from fsbench_web.catalog.preparation import PLAIN, PRECONDITION_FROM_BYTES, Preparation
-from fsbench_web.workloads import MOUNT_POINT, Workload, workload_of
-from fsbench_web.workloads.base import WORK_NAME
-from fsbench_web.workloads.own import ALLOWED_PREFIX
+from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.configurations.filesystems import filesystem as filesystem_named
+from fsbench_web.catalog.configurations.filesystems import validated_options
+from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.preparation import (
+    PLAIN,
+    PRECONDITION_FROM_BYTES,
+    Preparation,
+)
+from fsbench_web.core.workloads import MOUNT_POINT, Workload, workload_of
+from fsbench_web.core.workloads.base import WORK_NAME
+from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 
 # mkfs writes all inode tables (nothing is left to do in the background), which takes hours on a
 # large slow disk; umount may have gigabytes to write back. Writing a whole LUN takes days at most.

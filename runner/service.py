@@ -19,17 +19,18 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import close_old_connections, connection
 
-from fsbench_web.catalog import clock
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.celery import app
 from fsbench_web.operations import chores
-from fsbench_web.studies import lifecycle, logs
-from runner import finish, leftovers
+from fsbench_web.platform import clock
+from fsbench_web.studies.runs import lifecycle, logs
+from runner import leftovers
+from runner.execution import finish
 from runner.executors.base import ExecutorAway
-from runner.hardware import host_mark
-from runner.host import Host
+from runner.host.hardware import host_mark
 from runner.setup.setup import Setup
+from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
 
@@ -58,7 +59,6 @@ class NameTaken(RuntimeError):
 
 def _wait_for_namesake(host: Host) -> None:
     """Two hosts under one name would end each other's runs; people would confirm the disk of one
-
     while the other erases its own. One that is gone has been silent for long enough soon: a worker
     that moved to another host waits for that. Raises NameTaken.
     """

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.db import close_old_connections
 
-from fsbench_web import log_lines
 from fsbench_web.celery import app
+from fsbench_web.platform import log_lines
 from runner import service
-from runner.execute import work_on
+from runner.execution.execute import work_on
 
 
 @app.task(name="runner.execute", bind=True)

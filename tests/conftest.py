@@ -54,7 +54,6 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without the garbage collector: it would look again and again, a third of the work,
-
     through what stays until the end.
     """
     gc.disable()

@@ -63,7 +63,7 @@ def test_a_worker_does_not_load_every_page_first(monkeypatch: pytest.MonkeyPatch
 def test_scoring_and_formats_do_not_start_django() -> None:
     code = (
         "import sys; from fsbench_web import formats, workloads; "
-        "from fsbench_web.scoring import deltas, scores; "
+        "from fsbench_web.core.scoring import deltas, scores; "
         "sys.exit('django' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
@@ -81,7 +81,9 @@ def test_every_template_compiles(path: Path) -> None:
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_templates_hold_no_inline_script(path: Path) -> None:
-    """The policy forbids it (fsbench_web.security); the browser would drop it in silence."""
+    """The policy forbids it (fsbench_web.platform.security); the browser would drop it
+    in silence.
+    """
     text = path.read_text()
     for attributes, body in re.findall(r"<script\b([^>]*)>(.*?)</script>", text, re.S | re.I):
         assert "src=" in attributes, f"inline script: {body[:80]}"

@@ -1,5 +1,4 @@
 """docs/ builds without a warning, every link of it and of the pages beside it leads somewhere, and
-
 nothing of it is loaded from another host. Links to other hosts are listed by `make docs`; whether
 they answer is not asked.
 """

@@ -11,8 +11,8 @@ from django.test import AsyncClient, Client, override_settings
 from django.urls import include, path
 
 from fsbench_web.accounts import rights
-from fsbench_web.studies import control
 from fsbench_web.studies.models import Run
+from fsbench_web.studies.runs import control
 
 SENTENCE = 'There is no study "<b>nope</b>"; the list has those there are.'
 
@@ -55,10 +55,10 @@ urlpatterns = [
     *(path(f"{prefix}break/", break_down) for prefix in ("", "api/v1/")),
     path("", include("fsbench_web.urls")),
 ]
-handler400 = "fsbench_web.error_pages.bad_request"
-handler403 = "fsbench_web.error_pages.permission_denied"
-handler404 = "fsbench_web.error_pages.page_not_found"
-handler500 = "fsbench_web.error_pages.server_error"
+handler400 = "fsbench_web.platform.error_pages.bad_request"
+handler403 = "fsbench_web.platform.error_pages.permission_denied"
+handler404 = "fsbench_web.platform.error_pages.page_not_found"
+handler500 = "fsbench_web.platform.error_pages.server_error"
 
 pytestmark = pytest.mark.urls(__name__)
 

@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from fsbench_web import guide
+from fsbench_web.pages import guide
 from tests.test_documentation import Page
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 
 from deploy import install_tools
-from fsbench_web import needs
+from fsbench_web.core import needs
 
 ROOT = Path(settings.BASE_DIR)
 pytestmark = pytest.mark.root

@@ -18,9 +18,10 @@ from django.test import Client
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from fsbench_web import lanes, urls
+from fsbench_web import urls
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Person, Role, Visibility
+from fsbench_web.serving import thread_pools
 from fsbench_web.studies.models import Study
 
 LOCK = threading.Lock()
@@ -154,27 +155,27 @@ def slow_ones(application: Any, count: int, *more: Any) -> list[tuple[int, bytes
 def test_it_works_on_as_many_pages_as_have_turns_and_answers_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lanes, "LONG_S", 60)
-    answers = slow_ones(lanes.application(), 3 * lanes.PAGES)
-    assert answers == [(200, b"done")] * (3 * lanes.PAGES)
-    assert most["slow"] == lanes.TURNS
-    assert lanes.under_way() == 0
+    monkeypatch.setattr(thread_pools, "LONG_S", 60)
+    answers = slow_ones(thread_pools.application(), 3 * thread_pools.PAGES)
+    assert answers == [(200, b"done")] * (3 * thread_pools.PAGES)
+    assert most["slow"] == thread_pools.TURNS
+    assert thread_pools.under_way() == 0
 
 
 @pytest.mark.django_db(transaction=True)
 def test_pages_that_take_long_give_their_turns_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LONG_S", 0.01)
+    monkeypatch.setattr(thread_pools, "LONG_S", 0.01)
     # None ends before as many as there are threads are under way.
-    together = threading.Barrier(lanes.PAGES, timeout=60)
+    together = threading.Barrier(thread_pools.PAGES, timeout=60)
     monkeypatch.setattr(f"{__name__}.pause", lambda request: together.wait())
-    answers = slow_ones(lanes.application(), 3 * lanes.PAGES)
-    assert answers == [(200, b"done")] * (3 * lanes.PAGES)
-    assert most["slow"] == len(threads) == lanes.PAGES
+    answers = slow_ones(thread_pools.application(), 3 * thread_pools.PAGES)
+    assert answers == [(200, b"done")] * (3 * thread_pools.PAGES)
+    assert most["slow"] == len(threads) == thread_pools.PAGES
 
 
 def file_ends_before_page(size: int) -> bool:
     """Whether a file of some bytes that came first is stored before a page is begun."""
-    application = lanes.application()
+    application = thread_pools.application()
     head = [
         (b"content-type", b"multipart/form-data; boundary=x"),
         (b"content-length", str(size).encode()),
@@ -182,45 +183,45 @@ def file_ends_before_page(size: int) -> bool:
 
     async def both() -> None:
         first = asyncio.create_task(ask(application, "POST", "/slow/", b"", head))
-        while lanes.under_way() == 0:
+        while thread_pools.under_way() == 0:
             await asyncio.sleep(0.001)
         answers = await asyncio.gather(first, ask(application, "GET", "/sees/"))
         assert [status for status, _ in answers] == [200, 200]
 
     asyncio.run(both())
-    assert lanes.under_way() == 0
+    assert thread_pools.under_way() == 0
     return order == ["POST ends", "page begins"]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_pages_wait_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "FILES_FIRST_S", 20)
+    monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 20)
     assert file_ends_before_page(100)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_pages_do_not_wait_for_large_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "FILES_FIRST_S", 20)
-    monkeypatch.setattr(lanes.Lanes, "_let_files_go_first", never)
-    assert lanes.SMALL_FILE_BYTES < 10**6
+    monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 20)
+    monkeypatch.setattr(thread_pools.Lanes, "_let_files_go_first", never)
+    assert thread_pools.SMALL_FILE_BYTES < 10**6
     file_ends_before_page(10**6)
 
 
-async def never(self: lanes.Lanes) -> None:
+async def never(self: thread_pools.Lanes) -> None:
     raise AssertionError("this was to begin at once")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "FILES_FIRST_S", 0.01)
-    monkeypatch.setattr(lanes.Lanes, "_answer", held)
+    monkeypatch.setattr(thread_pools, "FILES_FIRST_S", 0.01)
+    monkeypatch.setattr(thread_pools.Lanes, "_answer", held)
     release.clear()
-    application = lanes.application()
+    application = thread_pools.application()
     head = [(b"content-type", b"multipart/form-data; boundary=x"), (b"content-length", b"1")]
 
     async def both() -> None:
         file = asyncio.create_task(ask(application, "POST", "/slow/", b"", head))
-        while lanes.under_way() == 0:
+        while thread_pools.under_way() == 0:
             await asyncio.sleep(0.001)
         assert (await ask(application, "GET", "/page/"))[1] == b"page"
         assert not file.done()
@@ -233,7 +234,7 @@ def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
 release = threading.Event()
 
 
-def held(self: lanes.Lanes, request: HttpRequest) -> HttpResponse:
+def held(self: thread_pools.Lanes, request: HttpRequest) -> HttpResponse:
     """Files wait until the test lets them go."""
     if request.method == "POST":
         assert release.wait(20)
@@ -243,7 +244,7 @@ def held(self: lanes.Lanes, request: HttpRequest) -> HttpResponse:
 
 @pytest.mark.django_db(transaction=True)
 def test_signs_of_life_do_not_wait_for_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    application, is_answered = lanes.application(), threading.Event()
+    application, is_answered = thread_pools.application(), threading.Event()
 
     def until_it_is_answered(request: HttpRequest) -> None:
         assert "health" in request.path or is_answered.wait(60)
@@ -256,7 +257,7 @@ def test_signs_of_life_do_not_wait_for_pages(monkeypatch: pytest.MonkeyPatch) ->
         return answer
 
     async def both() -> list[tuple[int, bytes]]:
-        pages = (ask(application, "GET", "/slow/") for _ in range(5 * lanes.PAGES))
+        pages = (ask(application, "GET", "/slow/") for _ in range(5 * thread_pools.PAGES))
         return await all_of(*pages, sign_of_life())
 
     assert {status for status, _ in asyncio.run(both())} == {200}
@@ -264,7 +265,7 @@ def test_signs_of_life_do_not_wait_for_pages(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.django_db(transaction=True)
 def test_files_wait_in_a_lane_of_their_own() -> None:
-    application = lanes.application()
+    application = thread_pools.application()
     head = [(b"content-type", b"multipart/form-data; boundary=x")]
     form = [(b"content-type", b"application/x-www-form-urlencoded")]
 
@@ -279,13 +280,13 @@ def test_files_wait_in_a_lane_of_their_own() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_view_that_is_a_coroutine_goes_on_in_the_loop() -> None:
-    status, name = asyncio.run(ask(lanes.application(), "GET", "/streamed/"))
+    status, name = asyncio.run(ask(thread_pools.application(), "GET", "/streamed/"))
     assert (status, name) == (200, b"MainThread")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "PAGES", 1)
+    monkeypatch.setattr(thread_pools, "PAGES", 1)
     owner, other = (User.objects.create_user(name) for name in ("owner", "other"))
     for user in (owner, other):
         Person.objects.update_or_create(user=user, defaults={"role": Role.CONTRIBUTOR})
@@ -298,7 +299,7 @@ def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.M
         client = Client()
         client.force_login(user)
         sessions[user] = client
-    application, seen_in = lanes.application(), set()
+    application, seen_in = thread_pools.application(), set()
 
     def seen(user: User | None) -> list[str]:
         headers = []
@@ -326,8 +327,8 @@ def test_nobody_sees_what_the_one_before_in_the_thread_saw(monkeypatch: pytest.M
 
 @pytest.mark.django_db(transaction=True)
 def test_an_error_leaves_the_thread_fit_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "PAGES", 1)
-    application = lanes.application()
+    monkeypatch.setattr(thread_pools, "PAGES", 1)
+    application = thread_pools.application()
     assert asyncio.run(ask(application, "GET", "/broken/"))[0] == 500
     assert asyncio.run(ask(application, "GET", "/sees/"))[0] == 200
 
@@ -347,7 +348,7 @@ def blocked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return goes_on
 
 
-async def wait_for(application: lanes.Lanes, count: int) -> None:
+async def wait_for(application: thread_pools.Lanes, count: int) -> None:
     while application._drawn_up.total() < count:
         await asyncio.sleep(0.001)
 
@@ -356,16 +357,16 @@ async def wait_for(application: lanes.Lanes, count: int) -> None:
 def test_pages_are_answered_while_everything_that_is_drawn_up_stands_still(
     blocked: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "LONG_S", 0.01)
-    application = lanes.application()
+    monkeypatch.setattr(thread_pools, "LONG_S", 0.01)
+    application = thread_pools.application()
 
     async def all_of_it() -> None:
         waiting = [
             asyncio.create_task(ask(application, "GET", REPORT, client=f"192.0.2.{number // 8}"))
-            for number in range(lanes.MOST_RENDERINGS)
+            for number in range(thread_pools.MOST_RENDERINGS)
         ]
-        await wait_for(application, lanes.MOST_RENDERINGS)
-        while len(under_way) < lanes.RENDERINGS:
+        await wait_for(application, thread_pools.MOST_RENDERINGS)
+        while len(under_way) < thread_pools.RENDERINGS:
             await asyncio.sleep(0.001)
         for address in ("/slow/", "/sees/", "/api/v1/health/slow"):
             assert (await ask(application, "GET", address))[0] == 200
@@ -373,7 +374,7 @@ def test_pages_are_answered_while_everything_that_is_drawn_up_stands_still(
         # One more of anybody is told to come again, at once, and when.
         said: dict[bytes, bytes] = {}
         status, page = await ask(application, "GET", REPORT, client="198.51.100.1", said=said)
-        assert (status, said[b"retry-after"]) == (429, str(lanes.COME_AGAIN_S).encode())
+        assert (status, said[b"retry-after"]) == (429, str(thread_pools.COME_AGAIN_S).encode())
         assert b"Ask again in 5 seconds" in page
         assert said[b"cache-control"] == b"private, no-store"
         assert b"content-security-policy" in said
@@ -385,23 +386,23 @@ def test_pages_are_answered_while_everything_that_is_drawn_up_stands_still(
         assert (await ask(application, "GET", REPORT, client="198.51.100.1"))[0] == 200
 
     asyncio.run(all_of_it())
-    assert application._drawn_up.total() == lanes.under_way() == 0
+    assert application._drawn_up.total() == thread_pools.under_way() == 0
 
 
 @pytest.mark.django_db(transaction=True)
 def test_one_client_does_not_take_the_room_of_the_others(blocked: threading.Event) -> None:
-    application = lanes.application()
+    application = thread_pools.application()
 
     async def all_of_it() -> None:
         # One machine chooses among many addresses of IPv6.
         waiting = [
             asyncio.create_task(ask(application, "GET", REPORT, client=f"2001:db8::{number}"))
-            for number in range(lanes.MOST_RENDERINGS_OF_ONE)
+            for number in range(thread_pools.MOST_RENDERINGS_OF_ONE)
         ]
-        await wait_for(application, lanes.MOST_RENDERINGS_OF_ONE)
+        await wait_for(application, thread_pools.MOST_RENDERINGS_OF_ONE)
         assert (await ask(application, "GET", REPORT, client="2001:db8::ffff"))[0] == 429
         other = asyncio.create_task(ask(application, "GET", REPORT, client="192.0.2.1"))
-        await wait_for(application, lanes.MOST_RENDERINGS_OF_ONE + 1)
+        await wait_for(application, thread_pools.MOST_RENDERINGS_OF_ONE + 1)
         blocked.set()
         assert {status for status, _ in await asyncio.gather(*waiting, other)} == {200}
 
@@ -411,14 +412,14 @@ def test_one_client_does_not_take_the_room_of_the_others(blocked: threading.Even
 @pytest.mark.django_db(transaction=True)
 def test_what_is_drawn_up_waits_for_pages_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = threading.Event()
-    monkeypatch.setattr(lanes, "PAGES_FIRST_S", 20)
+    monkeypatch.setattr(thread_pools, "PAGES_FIRST_S", 20)
 
     def wait(request: HttpRequest) -> None:
         order.append(f"begins {request.path}")
         assert "report" in request.path or goes_on.wait(60)
 
     monkeypatch.setattr(f"{__name__}.pause", wait)
-    application = lanes.application()
+    application = thread_pools.application()
 
     async def both() -> None:
         page = asyncio.create_task(ask(application, "GET", "/slow/"))
@@ -431,7 +432,7 @@ def test_what_is_drawn_up_waits_for_pages_but_not_for_ever(monkeypatch: pytest.M
         assert order.index("GET ends") < order.index(f"begins {REPORT}")
         # While pages keep coming it has its turn after a while.
         goes_on.clear()
-        monkeypatch.setattr(lanes, "PAGES_FIRST_S", 0.01)
+        monkeypatch.setattr(thread_pools, "PAGES_FIRST_S", 0.01)
         page = asyncio.create_task(ask(application, "GET", "/slow/"))
         assert (await ask(application, "GET", REPORT))[0] == 200
         assert not page.done()
@@ -453,7 +454,7 @@ def test_a_lane_that_rests_begins_the_next_after_it() -> None:
         return HttpResponse()
 
     async def three() -> None:
-        lane = lanes.Lane("resting", 2, compute, turns=1, rests=2.0)
+        lane = thread_pools.Lane("resting", 2, compute, turns=1, rests=2.0)
         await asyncio.gather(*(lane(HttpRequest()) for _ in range(3)))
 
     asyncio.run(three())

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from fsbench_web import needs
-from fsbench_web.catalog.filesystems import FILESYSTEMS
-from fsbench_web.workloads.registry import OWN, UPLOADED, workload_types
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.core import needs
+from fsbench_web.core.workloads.registry import OWN, UPLOADED, workload_types
 from runner.image import inputs
 
 ROOT = Path(settings.BASE_DIR)
@@ -41,7 +41,7 @@ def test_the_image_has_all_packages_and_no_list_of_its_own() -> None:
 @pytest.mark.parametrize("part", ["image", "image-optional", "programs"])
 def test_any_python_reads_it_before_there_is_an_environment(part: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        ["python3", "-I", "-S", str(ROOT / "fsbench_web/needs.py"), part],
+        ["python3", "-I", "-S", str(ROOT / "fsbench_web/core/needs.py"), part],
         capture_output=True,
         text=True,
         cwd=tmp_path,

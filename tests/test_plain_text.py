@@ -10,16 +10,17 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 
-from fsbench_web import plain_text
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken, Role, Team
 from fsbench_web.catalog.models import OwnWorkload
-from fsbench_web.catalog.own_workloads import add_version
+from fsbench_web.catalog.workloads.own_workloads import add_version
 from fsbench_web.compare.models import Permalink
+from fsbench_web.core.workloads import ParameterError
 from fsbench_web.imports.plan import Target, target_problems
-from fsbench_web.studies import new_study, sweep_document
+from fsbench_web.platform import plain_text
 from fsbench_web.studies.models import Study
-from fsbench_web.workloads import ParameterError
+from fsbench_web.studies.orders import new_study
+from fsbench_web.studies.orders.documents import text as sweep_document
 from tests.accounts.people import person
 from tests.compare.conftest import make_score
 

@@ -15,7 +15,7 @@ from kombu.exceptions import ContentDisallowed
 from kombu.serialization import loads
 
 from fsbench_web.celery import app
-from fsbench_web.production import MINIMUM_KEY_LENGTH, weakness
+from fsbench_web.platform.production import MINIMUM_KEY_LENGTH, weakness
 
 ROOT = Path(settings.BASE_DIR)
 KEY = "4f1d0c7be2a95386c4f1d0c7be2a95380b6c1f7e2d9a48350b6c1f7e2d9a4835"

@@ -12,8 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web import env
-from fsbench_web.proxies import seen
+from fsbench_web.platform import env
+from fsbench_web.platform.proxies import seen
 
 TRUSTED = [ip_network("127.0.0.1/32"), ip_network("10.0.0.0/24"), ip_network("::1/128")]
 
@@ -111,7 +111,7 @@ def test_plain_http_is_sent_to_https_whatever_a_stranger_says(tmp_path: Path) ->
     """The whole application, asked by a trusted proxy and by somebody else."""
     script = """
 import asyncio
-from fsbench_web.asgi import application
+from fsbench_web.serving.asgi import application
 async def ask(peer):
     sent = []
     messages = [{"type": "http.request", "body": b"", "more_body": False}]

@@ -17,19 +17,20 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from fsbench_web.accounts import rights, tokens
 from fsbench_web.accounts.models import LunGrant, Role, Team, Visibility
 from fsbench_web.api.main import api
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload, Worker
-from fsbench_web.compare import permalinks, watching
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.compare.models import Watch, WatchMessage
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.imports.commit import import_files
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.watches import watching
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.models import Run, RunState, Study, Submission
-from fsbench_web.studies.submission import (
+from fsbench_web.studies.orders.submission import (
     ConfigurationRequest,
     RunRequest,
     SubmissionRefused,
@@ -426,7 +427,7 @@ def there(ada: User) -> dict[str, object]:
         "own_workload": OwnWorkload.objects.create(
             slug="own", version=1, title="Own", kind="fio", text="[a]\nrw=read\n", space_mb=1
         ).pk,
-        "key": permalinks.pin(ComparisonSpec(studies=("lab",)), ada).key,
+        "key": records.pin(ComparisonSpec(studies=("lab",)), ada).key,
         "upload": upload.pk,
         "file": upload.files.get().pk,
         "result": result.id,
@@ -445,7 +446,7 @@ def counts() -> list[object]:
         list(Import.objects.order_by("pk").values_list("state", flat=True)),
         tokens.ApiToken.objects.count(),
         SocialAccount.objects.count(),
-        permalinks.Permalink.objects.count(),
+        records.Permalink.objects.count(),
         list(Watch.objects.values_list("is_active", flat=True)),
         WatchMessage.objects.count(),
         list(Submission.objects.order_by("pk").values_list("priority", "paused_at")),
@@ -758,8 +759,8 @@ def secret(there: dict[str, object], ada: User) -> dict[str, object]:
         webhook_url="",
         site="https://fsbench.example",
     )
-    key = permalinks.pin(ComparisonSpec(studies=("secret-zebra",)), ada).key
-    wide = permalinks.pin(ComparisonSpec(tests=("zebrawrite",)), ada).key
+    key = records.pin(ComparisonSpec(studies=("secret-zebra",)), ada).key
+    wide = records.pin(ComparisonSpec(tests=("zebrawrite",)), ada).key
     lun = Lun.objects.select_related("worker").get(name="disk1")
     ordered = submit(
         RunRequest(

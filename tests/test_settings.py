@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from fsbench_web import env
+from fsbench_web.platform import env
 
 ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
@@ -34,7 +34,7 @@ def _tracked(*patterns: str) -> list[Path]:
 
 
 def _variables_read(source: str) -> set[str]:
-    """Names given to the readers of fsbench_web.env, to os.environ and to os.getenv."""
+    """Names given to the readers of fsbench_web.platform.env, to os.environ and to os.getenv."""
     names = set()
     for node in ast.walk(ast.parse(source)):
         first: ast.expr | None = None

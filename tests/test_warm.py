@@ -5,7 +5,7 @@ import gc
 import pytest
 from django.template import engines
 
-from fsbench_web.warm import settle
+from fsbench_web.serving.warm_up import settle
 
 
 def test_what_starting_made_is_not_looked_through_again() -> None:

@@ -9,12 +9,12 @@ from django.test import Client
 from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
-from fsbench_web.catalog.filesystems import FILESYSTEMS, SCHEDULER_LABELS
-from fsbench_web.catalog.labels import parse_label
-from fsbench_web.compare.wording import FLAGS
-from fsbench_web.scoring.categories import CATEGORIES, MEAN_CATEGORY
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, SCHEDULER_LABELS
+from fsbench_web.catalog.configurations.labels import parse_label
+from fsbench_web.compare.selection.wording import FLAGS
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN_CATEGORY
+from fsbench_web.pages.glossary import STATES, label_parts
 from fsbench_web.studies.models import RunState
-from fsbench_web.words import STATES, label_parts
 
 pytestmark = pytest.mark.django_db
 ALL_CATEGORIES = [*CATEGORIES.values(), MEAN_CATEGORY]

@@ -17,9 +17,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.decorators import sync_and_async_middleware
 
-from fsbench_web import error_pages
 from fsbench_web.accounts import passwords, rights, tokens
 from fsbench_web.accounts.models import ApiToken
+from fsbench_web.platform import error_pages
 
 NEEDS_SIGN_IN = (
     "This call needs an account: send the header "

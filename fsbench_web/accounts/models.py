@@ -188,7 +188,7 @@ class ApiToken(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """A sign-in that did not succeed, or is being checked now (accounts.throttle).
+    """A sign-in that did not succeed, or is being checked now (accounts.sign_in.throttle).
 
     ``key`` is a digest of user name and address: people type passwords into the name field.
     ``source`` is one of the address alone; empty where only the name counts.

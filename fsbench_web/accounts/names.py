@@ -11,7 +11,7 @@ import unicodedata
 
 from django.contrib.auth.models import User
 
-from fsbench_web import plain_text
+from fsbench_web.platform import plain_text
 
 # Names that the audit log uses for what no person did.
 RESERVED = frozenset({"fsbench"})

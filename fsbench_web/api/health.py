@@ -15,11 +15,10 @@ from django.http import HttpRequest
 from kombu.pidbox import Mailbox
 from ninja import Router, Schema, Status
 
-from fsbench_web import log_lines
-from fsbench_web.api.errors import Problem
-from fsbench_web.catalog import clock
+from fsbench_web.api.protocol.errors import Problem
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
+from fsbench_web.platform import clock, log_lines
 
 logger = logging.getLogger("fsbench.health")
 
@@ -169,7 +168,6 @@ def _migrations() -> str:
 )
 def health_live(request: HttpRequest) -> dict[str, str]:
     """200 as long as the process answers at all; it asks nothing of any other part. Whoever gets
-
     no answer should restart the process; whoever gets one should not, whatever else is wrong.
     """
     return {"status": "ok"}
@@ -183,7 +181,6 @@ def health_live(request: HttpRequest) -> dict[str, str]:
 )
 def health_ready(request: HttpRequest) -> Status[dict[str, Any]]:
     """200 when the database answers, its tables are those of this version and the broker can be
-
     reached; else 503 that says which is not so. Workers are not asked: pages are read without
     them. Takes four seconds at most.
     """
@@ -216,7 +213,6 @@ def _ping_database() -> None:
 )
 def health(request: HttpRequest) -> Status[dict[str, Any]]:
     """200 once web, database, broker and at least one worker answer; else 503 that says which
-
     does not. Takes four seconds at most. `workers` are the Celery names of those that answered.
     """
     database, expected = _database()

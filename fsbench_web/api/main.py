@@ -11,31 +11,31 @@ from ninja.operation import Operation
 from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
 
-from fsbench_web.api import errors, text
-from fsbench_web.api.answers import in_common
-from fsbench_web.api.comparison import router as comparison
-from fsbench_web.api.deltas import router as deltas
-from fsbench_web.api.described import only_described
-from fsbench_web.api.description import finished
-from fsbench_web.api.docs import DocsPage
-from fsbench_web.api.hardware import router as hardware
+from fsbench_web.api.catalog.hardware import router as hardware
+from fsbench_web.api.catalog.own_workloads import router as own_workloads
+from fsbench_web.api.catalog.workers import router as workers
+from fsbench_web.api.catalog.workloads import router as workloads
 from fsbench_web.api.health import router as health
-from fsbench_web.api.history import router as history
-from fsbench_web.api.import_steps import router as import_steps
+from fsbench_web.api.imports.rereads import router as rereads
+from fsbench_web.api.imports.steps import router as import_steps
 from fsbench_web.api.me import router as me
-from fsbench_web.api.own_workloads import router as own_workloads
 from fsbench_web.api.people import router as people
 from fsbench_web.api.permalinks import router as permalinks
-from fsbench_web.api.rereads import router as rereads
-from fsbench_web.api.run_outputs import router as run_outputs
-from fsbench_web.api.runs import router as runs
+from fsbench_web.api.protocol import errors, text
+from fsbench_web.api.protocol.answers import in_common
+from fsbench_web.api.protocol.described import only_described
+from fsbench_web.api.protocol.description import finished
+from fsbench_web.api.protocol.docs import DocsPage
+from fsbench_web.api.results.comparison import router as comparison
+from fsbench_web.api.results.deltas import router as deltas
+from fsbench_web.api.results.history import router as history
+from fsbench_web.api.results.study_writes import router as study_writes
+from fsbench_web.api.runs.outputs import router as run_outputs
+from fsbench_web.api.runs.routes import router as runs
+from fsbench_web.api.runs.series import router as series
+from fsbench_web.api.runs.sweeps import router as sweeps
 from fsbench_web.api.search import router as search
-from fsbench_web.api.series import router as series
-from fsbench_web.api.study_writes import router as study_writes
-from fsbench_web.api.sweeps import router as sweeps
 from fsbench_web.api.watches import router as watches
-from fsbench_web.api.workers import router as workers
-from fsbench_web.api.workloads import router as workloads
 
 
 class _StrictJSON(JSONRenderer):

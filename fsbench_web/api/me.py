@@ -10,11 +10,11 @@ from ninja import Router, Schema, Status
 from pydantic import Field, StrictBool
 
 from fsbench_web.accounts import rights, tokens
-from fsbench_web.accounts.forms import TokenForm
 from fsbench_web.accounts.models import ApiToken
-from fsbench_web.api.auth import WRITER, user_of
-from fsbench_web.api.bodies import Strict, cleaned
-from fsbench_web.api.errors import Error, Refused
+from fsbench_web.accounts.sign_in.forms import TokenForm
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict, cleaned
+from fsbench_web.api.protocol.errors import Error, Refused
 
 router = Router()
 

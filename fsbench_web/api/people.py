@@ -11,14 +11,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field, StrictBool
 
-from fsbench_web.accounts import audit, closing, people, rights
+from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import AuditEntry, Role, Team
-from fsbench_web.accounts.people_forms import AccountForm, PersonForm, TeamForm, TeamNameForm
-from fsbench_web.api.answers import IfMatch, require_match
-from fsbench_web.api.auth import WRITER, user_of
-from fsbench_web.api.bodies import Strict, cleaned, given
-from fsbench_web.api.errors import Error, Refused
-from fsbench_web.api.pages import LARGEST_ID, Page, PageOut, page
+from fsbench_web.accounts.people import accounts, closing
+from fsbench_web.accounts.people.forms import AccountForm, PersonForm, TeamForm, TeamNameForm
+from fsbench_web.api.protocol.answers import IfMatch, require_match
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
 from fsbench_web.catalog.models import Lun
 
 router = Router()
@@ -40,7 +41,7 @@ class PersonOut(Schema):
 
 
 class PeopleOut(PageOut):
-    people: list[PersonOut]
+    accounts: list[PersonOut]
 
 
 class AccountIn(Strict):
@@ -145,10 +146,10 @@ def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, 
     """With a password to be handed over safely: its first sign-in leads to choosing another."""
     said = cleaned(AccountForm(account.model_dump()))
     try:
-        made = people.create(
+        made = accounts.create(
             said["username"], said["password"], Role(said["role"]), user_of(request)
         )
-    except people.NameTaken as taken:
+    except accounts.NameTaken as taken:
         raise Refused(422, [("username", str(taken))]) from None
     return Status(201, _person(_person_or_404(made.pk)))
 
@@ -180,7 +181,7 @@ def change_person(
     administrator's.
     """
     with transaction.atomic():
-        people.lock_administrators()
+        accounts.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         found = _person_or_404(user_id)
         require_match(request)
@@ -191,7 +192,7 @@ def change_person(
         teams = said.get("teams")
         is_active = now["is_active"] if said.get("is_active") is None else said["is_active"]
         try:
-            people.change(
+            accounts.change(
                 user_id,
                 role=Role(said.get("role") or now["role"]),
                 is_active=is_active,
@@ -200,7 +201,7 @@ def change_person(
                 by=user_of(request),
                 permalinks=_permalinks(said, is_active=is_active),
             )
-        except people.LastAdministrator as refused:
+        except accounts.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
         except closing.NotSaid as refused:
             raise Refused(422, [("permalinks", str(refused))]) from None
@@ -224,10 +225,10 @@ def set_password(
     if not settings.PASSWORD_SIGN_IN:
         raise PermissionDenied("Sign-in with a password is switched off here.")
     try:
-        password = people.set_password(
+        password = accounts.set_password(
             user_id, user_of(request), revokes_tokens=wanted.revokes_tokens
         )
-    except people.NoPassword as refused:
+    except accounts.NoPassword as refused:
         raise Refused(409, [("user_id", str(refused))]) from None
     response["Cache-Control"] = "no-store"
     return Status(201, {"password": password})
@@ -259,8 +260,8 @@ def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
     said = cleaned(TeamNameForm({"name": team.name}))
     try:
-        made = people.create_team(said["name"], user_of(request))
-    except people.NameTaken as taken:
+        made = accounts.create_team(said["name"], user_of(request))
+    except accounts.NameTaken as taken:
         raise Refused(422, [("name", str(taken))]) from None
     return Status(201, _team(_team_or_404(made.pk)))
 
@@ -305,14 +306,14 @@ def change_team(
         }
         checked = cleaned(TeamForm(values, team=Team.objects.get(pk=team_id)))
         try:
-            people.change_team(
+            accounts.change_team(
                 _team_or_404(team_id),
                 name=checked["name"],
                 members=checked["members"],
                 luns=checked["luns"].values_list("pk", flat=True),
                 by=user_of(request),
             )
-        except people.NameTaken as taken:
+        except accounts.NameTaken as taken:
             raise Refused(422, [("name", str(taken))]) from None
         return _team(_team_or_404(team_id))
 

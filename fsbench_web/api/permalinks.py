@@ -11,19 +11,21 @@ from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.rights import Action, require
-from fsbench_web.api.answers import IfMatch, require_match
-from fsbench_web.api.auth import WRITER, user_of
-from fsbench_web.api.bodies import Strict, cleaned, given
-from fsbench_web.api.comparison import ComparedTable, refused_as_json, row_of
-from fsbench_web.api.description import binary
-from fsbench_web.api.errors import Error, Refused
-from fsbench_web.api.pages import Page, PageOut, page
-from fsbench_web.compare import export_views, permalink_views, permalinks, sharing
+from fsbench_web.api.protocol.answers import IfMatch, require_match
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, row_of
+from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.sharing import SharingForm
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import delta_tables, refuse_missing_baseline
+from fsbench_web.compare.permalinks import records, sharing
+from fsbench_web.compare.permalinks import views as permalink_views
+from fsbench_web.compare.permalinks.sharing import SharingForm
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables.delta_tables import delta_tables, refuse_missing_baseline
 
 router = Router()
 _FIELDS = ("title", "note", "visibility", "expires_on")
@@ -32,7 +34,6 @@ _WRITES = {401: Error, 403: Error, 404: Error, 412: Error, 422: Error}
 
 class PermalinkSummary(Schema):
     """``heading`` is its title, or where it has none the day of its numbers. ``sha256`` is of the
-
     snapshot, which ``links.snapshot`` gives byte by byte.
     """
 
@@ -70,7 +71,7 @@ class PermalinkOut(PermalinkSummary):
 
 
 class PermalinksOut(PageOut):
-    permalinks: list[PermalinkSummary]
+    records: list[PermalinkSummary]
 
 
 class PermalinkFilters(Page):
@@ -137,10 +138,10 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         spec = ComparisonSpec.from_query(permalink.query)
         if spec.baseline:
             refuse_missing_baseline(spec, delta_tables(spec))
-        made = permalinks.pin(spec, user, **said)
+        made = records.pin(spec, user, **said)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
-    except permalinks.NothingToPin as error:
+    except records.NothingToPin as error:
         raise Refused(422, [("query", str(error))]) from None
     return Status(201, _summary(made))
 
@@ -154,8 +155,8 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
 def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """The pinned numbers, unchanged, and whether there are newer ones. 410 after its last day."""
     link = _open(request, key)
-    pinned = permalinks.read(link)
-    changes = permalinks.changes_since(link, pinned)
+    pinned = records.read(link)
+    changes = records.changes_since(link, pinned)
     return {
         **_summary(link),
         "description": pinned.description,
@@ -204,7 +205,7 @@ def export_permalink(
 ) -> HttpResponse:
     """The pinned numbers in any format of `/exports/deltas`; none when they were changed."""
     link = _open(request, key)
-    return refused_as_json(export_views.permalink_file(request, key=link.key, suffix=suffix))
+    return refused_as_json(views.permalink_file(request, key=link.key, suffix=suffix))
 
 
 @router.patch(
@@ -247,7 +248,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     with transaction.atomic():
         link = _to_withdraw(request, key)
         require_match(request)
-        permalinks.delete(link, user_of(request))
+        records.delete(link, user_of(request))
     return Status(204, None)
 
 
@@ -264,7 +265,7 @@ def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """
     with transaction.atomic():
         link = _to_withdraw(request, key)
-        permalinks.withdraw(key, user_of(request))
+        records.withdraw(key, user_of(request))
         link.refresh_from_db(fields=["visibility"])
     return _summary(link)
 
@@ -303,7 +304,7 @@ def _summary(link: Permalink) -> dict[str, Any]:
     return {
         **{name: getattr(link, name) for name in (*_FIELDS, "key", "created_at", "query")},
         "sha256": link.sha256,
-        "heading": permalinks.title_of(link),
+        "heading": records.title_of(link),
         "is_over": sharing.is_over(link),
         "created_by": link.created_by.get_username() if link.created_by else None,
         "links": {

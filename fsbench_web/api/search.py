@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
 
-from fsbench_web.studies import search
+from fsbench_web.studies.views import search_query
 
 router = Router()
 
@@ -57,12 +57,12 @@ class SearchAnswer(Schema):
 @router.get("/search", response=SearchAnswer, summary="Search studies, configurations and runs")
 def search_everything(
     request: HttpRequest,
-    q: str = Query("", max_length=search.LONGEST, description="Words; each must match"),
+    q: str = Query("", max_length=search_query.LONGEST, description="Words; each must match"),
     limit: int = Query(20, ge=1, le=100, description="Of each kind"),
 ) -> dict[str, Any]:
     """Words as on the search page: parts of names in any case, each of which must be found."""
-    query = search.Query.of(q)
-    found = {kind: search.find(query, kind) for kind in search.KINDS}
+    query = search_query.Query.of(q)
+    found = {kind: search_query.find(query, kind) for kind in search_query.KINDS}
     return {
         "query": query.text,
         "counts": {kind: rows.count() for kind, rows in found.items()},

@@ -8,13 +8,14 @@ from django.utils import timezone
 from ninja import Router, Schema, Status
 from pydantic import Field, StrictInt
 
-from fsbench_web.api.auth import WRITER, user_of
-from fsbench_web.api.bodies import Strict, cleaned
-from fsbench_web.api.errors import Error, Refused
-from fsbench_web.api.pages import LARGEST_ID
-from fsbench_web.compare import deliveries, history, watch_rights, watching
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict, cleaned
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import LARGEST_ID
+from fsbench_web.compare.history import lines
 from fsbench_web.compare.models import Watch, WatchMessage
-from fsbench_web.compare.watch_form import MOST_MARGIN, WatchForm
+from fsbench_web.compare.watches import deliveries, rights, watching
+from fsbench_web.compare.watches.form import MOST_MARGIN, WatchForm
 
 router = Router()
 SHOWN_MESSAGES = 50
@@ -24,7 +25,6 @@ _WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 
 class WatchOut(Schema):
     """``is_there`` is false where the line is gone, or hidden from you, and what it is of is then
-
     empty; ``problem`` says why the last look could not judge.
     """
 
@@ -115,8 +115,8 @@ def list_watches(request: HttpRequest) -> dict[str, Any]:
 def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
     """From now on; what is slower already is noted and not told. 409 where you watch it already."""
     user = user_of(request)
-    series = history.series_of(str(watch.series))
-    offered = dict(history.choices(series))
+    series = lines.series_of(str(watch.series))
+    offered = dict(lines.choices(series))
     if watch.category not in offered.get(watch.test, []):
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])
     said = cleaned(WatchForm(watch.model_dump(), user=user))
@@ -204,7 +204,7 @@ def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Sends a message that says of itself that it is a test; every 20 seconds at most."""
     one = _own(request, watch_id)
-    if not watch_rights.is_there(one):
+    if not rights.is_there(one):
         raise Refused(422, [(None, "You may not see this line any more: nothing was sent.")])
     if not one.email and not one.webhook_url:
         raise Refused(422, [(None, "This watch has no address to write to.")])
@@ -232,7 +232,7 @@ def _own(request: HttpRequest, watch_id: int) -> Watch:
 
 
 def _watch(one: Watch) -> dict[str, Any]:
-    is_there = watch_rights.is_there(one)
+    is_there = rights.is_there(one)
     names = [
         name
         for name in WatchOut.model_fields
@@ -255,7 +255,7 @@ def _watch(one: Watch) -> dict[str, Any]:
 
 def _messages(one: Watch) -> list[dict[str, Any]]:
     listed = one.messages.prefetch_related("deliveries")[:SHOWN_MESSAGES]
-    return [_message(message) for message in watch_rights.not_hidden(listed)]
+    return [_message(message) for message in rights.not_hidden(listed)]
 
 
 def _message(message: WatchMessage) -> dict[str, Any]:

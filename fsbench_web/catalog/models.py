@@ -42,9 +42,9 @@ class Environment(models.Model):
 class FilesystemConfiguration(models.Model):
     """One file system with its mkfs and mount options, I/O scheduler and journal placement.
 
-    ``options`` holds keys and values of ``catalog.filesystems``, never command line text.
-    A configuration whose options are not known (a published score without them, an import that
-    names only a label) has ``is_known`` false and is never run.
+    ``options`` holds keys and values of ``catalog.configurations.filesystems``, never command line
+    text. A configuration whose options are not known (a published score without them, an import
+    that names only a label) has ``is_known`` false and is never run.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -80,8 +80,9 @@ class Workload(models.Model):
 
 
 class OwnWorkload(models.Model):
-    """One version of a workload that was uploaded. ``catalog.own_workloads`` adds versions; nothing
-    but ``is_withdrawn`` is ever changed. Runs keep the text themselves, in their ``Workload``.
+    """One version of a workload that was uploaded. ``catalog.workloads.own_workloads`` adds
+    versions; nothing but ``is_withdrawn`` is ever changed. Runs keep the text themselves, in their
+    ``Workload``.
     """
 
     class Kind(models.TextChoices):
@@ -112,10 +113,11 @@ class OwnWorkload(models.Model):
 
 
 class Worker(models.Model):
-    """A worker host as it announced itself (``catalog.announce``, which writes the rest of this).
+    """A worker host as it announced itself (``catalog.workers.announce``, which writes the rest of
+    this).
 
     ``drained_at`` and ``drained_by`` are what a person wants of it, and only
-    ``catalog.maintenance`` writes them.
+    ``catalog.workers.maintenance`` writes them.
     """
 
     name = models.SlugField(unique=True, max_length=100)

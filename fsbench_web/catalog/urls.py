@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from fsbench_web.catalog import own_workload_views as own_workloads
 from fsbench_web.catalog import views
+from fsbench_web.catalog.workloads import views as own_workloads
 
 app_name = "catalog"
 urlpatterns = [

@@ -12,15 +12,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.rights import hidden_studies
-from fsbench_web.catalog import (
-    availability,
-    device_rate,
-    guest_kernels,
-    hardware_use,
-    maintenance,
-)
+from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import HardwareProfile, Worker
-from fsbench_web.catalog.worker_states import (
+from fsbench_web.catalog.workers import availability, guest_kernels, maintenance
+from fsbench_web.catalog.workers.states import (
     look_every_s,
     luns_with_use,
     worker_state,
@@ -129,7 +124,7 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
     workers: dict[int | None, list[Worker]] = {}
     for worker in Worker.objects.order_by("name"):
         workers.setdefault(worker.hardware_id, []).append(worker)
-    studies = hardware_use.study_counts()
+    studies = use.study_counts()
     context = {
         "profiles": [
             {
@@ -150,7 +145,7 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "profile": profile,
         "may_provide": rights.may(request.user, rights.Action.PROVIDE),
-        "studies": hardware_use.studies_on(profile),
+        "studies": use.studies_on(profile),
         "workers": [
             (worker, availability.is_alive(worker))
             for worker in profile.worker_set.order_by("name")

@@ -6,14 +6,15 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from fsbench_web.compare import csv, folds
 from fsbench_web.compare.choices import form
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.sections import Section
-from fsbench_web.compare.sections import charts as charts_of
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.scoring import testnames
-from fsbench_web.studies.score_choices import score_choices
+from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.pictures.sections import charts as charts_of
+from fsbench_web.compare.selection import folds
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import csv
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring import testnames
+from fsbench_web.studies.scores.choices import score_choices
 
 
 def in_folds(found: list[Section], chosen: Collection[str] = ()) -> dict[str, Any]:

@@ -3,12 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsbench_web.compare import properties
-from fsbench_web.compare.properties import PROPERTIES
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.spec import CELLS, CONTENDERS, EMULATED, FILTERS, SORTS, ComparisonSpec
-from fsbench_web.scoring import categories, testnames
-from fsbench_web.studies.score_choices import ScoreChoices
+from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection.properties import PROPERTIES
+from fsbench_web.compare.selection.spec import (
+    CELLS,
+    CONTENDERS,
+    EMULATED,
+    FILTERS,
+    SORTS,
+    ComparisonSpec,
+)
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.studies.scores.choices import ScoreChoices
 
 MOST_CHOICES = 200
 """So many boxes of one group are shown; a study or file system chosen first makes them fewer."""

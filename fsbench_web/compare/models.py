@@ -19,7 +19,7 @@ def new_key() -> str:
 
 
 class LinkVisibility(models.TextChoices):
-    """Who may see a permalink; compare.sharing answers for a person. Of studies it is
+    """Who may see a permalink; compare.permalinks.sharing answers for a person. Of studies it is
     accounts.models.Visibility: a permalink has no team of its own, and opens no study."""
 
     PUBLIC = "public", "Anyone with the link"
@@ -30,8 +30,8 @@ class LinkVisibility(models.TextChoices):
 class Permalink(models.Model):
     """A short address with the numbers it showed.
 
-    ``snapshot`` is JSON text of compare.permalinks and not a JSON column: a database may write
-    numbers of a JSON column anew, and the checksum is of these very bytes.
+    ``snapshot`` is JSON text of compare.permalinks.records and not a JSON column: a database may
+    write numbers of a JSON column anew, and the checksum is of these very bytes.
     """
 
     key = models.CharField(max_length=20, unique=True, default=new_key)
@@ -71,8 +71,8 @@ class Permalink(models.Model):
 class Watch(models.Model):
     """A line over time that somebody wants to be told of when it gets significantly slower.
 
-    The line is what compare.history calls the same: whichever studies, kernels and days its runs
-    are of. ``key`` is a digest of line, test, category and along, because a unique constraint
+    The line is what compare.history.lines calls the same: whichever studies, kernels and days its
+    runs are of. ``key`` is a digest of line, test, category and along, because a unique constraint
     ignores rows with nulls. Without an address to write to, messages are shown on the page alone.
     """
 
@@ -166,7 +166,9 @@ class WatchMessage(models.Model):
 
 
 class WatchDelivery(models.Model):
-    """A message on its way to one address. compare.deliveries is the only writer of its state."""
+    """A message on its way to one address. compare.watches.deliveries is the only
+    writer of its state.
+    """
 
     class Channel(models.TextChoices):
         EMAIL = "email", "e-mail"

@@ -2,25 +2,22 @@
 
 from django.urls import path
 
-from fsbench_web.compare import (
-    beside_views,
-    embed,
-    export_views,
-    history_views,
-    permalink_views,
-    pictures_views,
-    views,
-    watch_views,
-)
+from fsbench_web.compare.exports import views as export_views
+from fsbench_web.compare.papers import views as beside_views
+from fsbench_web.compare.permalinks import embed
+from fsbench_web.compare.permalinks import views as permalink_views
+from fsbench_web.compare.pictures import views as pictures_views
+from fsbench_web.compare.views import compare, history
+from fsbench_web.compare.watches import views as watch_views
 
 app_name = "compare"
 urlpatterns = [
-    path("compare/", views.page, name="page"),
-    path("compare/deltas.csv", views.csv_file, name="csv"),
+    path("compare/", compare.page, name="page"),
+    path("compare/deltas.csv", compare.csv_file, name="csv"),
     path("compare/deltas.<str:suffix>", export_views.comparison_file, name="file"),
     path("compare/export/", export_views.comparison_page, name="export"),
-    path("compare/cells/<str:test>/", views.cells, name="cells"),
-    path("compare/charts/<str:test>/", views.charts, name="charts"),
+    path("compare/cells/<str:test>/", compare.cells, name="cells"),
+    path("compare/charts/<str:test>/", compare.charts, name="charts"),
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/pin/", permalink_views.pin, name="pin"),
@@ -30,7 +27,7 @@ urlpatterns = [
         beside_views.file,
         name="beside_file",
     ),
-    path("history/", history_views.page, name="history"),
+    path("history/", history.page, name="history"),
     path("watches/", watch_views.mine, name="watches"),
     path("watches/new/", watch_views.new, name="watch_new"),
     path("watches/<int:watch_id>/", watch_views.page, name="watch"),

@@ -5,7 +5,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers, palette
+from fsbench_web.core import numbers
+from fsbench_web.figures import palette
 from fsbench_web.figures.frame import ROW_PX, Plain, bar_layout, figure, frame, plain_text
 
 NOT_STATED = "not stated"

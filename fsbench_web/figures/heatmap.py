@@ -8,7 +8,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import colourscale, marks, numbers
+from fsbench_web.core import numbers
+from fsbench_web.figures import colourscale, marks
 from fsbench_web.figures.frame import Plain, figure, heading, plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers, palette, ticks
+from fsbench_web.core import numbers
+from fsbench_web.figures import palette, ticks
 from fsbench_web.figures.frame import figure, heading, plain_text
 
 MOST_LINES = 7

@@ -8,9 +8,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.figures.frame import plain_text
 from fsbench_web.figures.sizes import SizeAxis, size_name
-from fsbench_web.scoring.quality import FLAGS
 
 Cell = tuple[int, int]
 """(record size KB, file size KB)"""

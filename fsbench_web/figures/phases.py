@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers, palette
+from fsbench_web.core import numbers
+from fsbench_web.figures import palette
 from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.lines import (
     MOST_LINES,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from fsbench_web.figures import numbers
+from fsbench_web.core import numbers
 
 DOUBLING = 2.0
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers, palette
+from fsbench_web.core import numbers
+from fsbench_web.figures import palette
 from fsbench_web.figures.frame import frame, plain_text
 
 WRITE_SERIES, READ_SERIES = 1, 5

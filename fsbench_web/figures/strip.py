@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import numbers, palette
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.figures import palette
 from fsbench_web.figures.bars import in_lines
 from fsbench_web.figures.frame import frame, plain_text
-from fsbench_web.scoring.confidence import Interval
 
 ROW_PX = 52
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from fsbench_web.figures import colourscale, numbers
+from fsbench_web.core import numbers
+from fsbench_web.figures import colourscale
 from fsbench_web.figures.frame import figure, heading, plain_text
 from fsbench_web.figures.heatmap import LOGARITHMIC_FROM, Cell
 from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name

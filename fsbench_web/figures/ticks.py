@@ -2,7 +2,7 @@
 
 import math
 
-from fsbench_web.figures import numbers
+from fsbench_web.core import numbers
 
 
 def log_ticks(low: float, high: float) -> list[float]:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fsbench_web.catalog.filesystems import FILESYSTEMS
-from fsbench_web.catalog.labels import parse_label
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.labels import parse_label
 
 # File systems that fsbench does not make, and that results come from.
 _OTHERS = frozenset(

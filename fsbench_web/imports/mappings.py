@@ -7,12 +7,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.accounts import audit
-from fsbench_web.formats import UnreadableFile
-from fsbench_web.formats.cells import FIELDS, unit_of
-from fsbench_web.formats.grid import Grid, Row
-from fsbench_web.formats.mapping import LONG, MATRIX, TESTS, Mapping, header_digest
-from fsbench_web.formats.spreadsheet import parse_mapped, tables_of
-from fsbench_web.formats.table import proposal
+from fsbench_web.core.formats import UnreadableFile
+from fsbench_web.core.formats.tables.cells import FIELDS, unit_of
+from fsbench_web.core.formats.tables.grid import Grid, Row
+from fsbench_web.core.formats.tables.mapping import LONG, MATRIX, TESTS, Mapping, header_digest
+from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
+from fsbench_web.core.formats.tables.table import proposal
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportProblem
 from fsbench_web.imports.sources import SourceFile
@@ -148,7 +148,6 @@ def check(file: ImportFile, data: bytes, mapping: Mapping) -> list[ImportProblem
 
 def keep(name: str, data: bytes, mapping: Mapping, user: User) -> None:
     """Keep a mapping by its name, for the next table with the same header; the name is taken over
-
     from an older one.
     """
     with transaction.atomic():

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.studies.models import Artefact, Run, Study
-from fsbench_web.studies.visible import Visible
+from fsbench_web.studies.visibility import Visible
 
 
 class ImportState(models.TextChoices):
@@ -99,7 +99,9 @@ class ImportedFile(models.Model):
 
 
 class RunContent(models.Model):
-    """A digest over a run's numbers (studies.content), to know the same measurement again."""
+    """A digest over a run's numbers (studies.scores.digests), to know the same
+    measurement again.
+    """
 
     run = models.OneToOneField(
         Run, on_delete=models.CASCADE, primary_key=True, related_name="content"

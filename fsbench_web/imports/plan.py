@@ -4,20 +4,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fsbench_web import plain_text
-from fsbench_web.catalog.labels import parse_label
-from fsbench_web.catalog.names import slug_of
-from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
-from fsbench_web.formats.mapping import Mapping
-from fsbench_web.formats.spreadsheet import parse_mapped
-from fsbench_web.formats.table import NeedsMapping
+from fsbench_web.catalog.configurations.labels import parse_label
+from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.core.formats.tables.table import NeedsMapping
+from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import guesses
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.scoring.units import UnknownUnit, lower_is_better
-from fsbench_web.studies.content import digest_of_rows
+from fsbench_web.platform import plain_text
+from fsbench_web.platform.names import slug_of
+from fsbench_web.studies.scores.digests import digest_of_rows
 
-# All files of an import together; a single table may hold more (imports.large).
+# All files of an import together; a single table may hold more (imports.storing.large).
 MAX_VALUES = 300_000
 
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsbench_web import plain_text
-from fsbench_web.formats import ParsedResult
-from fsbench_web.imports.commit import StoredRun
+from fsbench_web.core.formats import ParsedResult
+from fsbench_web.core.scoring import testnames
 from fsbench_web.imports.models import ImportFile
 from fsbench_web.imports.plan import PlannedFile, Target
 from fsbench_web.imports.problems import ImportProblem
 from fsbench_web.imports.sources import Given
+from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
-from fsbench_web.scoring import testnames
+from fsbench_web.platform import plain_text
 
 # Five fields a file; Django takes 1000 fields of a form.
 MAX_FILES_SHOWN = 150
@@ -97,7 +97,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
 
 
 def large_tests(report: Mapping[str, Any]) -> list[TestSummary]:
-    """The tests of a large table as its report keeps them (imports.large)."""
+    """The tests of a large table as its report keeps them (imports.storing.large)."""
     return [
         TestSummary(
             test=test,

@@ -20,12 +20,13 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from fsbench_web.formats.table import NeedsMapping
-from fsbench_web.imports import commit, large, quota, uploads
+from fsbench_web.core.formats.tables.table import NeedsMapping
+from fsbench_web.imports import quota, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.storing import commit, large
 
 logger = logging.getLogger("fsbench.importer")
 

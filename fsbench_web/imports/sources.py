@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 
 from django.conf import settings
 
-from fsbench_web.formats import archive
-from fsbench_web.formats.result import Problem, UnreadableFile
+from fsbench_web.core.formats import archive
+from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 
 _CHUNK = 256 * 1024

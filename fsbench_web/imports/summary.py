@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsbench_web.formats import ParsedValue
-from fsbench_web.scoring import testnames
+from fsbench_web.core.formats import ParsedValue
+from fsbench_web.core.scoring import testnames
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,4 @@
 """Uploads that are not stored yet: kept in the database until they are committed, discarded or a
-
 day old. What is corrected in the preview is kept with them.
 """
 
@@ -12,12 +11,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import commit, guesses, mappings, quota
-from fsbench_web.imports.commit import ImportPreview, ImportResult
+from fsbench_web.imports import guesses, mappings, quota
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Given, SourceFile
+from fsbench_web.imports.storing import commit
+from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
 
 KEPT_FOR = timedelta(days=1)
 

@@ -6,8 +6,8 @@ import json
 from django.utils.text import slugify
 
 from fsbench_web.catalog.models import Environment, Workload
-from fsbench_web.formats import ParsedResult
-from fsbench_web.studies.environments import environment_for
+from fsbench_web.core.formats import ParsedResult
+from fsbench_web.studies.runs.environments import environment_for
 
 _TITLES = {"iozone": "IOzone", "postmark": "PostMark", "ior": "IOR", "phoronix": "Phoronix"}
 

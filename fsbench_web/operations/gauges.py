@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Min, Q
 
-from fsbench_web.catalog import availability, clock
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers import availability
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.operations.models import Chore
+from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Run, RunState
 
 DAY = timedelta(days=1)

@@ -16,12 +16,12 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import QuerySet
 
 from fsbench_web.api.health import broker_state
-from fsbench_web.catalog import clock
-from fsbench_web.catalog.worker_states import WorkerState, luns_with_use, worker_states
+from fsbench_web.catalog.workers.states import WorkerState, luns_with_use, worker_states
 from fsbench_web.operations.gauges import DAY, Gauges, read_gauges
 from fsbench_web.operations.models import Chore
+from fsbench_web.platform import clock
+from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.version import VERSION
 
 logger = logging.getLogger("fsbench.operations")
 

@@ -1,5 +1,4 @@
 """What Prometheus reads: requests as this process counted them, everything else as the database has
-
 it at that moment. Several web processes count together in files (PROMETHEUS_MULTIPROC_DIR: the
 supervisor sets it); what workers change (runs, LUNs) is never counted in a process at all.
 

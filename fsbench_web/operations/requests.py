@@ -15,8 +15,8 @@ from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-from fsbench_web import log_lines
 from fsbench_web.operations import metrics
+from fsbench_web.platform import log_lines
 
 logger = logging.getLogger("fsbench.access")
 

@@ -5,7 +5,6 @@ from django.db import models
 from django.db.models import Q
 
 from fsbench_web.accounts.models import Team, Visibility
-from fsbench_web.catalog.machines import Machine
 from fsbench_web.catalog.models import (
     Environment,
     FilesystemConfiguration,
@@ -14,9 +13,10 @@ from fsbench_web.catalog.models import (
     Worker,
     Workload,
 )
-from fsbench_web.scoring.quality import FLAGS, Flag
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.scoring.quality import FLAGS, Flag
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, Cause
-from fsbench_web.studies.visible import Visible
+from fsbench_web.studies.visibility import Visible
 
 
 class Study(models.Model):
@@ -122,7 +122,7 @@ class Series(models.Model):
 
 
 class RunState(models.TextChoices):
-    """The one column that says where a run is. Only studies.lifecycle writes it."""
+    """The one column that says where a run is. Only studies.runs.lifecycle writes it."""
 
     QUEUED = "queued"
     LEASED = "leased"
@@ -143,7 +143,7 @@ class Submission(models.Model):
     """An order: the sweep that some runs belong to, as it was planned and as it is steered.
 
     ``token`` is the form's, so that sending it twice makes one. ``document`` is the order as data
-    (studies.sweep_document); an order that is written down from it is the same order.
+    (studies.orders.documents.text); an order that is written down from it is the same order.
     """
 
     token = models.CharField(max_length=64, unique=True)
@@ -169,7 +169,7 @@ class Submission(models.Model):
     )
     paused_at = models.DateTimeField(null=True)
     # Null: a command on the host ordered it, and may. So no account with orders is deleted, which
-    # would make them the host's (studies.authority).
+    # would make them the host's (studies.runs.authority).
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -194,8 +194,8 @@ class Submission(models.Model):
 class RepeatRule(models.Model):
     """How often one configuration of an order is repeated: until its scores are sure enough.
 
-    ``studies.lifecycle`` writes the next run when one ends (scoring.confidence decides), and the
-    reason when it stops. Orders with a fixed number of repeats have no rule.
+    ``studies.runs.lifecycle`` writes the next run when one ends (scoring.confidence decides), and
+    the reason when it stops. Orders with a fixed number of repeats have no rule.
     """
 
     half_width_percent = models.FloatField(help_text="Of the mean, 95% Student-t")
@@ -258,7 +258,8 @@ class Run(models.Model):
         help_text="As run, in order: [{phase, argv, exit_code, duration_s}, ...]",
     )
     conditions = models.JSONField(
-        default=dict, help_text="What held for this run alone: load, memory; see runner.conditions"
+        default=dict,
+        help_text="What held for this run alone: load, memory; see runner.execution.conditions",
     )
     is_contended = models.BooleanField(
         default=False, help_text="Another run was active on the same host or controller meanwhile"
@@ -326,7 +327,7 @@ class Lease(models.Model):
     controller that these are on where the host's file names it. A row without a run, or none, means
     that the LUN or controller is free. ``token`` grows with every lease of the row (a fencing
     token): whatever a worker writes for a run carries the tokens of all its leases, and a write
-    with an older one is refused (studies.lifecycle).
+    with an older one is refused (studies.runs.lifecycle).
     """
 
     lun = models.OneToOneField(Lun, null=True, on_delete=models.CASCADE, related_name="lease")
@@ -455,7 +456,7 @@ class WholeScores(Visible["Score"]):
 
 
 class Selection(models.TextChoices):
-    """Which cells a score is made of; studies.selections makes them."""
+    """Which cells a score is made of; studies.scores.selections makes them."""
 
     ALL = "all", "every cell"
     SOUND = "sound", "without flagged cells"

@@ -28,8 +28,9 @@ def series_for(
     """Get or create the series of these circumstances. Safe when two transactions do it at once.
 
     ``is_locked``: it is locked (``lock``) in the same go, for a transaction that locks no other.
-    ``preparation`` is what ``catalog.preparation`` stores: empty for a plain new file system;
-    ``machine`` what ``catalog.machines`` stores: empty for the worker's own executor.
+    ``preparation`` is what ``catalog.configurations.preparation`` stores: empty for a plain new
+    file system; ``machine`` what ``catalog.workers.machines`` stores: empty for the worker's own
+    executor.
     """
     identity: list[Any] = [
         study.pk,

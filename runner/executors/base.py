@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from fsbench_web import needs, workloads
-from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.core import needs, workloads
+from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.studies.causes import Cause
-from fsbench_web.workloads.own import ALLOWED_PREFIX
-from runner import own_programs
-from runner.blockdev import ToolError, run_tool
+from runner.host import own_programs
+from runner.host.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
 
 Message = Mapping[str, Any]
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What can be run here; see catalog.announce for the shape it is announced in.
+    """What can be run here; see catalog.workers.announce for the shape it is announced in.
 
     ``versions`` are those of the executor itself, by program.
     """

@@ -7,10 +7,9 @@ IOzone's form and comes from a formula. It never stands in for a measurement.
 import time
 from collections.abc import Callable, Iterable
 
-from fsbench_web import workloads
-from fsbench_web.catalog.filesystems import FILESYSTEMS
-from fsbench_web.workloads.own import ALLOWED_PREFIX
-from runner import own_programs
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.core import workloads
+from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from runner.executors.base import (
     Capabilities,
     Message,
@@ -19,6 +18,7 @@ from runner.executors.base import (
     ShouldStop,
     Target,
 )
+from runner.host import own_programs
 from runner.plan import RunPlan
 
 KERNEL = "0.0-fake"

@@ -21,9 +21,9 @@ from typing import Any
 from docker.models.containers import Container
 from docker.types import LogConfig
 
-from fsbench_web.catalog.commands import run_commands
-from fsbench_web.catalog.filesystems import FILESYSTEMS
-from fsbench_web.catalog.machines import (
+from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.workers.machines import (
     EMULATED,
     GUEST_DEVICE,
     GUEST_JOURNAL_DEVICE,
@@ -33,12 +33,12 @@ from fsbench_web.catalog.machines import (
     TO_BE_BOOTED,
     memory_words,
 )
-from fsbench_web.workloads import MOUNT_POINT, workload_of
-from runner import kernels
+from fsbench_web.core.workloads import MOUNT_POINT, workload_of
 from runner.executors.base import Capabilities, ExecutorAway, Target
 from runner.executors.docker import _ERRORS, DockerExecutor, _short, devices_in
-from runner.kernel_fetch import KernelFetch
-from runner.kernels import Kernel, Package, UnusableKernel
+from runner.host import kernels
+from runner.host.kernel_fetch import KernelFetch
+from runner.host.kernels import Kernel, Package, UnusableKernel
 from runner.plan import RunPlan
 
 logger = logging.getLogger("fsbench.worker")

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from typing import IO
 
 from fsbench_web.studies.causes import Cause
-from runner.blockdev import ToolError, run_tool
 from runner.executors.base import (
     AGENT,
     STOPPED,
@@ -31,6 +30,7 @@ from runner.executors.base import (
     probed_tools,
 )
 from runner.executors.stream import follow
+from runner.host.blockdev import ToolError, run_tool
 from runner.plan import RunPlan
 
 _PYTHON = (sys.executable, "-I", str(AGENT))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from fsbench_web.log_lines import carried
+from fsbench_web.platform.log_lines import carried
 from runner.executors.base import Message, OnMessage, ShouldStop
 
 # The agent ends its tool and unmounts within this time, or is killed: together with the time to

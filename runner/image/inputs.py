@@ -10,7 +10,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from fsbench_web import needs
+from fsbench_web.core import needs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LABEL = "fsbench.inputs"

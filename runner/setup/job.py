@@ -28,7 +28,6 @@ def _end_with_worker() -> None:
 
 class Job:
     """``lock`` is a descriptor that the child keeps open too: what it locks stays so until both
-
     have ended, also when the worker is killed. ``ends_as_group``: SIGTERM goes to all processes of
     it, and not to the first alone, which then decides about the others.
     """

@@ -20,15 +20,15 @@ from typing import Any
 
 from django.conf import settings
 
-from fsbench_web.catalog.announce import announce
-from runner import locks
+from fsbench_web.catalog.workers.announce import announce
 from runner.executors.base import ExecutorAway
 from runner.executors.docker import DockerExecutor, FoundImage
-from runner.host import Host
+from runner.host import locks
 from runner.image import inputs
 from runner.setup import progress
 from runner.setup.job import Job
 from runner.setup.wants import IMAGE, PACKAGES, Want, facts_of, image_want, packages_want
+from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
 
@@ -355,7 +355,7 @@ def _said(
     remaining_s: float | None = None,
     problem: str = "",
 ) -> dict[str, Any]:
-    """As ``catalog.announce`` describes it."""
+    """As ``catalog.workers.announce`` describes it."""
     return {
         "kind": want.kind,
         "state": state,

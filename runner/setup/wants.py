@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fsbench_web import needs
+from fsbench_web.core import needs
 from runner.agent.agent import PATH
 from runner.config import OWN_IMAGE, WorkerConfig
 from runner.executors.base import Executor, ExecutorAway, probed_tools
@@ -69,7 +69,6 @@ def image_want(
     config: WorkerConfig, found: FoundImage | None, digest: str, digest_now: str
 ) -> Want | None:
     """What is to be made where a daemon answers. ``digest`` is of the files that this worker was
-
     started with; where they have changed since, the worker is to be started again first.
     """
     name = config.image

@@ -13,16 +13,17 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.test import AsyncClient, Client
 
-from fsbench_web.accounts import people, rights, tokens
+from fsbench_web.accounts import rights, tokens
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role, Team, Visibility
-from fsbench_web.catalog.announce import announce
+from fsbench_web.accounts.people import accounts
 from fsbench_web.catalog.models import Lun
-from fsbench_web.compare import permalinks
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.imports.commit import import_files
-from fsbench_web.studies import control
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Run, RunState, Study, Submission
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.runs import control
 from fsbench_web.studies.views import events
 from tests.accounts.people import person
 from tests.studies.conftest import worker_announcement
@@ -104,7 +105,7 @@ def test_nobody_but_its_people_says_who_sees_a_study(ada: User, run: Run) -> Non
 
 
 def test_a_permalink_of_somebody_else_is_not_edited_by_its_key(ada: User, run: Run) -> None:
-    link = permalinks.pin(ComparisonSpec(studies=("lab",)), ada)
+    link = records.pin(ComparisonSpec(studies=("lab",)), ada)
     client = signed_in(person(Role.CONTRIBUTOR, "eve"))
     for path in ("edit/", "withdraw/", "delete/"):
         assert client.post(f"/p/{link.key}/{path}", {"visibility": "public"}).status_code == 403
@@ -223,7 +224,7 @@ def test_the_session_of_a_stranger_is_not_taken_over(ada: User) -> None:
 
 
 def test_what_an_embedded_view_keeps_for_all_is_for_all(ada: User, run: Run) -> None:
-    link = permalinks.pin(ComparisonSpec(studies=("lab",)), ada)
+    link = records.pin(ComparisonSpec(studies=("lab",)), ada)
     path = f"/p/{link.key}/embed/"
     assert "public" in Client().get(path)["Cache-Control"]
     Study.objects.update(visibility=Visibility.PRIVATE)
@@ -236,7 +237,7 @@ def test_what_an_embedded_view_keeps_for_all_is_for_all(ada: User, run: Run) -> 
 def test_nothing_is_kept_by_caches_where_reading_needs_an_account(
     ada: User, run: Run, settings: Any
 ) -> None:
-    link = permalinks.pin(ComparisonSpec(studies=("lab",)), ada)
+    link = records.pin(ComparisonSpec(studies=("lab",)), ada)
     settings.ANONYMOUS_READING = False
     for part in ("embed/", "picture.png", "deltas.csv"):
         response = signed_in(ada).get(f"/p/{link.key}/{part}")
@@ -327,8 +328,8 @@ def test_two_administrators_cannot_take_it_from_each_other_at_once(number: int) 
     def demote(one: User, other: User) -> None:
         try:
             barrier.wait(60)
-            people.change(other.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=one)
-        except people.LastAdministrator:
+            accounts.change(other.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=one)
+        except accounts.LastAdministrator:
             refused.append(one)
         finally:
             connection.close()
@@ -383,8 +384,8 @@ def test_two_administrators_who_change_each_other_do_not_wait_for_ever(
 def test_a_superuser_is_the_last_administrator_too() -> None:
     """Accounts of createsuperuser need no staff mark for it."""
     root = User.objects.create_user("root", is_superuser=True)
-    with pytest.raises(people.LastAdministrator):
-        people.change(root.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=root)
+    with pytest.raises(accounts.LastAdministrator):
+        accounts.change(root.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=root)
     assert not rights.is_administrator(AnonymousUser())
 
 
@@ -398,7 +399,7 @@ def test_a_name_that_somebody_took_a_moment_ago_is_refused_in_words(
 ) -> None:
     """Between the form's look and the write: the form alone cannot see it."""
     root, team = person(Role.ADMINISTRATOR, "root"), Team.objects.create(name="Old")
-    create, create_team = people.create, people.create_team
+    create, create_team = accounts.create, accounts.create_team
 
     def late_account(*given: Any) -> Any:
         User.objects.create_user("zoe")
@@ -408,8 +409,8 @@ def test_a_name_that_somebody_took_a_moment_ago_is_refused_in_words(
         Team.objects.create(name="New")
         return create_team(*given)
 
-    monkeypatch.setattr(people, "create", late_account)
-    monkeypatch.setattr(people, "create_team", late_team)
+    monkeypatch.setattr(accounts, "create", late_account)
+    monkeypatch.setattr(accounts, "create_team", late_team)
     _, token = tokens.create(root, "t", can_administer=True)
     client, more = signed_in(root), {}
     prefix = ""
@@ -423,8 +424,8 @@ def test_a_name_that_somebody_took_a_moment_ago_is_refused_in_words(
     answer = client.post("/api/v1/teams" if is_api else "/people/teams/", {"name": "New"}, **more)
     assert answer.status_code == 422
     assert b"made a moment ago" in answer.content
-    with pytest.raises(people.NameTaken):
-        people.change_team(team, name="New", members=[], luns=[], by=root)
+    with pytest.raises(accounts.NameTaken):
+        accounts.change_team(team, name="New", members=[], luns=[], by=root)
     assert not AuditEntry.objects.filter(what__in=["account made", "team made"]).exists()
     assert Team.objects.filter(name="Old").exists()
 

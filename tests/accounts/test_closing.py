@@ -9,9 +9,10 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from fsbench_web.accounts import people, tokens
+from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken, AuditEntry, Role
-from fsbench_web.catalog import clock
+from fsbench_web.accounts.people import accounts
+from fsbench_web.platform import clock
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.people import person
 
@@ -122,7 +123,7 @@ def test_sessions_that_are_over_or_of_nobody_are_no_hindrance(root: User, alice:
     Session.objects.create(
         session_key="x" * 32, session_data="no session", expire_date=clock.now() + timedelta(days=1)
     )
-    people.change(
+    accounts.change(
         alice.pk, role=Role.VIEWER, is_active=False, teams=[], luns=[], by=root, email=None
     )
     assert Session.objects.filter(session_key="x" * 32).exists()

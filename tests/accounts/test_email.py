@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.core import mail, signing
 from django.test import Client
 
-from fsbench_web.accounts import email_views
 from fsbench_web.accounts.models import AuditEntry, Role
+from fsbench_web.accounts.sign_in import email_views
 from tests.accounts.people import person
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from fsbench_web.accounts import people, tokens
+from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, GivenPassword, Role
+from fsbench_web.accounts.people import accounts
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.people import person
 
@@ -25,7 +26,7 @@ def root(db: None) -> User:
 @pytest.fixture
 def given(root: User, alice: User) -> str:
     """The password that root has set for alice."""
-    return people.set_password(alice.pk, root, revokes_tokens=False)
+    return accounts.set_password(alice.pk, root, revokes_tokens=False)
 
 
 def sign_in(password: str, name: str = "alice", **more: str) -> Client:
@@ -71,7 +72,7 @@ def test_the_api_answers_such_a_session_with_a_sentence(given: str, method: str,
 
 def test_an_administrator_sees_neither_metrics_nor_people(root: User) -> None:
     other = person(Role.ADMINISTRATOR, "other")
-    client = sign_in(people.set_password(other.pk, root, revokes_tokens=False), "other")
+    client = sign_in(accounts.set_password(other.pk, root, revokes_tokens=False), "other")
     assert client.get("/metrics").status_code == 401
     assert client.get("/people/")["Location"] == f"{PAGE}?next=/people/"
     assert client.get("/operations/")["Location"] == f"{PAGE}?next=/operations/"
@@ -156,7 +157,7 @@ def test_tokens_go_on_because_no_password_opened_them(given: str, alice: User) -
 def test_who_comes_by_the_sign_in_service_is_not_asked(given: str, alice: User) -> None:
     client = Client()
     alice.refresh_from_db()
-    client.force_login(alice)  # as accounts.oidc_views does, without a password
+    client.force_login(alice)  # as accounts.sign_in.openid_views does, without a password
     assert client.get("/account/").status_code == 200
 
 
@@ -211,7 +212,7 @@ def test_a_password_that_was_set_meanwhile_stays(
 
     def slowly(user: User, password: str) -> None:
         monkeypatch.setattr(User, "set_password", hash_it)
-        set_by_root.append(people.set_password(alice.pk, root, revokes_tokens=False))
+        set_by_root.append(accounts.set_password(alice.pk, root, revokes_tokens=False))
         user.set_password(password)
 
     monkeypatch.setattr(User, "set_password", slowly)

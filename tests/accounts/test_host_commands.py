@@ -11,9 +11,10 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from fsbench_web.accounts import audit, command_line, people, rights
+from fsbench_web.accounts import audit, command_line, rights
 from fsbench_web.accounts.models import AuditEntry, GivenPassword, Role
-from fsbench_web.serve.admin_account import prepare_admin
+from fsbench_web.accounts.people import accounts
+from fsbench_web.serving.admin_account import prepare_admin
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.people import person
 
@@ -92,7 +93,7 @@ def test_what_an_administrator_changes_while_somebody_types_stays(
 
 def test_it_asks_for_no_other_password(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be the owner who sits there."""
-    people.set_password(alice.pk, person(Role.ADMINISTRATOR, "root"), revokes_tokens=False)
+    accounts.set_password(alice.pk, person(Role.ADMINISTRATOR, "root"), revokes_tokens=False)
     typed(monkeypatch, NEW, NEW)
     run("changepassword", "alice")
     assert not GivenPassword.objects.exists()

@@ -9,8 +9,9 @@ from django.core.management.base import CommandError
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from fsbench_web.accounts import identities, names, people, tokens
+from fsbench_web.accounts import names, tokens
 from fsbench_web.accounts.models import Role
+from fsbench_web.accounts.people import accounts, identities
 from tests.accounts.people import person
 
 pytestmark = pytest.mark.django_db
@@ -57,8 +58,8 @@ def test_a_name_like_another_is_refused(admin: User, way: str, name: str, said: 
             call_command("createsuperuser", username=name, email="", interactive=False)
         text = str(error.value)
     else:
-        with pytest.raises(people.NameTaken) as taken:
-            people.create(name, PASSWORD, Role.VIEWER, admin)
+        with pytest.raises(accounts.NameTaken) as taken:
+            accounts.create(name, PASSWORD, Role.VIEWER, admin)
         text = str(taken.value)
     assert said in text
     assert User.objects.get() == admin

@@ -14,9 +14,10 @@ from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.accounts import people, rights
+from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import AuditEntry, GivenPassword, Person, Role, Team
-from fsbench_web.sign_on import SignOn
+from fsbench_web.accounts.people import accounts
+from fsbench_web.platform.openid_settings import SignOn
 from tests.accounts.people import person
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Claims, Provider, _key, provider
 
@@ -533,13 +534,12 @@ def test_who_comes_from_the_service_is_not_asked_for_a_password_of_ones_own(
     service: Provider, client: Client, settings
 ) -> None:
     """An administrator set one beside it; the session that such a password opens has to change it,
-
     and the one that the service opens has not, also where it is the same browser's.
     """
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     sign_in(client)
     root = person(Role.ADMINISTRATOR, "root")
-    given = people.set_password(User.objects.get(username="jane").pk, root, revokes_tokens=False)
+    given = accounts.set_password(User.objects.get(username="jane").pk, root, revokes_tokens=False)
     assert name_of(client) is None
     assert sign_in(client).status_code == 302
     assert name_of(client) == "jane"

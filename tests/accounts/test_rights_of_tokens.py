@@ -10,8 +10,10 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from fsbench_web.accounts import audit, people, rights, throttle, tokens
+from fsbench_web.accounts import audit, rights, tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role, Team
+from fsbench_web.accounts.people import accounts
+from fsbench_web.accounts.sign_in import throttle
 from tests.accounts.people import person
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +56,7 @@ def test_a_closed_accounts_token_and_session_open_nothing(settings) -> None:
     _, token = tokens.create(ada, "t")
     client = Client()
     client.force_login(ada)
-    people.change(ada.pk, role=Role.OPERATOR, is_active=False, teams=[], luns=[], by=root)
+    accounts.change(ada.pk, role=Role.OPERATOR, is_active=False, teams=[], luns=[], by=root)
     assert Client().get("/api/v1/studies", headers=header(token)).status_code == 401
     assert client.get("/account/").status_code == 302
 
@@ -110,10 +112,10 @@ def test_an_account_without_a_role_has_the_default(settings) -> None:
 def test_the_last_administrator_stays() -> None:
     root = person(Role.ADMINISTRATOR, "root")
     for role, is_active in ((Role.VIEWER, True), (Role.ADMINISTRATOR, False)):
-        with pytest.raises(people.LastAdministrator):
-            people.change(root.pk, role=role, is_active=is_active, teams=[], luns=[], by=root)
+        with pytest.raises(accounts.LastAdministrator):
+            accounts.change(root.pk, role=role, is_active=is_active, teams=[], luns=[], by=root)
     second = person(Role.ADMINISTRATOR, "second")
-    people.change(root.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=second)
+    accounts.change(root.pk, role=Role.VIEWER, is_active=True, teams=[], luns=[], by=second)
     assert rights.role_of(User.objects.get(pk=root.pk)) == Role.VIEWER
 
 

@@ -6,9 +6,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from fsbench_web.accounts import throttle
 from fsbench_web.accounts.models import SignInAttempt
-from fsbench_web.sign_on import SignOn
+from fsbench_web.accounts.sign_in import throttle
+from fsbench_web.platform.openid_settings import SignOn
 
 from .conftest import PASSWORD
 

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from fsbench_web import sign_on
+from fsbench_web.platform import openid_settings
 
 GOOD = {
     "FSBENCH_OIDC_ISSUER": "https://login.example/realms/storage",
@@ -12,12 +12,12 @@ GOOD = {
 }
 
 
-def read(monkeypatch: pytest.MonkeyPatch, **variables: str) -> sign_on.SignOn | None:
+def read(monkeypatch: pytest.MonkeyPatch, **variables: str) -> openid_settings.SignOn | None:
     for name in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET"):
         monkeypatch.delenv(f"FSBENCH_OIDC_{name}", raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return sign_on.from_environment()
+    return openid_settings.from_environment()
 
 
 def test_it_is_off_until_a_provider_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +36,7 @@ def test_it_reads_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         FSBENCH_OIDC_ROLES="admins=administrator; cn=lab,dc=example=operator",
         FSBENCH_OIDC_TEAMS="lab=Storage lab;",
     )
-    assert found == sign_on.SignOn(
+    assert found == openid_settings.SignOn(
         issuer="https://login.example/realms/storage",
         client_id="fsbench",
         secret="a-secret-of-some-length",

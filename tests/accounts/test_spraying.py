@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from fsbench_web.accounts import known_browsers, throttle
 from fsbench_web.accounts.models import SignInAttempt
-from fsbench_web.catalog import clock
+from fsbench_web.accounts.sign_in import known_browsers, throttle
+from fsbench_web.platform import clock
 from tests.accounts.conftest import PASSWORD
 
 SIGN_IN = "/account/sign-in/"

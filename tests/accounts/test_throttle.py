@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.db import connection
 
-from fsbench_web.accounts import throttle
+from fsbench_web.accounts.sign_in import throttle
 
 
 def admitted(_: int) -> bool:

@@ -5,8 +5,8 @@ from django.test import Client
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import AuditEntry, Role
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import HardwareProfile, OwnWorkload
+from fsbench_web.catalog.workers.announce import announce
 from tests.accounts.people import person
 from tests.studies.conftest import worker_announcement
 

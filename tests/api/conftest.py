@@ -10,15 +10,15 @@ from django.test import Client
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import Role, Team
 from fsbench_web.api.health import _Broker
-from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement, announce
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload
-from fsbench_web.compare import permalinks
+from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement, announce
 from fsbench_web.compare.exports.formats import FORMATS
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.imports.commit import import_files
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.series import series_for
@@ -145,7 +145,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "import_id": upload.pk,
         "file_id": upload.files.get().pk,
         "name": "bench-1",
-        "key": permalinks.pin(ComparisonSpec(studies=("lab",)), admin).key,
+        "key": records.pin(ComparisonSpec(studies=("lab",)), admin).key,
         "suffix": "md",
         "user_id": User.objects.get(username="eve").pk,
         "team_id": Team.objects.get().pk,

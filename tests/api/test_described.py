@@ -12,10 +12,10 @@ from django.utils.functional import cached_property
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Role
-from fsbench_web.api.described import names
 from fsbench_web.api.main import api
-from fsbench_web.compare.pictures import PARAMETERS
-from fsbench_web.compare.spec import FILTERS, PARTS
+from fsbench_web.api.protocol.described import names
+from fsbench_web.compare.pictures.kinds import PARAMETERS
+from fsbench_web.compare.selection.spec import FILTERS, PARTS
 from tests.accounts.people import person
 
 from .conftest import Order, reads

@@ -8,7 +8,7 @@ from ninja.openapi import get_schema
 from ninja.openapi.schema import OpenAPISchema
 
 from fsbench_web.api.main import api
-from fsbench_web.compare.wording import FLAGS
+from fsbench_web.compare.selection.wording import FLAGS
 
 from .test_contract import CALLS
 

@@ -160,7 +160,7 @@ def test_a_busy_database_is_told_as_such(writer: Client, monkeypatch: pytest.Mon
     def locked(*args: object, **given: object) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr("fsbench_web.api.imports.import_uploads", locked)
+    monkeypatch.setattr("fsbench_web.api.imports.routes.import_uploads", locked)
     response = send(writer, table(100))
     assert response.status_code == 503
     assert response["Retry-After"] == "30"

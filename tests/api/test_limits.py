@@ -14,7 +14,7 @@ from django.core.cache import caches
 from django.test import Client
 
 from fsbench_web.accounts import tokens
-from fsbench_web.api import limits
+from fsbench_web.api.protocol import limits
 from tests.services.server import database_url
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +123,7 @@ def test_web_processes_count_together(redis_url: str, settings: Any) -> None:
     """Two caches on one Redis, as two processes have them."""
     from django.core.cache.backends.redis import RedisCache
 
-    from fsbench_web import env
+    from fsbench_web.platform import env
 
     entry = env.cache("FSBENCH_NO_SUCH_VARIABLE", redis_url)
     params = {"OPTIONS": entry["OPTIONS"], "KEY_PREFIX": "fsbench-test"}
@@ -182,7 +182,7 @@ def test_processes_share_a_limit_where_there_is_redis(
 
 
 def test_celerys_words_for_certificates_are_translated() -> None:
-    from fsbench_web import env
+    from fsbench_web.platform import env
 
     address = "rediss://:x@broker:6379/0?ssl_cert_reqs=CERT_REQUIRED&ssl_ca_certs=/etc/ca.crt"
     entry = env.cache("FSBENCH_NO_SUCH_VARIABLE", address)

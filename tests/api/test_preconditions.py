@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role, Team
-from fsbench_web.api import entity_tags
+from fsbench_web.api.protocol import entity_tags
 from fsbench_web.catalog.models import Worker
 from fsbench_web.compare.models import Permalink
 from tests.accounts.people import person

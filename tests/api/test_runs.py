@@ -7,10 +7,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from fsbench_web.accounts.models import AuditEntry
-from fsbench_web.catalog.announce import LunAnnouncement
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import lifecycle
+from fsbench_web.catalog.workers.announce import LunAnnouncement
 from fsbench_web.studies.models import LogLine, Run, RunState, Score, Study
+from fsbench_web.studies.runs import lifecycle
 
 from .conftest import MIB, MakeRun, Order, announced
 

@@ -9,8 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import lifecycle, sweep_document
 from fsbench_web.studies.models import Run, RunState, Submission
+from fsbench_web.studies.orders.documents import text
+from fsbench_web.studies.runs import lifecycle
 from tests.studies.conftest import complete, start
 
 SWEEPS = "/api/v1/sweeps"
@@ -86,7 +87,7 @@ def test_an_order_makes_what_the_preview_said(post, document) -> None:
     }
 
 
-@pytest.mark.parametrize("form", [json.dumps, sweep_document.write])
+@pytest.mark.parametrize("form", [json.dumps, text.write])
 def test_a_document_may_be_a_text(post, document, form) -> None:
     response = post("", {"document": form(document), "confirm": "lun0"})
     assert response.status_code == 201

@@ -3,7 +3,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import lifecycle
+from fsbench_web.studies.runs import lifecycle
 
 from .conftest import MakeRun
 

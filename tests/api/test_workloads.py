@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Workload
-from fsbench_web.workloads import presets, workload_types
+from fsbench_web.core.workloads import presets, workload_types
 
 from .conftest import announced
 

@@ -1,5 +1,4 @@
 """axe-core finds nothing serious or critical on any page: WCAG 2.2 AA, light and dark, wide and
-
 narrow, for a stranger and for a user. The pages are those of tests/test_rights.py, so that a new
 address is looked at from its first day. axe-core (MPL-2.0) is in vendor/ as its package ships it.
 """
@@ -81,7 +80,6 @@ def addresses(signed_in: bool) -> Iterator[str]:
 
 def to_look_at(there: dict[str, object], user: User | None) -> list[str]:
     """Paths of pages: of several with the very same templates the longest, and of a user's those
-
     whose main part is not to the letter the stranger's, who is shown it in a test of its own.
     """
     stranger, client = Client(), Client()

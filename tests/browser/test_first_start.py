@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from fsbench_web.catalog.announce import LunAnnouncement, announce
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from tests.studies.conftest import GB, USABLE, worker_announcement
 
 ABLE = worker_announcement().capabilities

@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import control, lifecycle
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.orders import RunRequest
-from fsbench_web.studies.submission import submit
+from fsbench_web.studies.orders.order import RunRequest
+from fsbench_web.studies.orders.submission import submit
+from fsbench_web.studies.runs import control, lifecycle
 from tests.studies.conftest import complete, start
 
 Order = Callable[..., RunRequest]

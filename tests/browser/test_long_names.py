@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.submission import ConfigurationRequest, submit
+from fsbench_web.studies.orders.submission import ConfigurationRequest, submit
 from tests.services.pages import at_rest
 from tests.studies.conftest import complete
 

@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import lifecycle
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.runs import lifecycle
 from tests.services.pages import at_rest, complaint_about
 from tests.studies.conftest import start, worker_announcement
 

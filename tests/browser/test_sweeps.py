@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import RunState, Submission
+from fsbench_web.studies.runs import lifecycle
 from tests.browser.test_new_run import watcher as watcher
 from tests.services.pages import complaint_about
 from tests.studies.conftest import start

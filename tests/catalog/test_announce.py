@@ -3,8 +3,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement, announce
 from fsbench_web.catalog.models import HardwareProfile, Lun, Worker
+from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement, announce
 
 pytestmark = pytest.mark.django_db
 

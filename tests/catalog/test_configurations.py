@@ -5,8 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from fsbench_web.catalog.configurations import configuration_for, from_label, unknown_configuration
-from fsbench_web.catalog.filesystems import OptionError
+from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.records import (
+    configuration_for,
+    from_label,
+    unknown_configuration,
+)
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.studies.models import Series, Study
 from fsbench_web.studies.series import series_for

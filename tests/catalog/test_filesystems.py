@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.catalog.filesystems import (
+from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     OWN_LABEL,
     Filesystem,

@@ -2,16 +2,16 @@
 
 import pytest
 
-from fsbench_web.catalog.commands import run_commands
-from fsbench_web.catalog.filesystems import (
+from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.filesystems import (
     OptionError,
     journal_command,
     mkfs_command,
     mount_command,
 )
-from fsbench_web.catalog.journals import JournalLun
-from fsbench_web.catalog.marks import OWN_LOG_UUID
-from fsbench_web.workloads import presets
+from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.marks import OWN_LOG_UUID
+from fsbench_web.core.workloads import presets
 
 LOG = JournalLun("/dev/log", 256 * 2**20)
 MATRIX = presets()["iozone-small"].workload()

@@ -3,8 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.catalog.filesystems import FILESYSTEMS, SCHEDULER_LABELS, Option
-from fsbench_web.catalog.labels import canonical_scheduler, configuration_label, parse_label
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, SCHEDULER_LABELS, Option
+from fsbench_web.catalog.configurations.labels import (
+    canonical_scheduler,
+    configuration_label,
+    parse_label,
+)
 
 # What the Unisys 2005 paper and the other published studies name.
 PAPER = ["ext3_wb_noatime_dl", "ext3_wb_noatime_dl_xj"]

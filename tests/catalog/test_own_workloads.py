@@ -11,11 +11,11 @@ from django.test import Client
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import Role
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, OwnWorkload, Workload
-from fsbench_web.catalog.own_workloads import add_version, offered, preset_of
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workloads.own_workloads import add_version, offered, preset_of
+from fsbench_web.core.workloads import ParameterError
 from fsbench_web.studies.models import Run
-from fsbench_web.workloads import ParameterError
 from tests.accounts.people import person
 from tests.studies.conftest import worker_announcement
 

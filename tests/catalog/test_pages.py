@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from fsbench_web.accounts.models import Role
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import HardwareProfile, Worker
+from fsbench_web.catalog.workers.announce import announce
 from tests.accounts.people import person
 from tests.studies.conftest import start, worker_announcement
 

@@ -3,10 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.commands import run_commands
-from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
-from fsbench_web.catalog.preparation import PLAIN, Preparation, PreparationError, in_words
-from fsbench_web.workloads import MOUNT_POINT, presets
+from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, mkfs_command
+from fsbench_web.catalog.configurations.preparation import (
+    PLAIN,
+    Preparation,
+    PreparationError,
+    in_words,
+)
+from fsbench_web.core.workloads import MOUNT_POINT, presets
 
 MIB = 2**20
 MATRIX = presets()["iozone-small"].workload()

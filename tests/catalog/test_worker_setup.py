@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.catalog.worker_setup import WorkerSetup, worker_setup
+from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
 
 SAID: dict[str, Any] = {
     "kind": "image",

@@ -8,14 +8,14 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from fsbench_web.catalog import maintenance
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
-from fsbench_web.catalog.worker_states import worker_state
-from fsbench_web.studies import lifecycle
+from fsbench_web.catalog.workers import maintenance
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workers.states import worker_state
+from fsbench_web.platform.version import VERSION
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.submission import SubmissionRefused, preview
-from fsbench_web.version import VERSION
+from fsbench_web.studies.orders.submission import SubmissionRefused, preview
+from fsbench_web.studies.runs import lifecycle
 from tests.studies.conftest import NO_BTRFS, complete, start, worker_announcement
 
 pytestmark = pytest.mark.django_db

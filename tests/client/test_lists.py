@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 
-from fsbench_web.imports.commit import import_files
+from fsbench_web.imports.storing.commit import import_files
 from tests.api.conftest import announced
 
 from .conftest import Command

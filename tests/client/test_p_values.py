@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from fsbench_web.compare import uncertainty
-from fsbench_web.scoring import changes, significance
+from fsbench_web.compare.tables import uncertainty
+from fsbench_web.core.scoring import changes, significance
 
 from .conftest import CLIENT
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from fsbench_web.catalog.announce import LunAnnouncement, announce
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.models import Run, RunState, Submission
-from runner import execute
+from runner.execution import execute
 from runner.executors.fake import FakeExecutor
-from runner.host import Host
+from runner.worker import Host
 from tests.api.conftest import announced
 
 from .conftest import Command

@@ -7,8 +7,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from fsbench_web.accounts import tokens
-from fsbench_web.catalog.announce import LunAnnouncement
 from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.announce import LunAnnouncement
 from fsbench_web.studies.models import Run, RunState, Submission
 from tests.api.conftest import announced
 

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from fsbench_web.catalog.configurations import unknown_configuration
+from fsbench_web.catalog.configurations.records import unknown_configuration
 from fsbench_web.catalog.models import HardwareProfile, Workload
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
 from fsbench_web.studies.series import series_for

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from django.contrib.auth.models import User
 
-from fsbench_web.compare import bounds
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import bounds
+from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score, Study
 from tests.compare.conftest import make_score
 

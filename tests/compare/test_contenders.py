@@ -3,13 +3,13 @@
 import pytest
 from django.utils import timezone
 
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.compare import properties
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.compare.tables import comparison, delta_tables, ways_out
-from fsbench_web.scoring.deltas import change_percent
+from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.scoring.deltas import change_percent
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_run, make_score, make_study

@@ -3,9 +3,9 @@ import io
 
 import pytest
 
-from fsbench_web.compare import csv
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import csv
+from fsbench_web.compare.tables.delta_tables import delta_tables
 from tests.compare.conftest import make_score, printed
 
 pytestmark = pytest.mark.django_db

@@ -5,12 +5,10 @@ from dataclasses import replace
 import pytest
 from django.template import Context
 
-from fsbench_web.catalog.machines import Machine
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.sections import Section
-from fsbench_web.compare.shown_series import ShownSeries
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.study_page import ShownTable, TestGroup, Winner
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
 from fsbench_web.compare.templatetags.delta_tables import (
     delta_table,
@@ -19,8 +17,10 @@ from fsbench_web.compare.templatetags.delta_tables import (
 )
 from fsbench_web.compare.templatetags.exports import export_address
 from fsbench_web.compare.templatetags.study_series import series_rows
-from fsbench_web.scoring.confidence import Interval
-from fsbench_web.scoring.significance import Verdict
+from fsbench_web.compare.views.shown_series import ShownSeries
+from fsbench_web.compare.views.study_page import ShownTable, TestGroup, Winner
+from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.significance import Verdict
 
 HOSTILE = "<b>\"'&"
 ROW = DeltaRow(

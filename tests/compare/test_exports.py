@@ -10,14 +10,14 @@ from decimal import Decimal
 import openpyxl
 import pytest
 
-from fsbench_web.compare import permalinks
 from fsbench_web.compare.exports import latex, markdown
 from fsbench_web.compare.exports.document import Document, one_line
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from tests.compare.conftest import make_run, make_score
 
 HOSTILE = [
@@ -255,7 +255,7 @@ def test_a_permalink_is_exported_as_it_was(client, jo):
     score = make_score("ext4", 100)
     make_run(score.series)
     make_score("ext4", 5, test="read")
-    link = permalinks.pin(ComparisonSpec(), jo, title="Before the update")
+    link = records.pin(ComparisonSpec(), jo, title="Before the update")
     make_score("ext4", 150)
     for suffix in FORMATS:
         answer = client.get(f"/p/{link.key}/deltas.{suffix}")
@@ -276,7 +276,7 @@ def test_a_permalink_is_exported_as_it_was(client, jo):
 @pytest.mark.django_db
 def test_changed_numbers_are_not_exported(client, jo):
     make_score("ext4", 100)
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     Permalink.objects.update(snapshot=link.snapshot.replace("100.0", "900.0"))
     for path in [*(f"deltas.{suffix}" for suffix in FORMATS), "export/", "picture.png", "embed/"]:
         answer = client.get(f"/p/{link.key}/{path}")

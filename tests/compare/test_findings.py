@@ -9,12 +9,12 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.findings import Finding, collected, findings, pairs_tested, summary
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.significance import judged
-from fsbench_web.compare.uncertainty import probability
-from fsbench_web.figures import numbers
-from fsbench_web.scoring.confidence import Interval
+from fsbench_web.compare.tables.findings import Finding, collected, findings, pairs_tested, summary
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.significance import judged
+from fsbench_web.compare.tables.uncertainty import probability
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.confidence import Interval
 from tests.compare.conftest import make_run, make_score, make_series
 from tests.compare.test_significance import around, row, table
 

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from fsbench_web.compare import folds
-from fsbench_web.compare.findings import collected
-from fsbench_web.compare.permalinks import pin
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.scoring import testnames
+from fsbench_web.compare.permalinks.records import pin
+from fsbench_web.compare.selection import folds
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.compare.tables.findings import collected
+from fsbench_web.core.scoring import testnames
 from tests.compare.conftest import make_score
 
 PERCENTILES = ("1", "5", "50", "90", "95", "99", "99.9", "99.99")

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from fsbench_web.compare.permalinks import pin
-from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.permalinks.records import pin
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from tests.browser.test_accessibility import LOOKS, violations
 from tests.compare.conftest import make_score
 from tests.compare.test_folds import TESTS

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import transaction
 
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.compare.history import chart, history, version_key
-from fsbench_web.formats.result import ParsedResult, ParsedValue
-from fsbench_web.studies import ingest
+from fsbench_web.compare.history.lines import chart, history, version_key
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.studies.models import Run, RunState, Series, Study
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
 pytestmark = pytest.mark.django_db

@@ -1,5 +1,4 @@
 """Latencies that tools count in nanoseconds: people read micro- and milliseconds everywhere, and
-
 what is stored and what machines are given stays in nanoseconds.
 """
 
@@ -12,12 +11,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.compare import permalinks
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.formats import ParsedValue
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, Study
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
 TEST = "oltp_8k_clat_mean"
@@ -96,7 +96,7 @@ def test_papers_are_given_microseconds(client: Client, runs: list[Run]) -> None:
 def test_a_permalink_of_a_load_keeps_all_of_it(client: Client, runs: list[Run]) -> None:
     user = User.objects.create_user("ann")
     client.force_login(user)
-    link = permalinks.pin(ComparisonSpec.from_query(ASKED), user)
+    link = records.pin(ComparisonSpec.from_query(ASKED), user)
     page = client.get(f"/p/{link.key}/").content.decode()
     assert NAME in page
     assert "1,234.567" in page

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.compare import tables
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.scoring.scores import score_repeats
-from fsbench_web.studies import cells
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import delta_tables as tables
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.core.scoring.scores import score_repeats
 from fsbench_web.studies.models import Series
+from fsbench_web.studies.scores import cells
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_score, make_study
 from tests.studies.test_cells import at, finished

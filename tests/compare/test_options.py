@@ -8,12 +8,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.compare import properties
-from fsbench_web.compare.links import configurations_of
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection.links import configurations_of
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_score, make_study

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from fsbench_web.catalog.machines import EMULATED, Machine
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import comparison, delta_tables
+from fsbench_web.catalog.workers.machines import EMULATED, Machine
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables
 from fsbench_web.studies.models import Score, Series
 from tests.compare.conftest import make_run, make_score, printed
 

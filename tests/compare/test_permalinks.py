@@ -5,24 +5,24 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
-from fsbench_web.compare import permalinks
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Run, Study
 from tests.compare.conftest import make_run, make_score
 
 pytestmark = pytest.mark.django_db
 
 
-def changes(link: Permalink) -> permalinks.Changes:
-    return permalinks.changes_since(link, permalinks.read(link))
+def changes(link: Permalink) -> records.Changes:
+    return records.changes_since(link, records.read(link))
 
 
 def test_it_keeps_the_tables_exactly(published_studies, jo):
     make_run(make_score("ext4", 0.1 + 0.2).series)
-    link = permalinks.pin(ComparisonSpec(), jo)
-    pinned = permalinks.read(Permalink.objects.get(key=link.key))
+    link = records.pin(ComparisonSpec(), jo)
+    pinned = records.read(Permalink.objects.get(key=link.key))
     assert pinned.tables == delta_tables(ComparisonSpec())
     assert pinned.is_intact
     assert not changes(link).anything
@@ -31,7 +31,7 @@ def test_it_keeps_the_tables_exactly(published_studies, jo):
 def test_new_runs_change_nothing_and_are_told(client, jo):
     score = make_score("ext4", 100)
     make_run(score.series)
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     before = client.get(f"/p/{link.key}/").content.decode()
     assert "still the latest" in before
     make_run(score.series)
@@ -42,33 +42,33 @@ def test_new_runs_change_nothing_and_are_told(client, jo):
     assert "There are newer results." in after
     assert "1 newer run;" in after
     assert 'href="/compare/"' in after
-    assert changes(link) == permalinks.Changes(newer_runs=1, changed_rows=1)
+    assert changes(link) == records.Changes(newer_runs=1, changed_rows=1)
 
 
 def test_a_newer_run_is_told_even_where_it_does_not_win(jo):
     make_score("ext4_fast", 100)
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     make_run(make_score("ext4_slow", 10).series)
-    assert changes(link) == permalinks.Changes(newer_runs=1, changed_rows=0)
+    assert changes(link) == records.Changes(newer_runs=1, changed_rows=0)
 
 
 def test_it_tells_runs_that_are_gone(jo):
     run = make_run(make_score("ext4").series)
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     Run.objects.filter(pk=run.pk).delete()
     assert changes(link).gone_runs == 1
 
 
 def test_runs_of_other_studies_are_no_news(jo):
     make_score("ext4", study="lab")
-    link = permalinks.pin(ComparisonSpec(studies=("lab",)), jo)
+    link = records.pin(ComparisonSpec(studies=("lab",)), jo)
     make_run(make_score("xfs", study="other").series)
     assert not changes(link).anything
 
 
 def test_it_outlives_its_study(client, jo):
     make_score("ext4", 123456, study="lab")
-    link = permalinks.pin(ComparisonSpec(studies=("lab",)), jo)
+    link = records.pin(ComparisonSpec(studies=("lab",)), jo)
     Study.objects.all().delete()
     answer = client.get(f"/p/{link.key}/")
     text = answer.content.decode()
@@ -82,7 +82,7 @@ def test_it_outlives_its_study(client, jo):
 
 def test_it_outlives_its_maker(client, jo):
     make_score("ext4")
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     User.objects.all().delete()
     assert client.get(f"/p/{link.key}/").status_code == 200
 
@@ -90,24 +90,24 @@ def test_it_outlives_its_maker(client, jo):
 def test_keys_cannot_be_guessed_and_differ(jo):
     make_score("ext4")
     make_score("ext4", test="read")
-    first = permalinks.pin(ComparisonSpec(), jo)
-    second = permalinks.pin(ComparisonSpec(tests=("read",)), jo)
+    first = records.pin(ComparisonSpec(), jo)
+    second = records.pin(ComparisonSpec(tests=("read",)), jo)
     assert first.key != second.key
     assert len(first.key) >= 10
 
 
 def test_the_same_view_keeps_its_address_until_its_numbers_change(jo):
     make_score("ext4", 1)
-    first = permalinks.pin(ComparisonSpec(), jo)
-    assert permalinks.pin(ComparisonSpec(), jo) == first
-    assert permalinks.pin(ComparisonSpec(), User.objects.create_user("al")) != first
+    first = records.pin(ComparisonSpec(), jo)
+    assert records.pin(ComparisonSpec(), jo) == first
+    assert records.pin(ComparisonSpec(), User.objects.create_user("al")) != first
     make_score("ext4", 2)
-    assert permalinks.pin(ComparisonSpec(), jo) != first
+    assert records.pin(ComparisonSpec(), jo) != first
 
 
 def test_a_changed_row_of_the_database_is_told(client, jo):
     make_score("ext4", 100)
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     Permalink.objects.update(snapshot=link.snapshot.replace("100.0", "900.0"))
     assert "not those that were shared" in client.get(f"/p/{link.key}/").content.decode()
     # Rows of numbers have no room for a warning.
@@ -119,14 +119,14 @@ def test_a_changed_row_of_the_database_is_told(client, jo):
 
 def test_the_snapshot_is_plain_json(jo):
     make_score("ext4", 100)
-    content = json.loads(permalinks.pin(ComparisonSpec(), jo).snapshot)
+    content = json.loads(records.pin(ComparisonSpec(), jo).snapshot)
     assert content["version"] == 1
     assert content["tables"][0]["rows"][0]["score"] == 100.0
 
 
 def test_a_snapshot_of_another_version_of_fsbench_is_read(client, jo):
     make_score("ext4", 100)
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     content = json.loads(link.snapshot)
     [row] = content["tables"][0]["rows"]
     del row["distribution"]
@@ -183,7 +183,7 @@ def test_an_unknown_key_is_a_helpful_404(client, path):
 
 def test_keys_are_case_sensitive(client, jo):
     make_score("ext4")
-    link = permalinks.pin(ComparisonSpec(), jo)
+    link = records.pin(ComparisonSpec(), jo)
     Permalink.objects.update(key="aBcDeFgHiJk")
     assert client.get("/p/aBcDeFgHiJk/").status_code == 200
     assert client.get("/p/abcdefghijk/").status_code == 404

@@ -10,13 +10,14 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from fsbench_web.catalog.configurations import unknown_configuration
-from fsbench_web.compare.pictures import KINDS, PictureSpec
-from fsbench_web.compare.pictures_table import Column, PictureTable, Row, as_csv
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.formats import ParsedValue
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.configurations.records import unknown_configuration
+from fsbench_web.compare.pictures.kinds import KINDS, PictureSpec
+from fsbench_web.compare.pictures.table import Column, PictureTable, Row, as_csv
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, Series
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.compare.conftest import make_score, make_study
 

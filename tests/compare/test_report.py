@@ -10,9 +10,9 @@ from pypdf import PdfReader
 from fsbench_web.compare.drawings.bars import Bar, bars
 from fsbench_web.compare.drawings.svg import svg
 from fsbench_web.compare.report import appendices
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.figures import numbers
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.core import numbers
 from fsbench_web.studies.models import Run, RunState, Study
 from tests.compare.conftest import make_run, make_score, make_series, make_study
 

@@ -23,11 +23,11 @@ from django.utils import timezone
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from fsbench_web import env
 from fsbench_web.accounts.models import Role, Team
-from fsbench_web.compare import permalinks, sharing
 from fsbench_web.compare.models import LinkVisibility, Permalink
-from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.permalinks import records, sharing
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.platform import env
 from tests.accounts.people import person
 from tests.compare.conftest import make_run, make_score
 from tests.services.pages import complaint_about
@@ -62,7 +62,7 @@ def al() -> User:
 
 def pinned(author: User, **settings: object) -> Permalink:
     make_score("ext4", 100)
-    return permalinks.pin(ComparisonSpec(), author, **settings)  # type: ignore[arg-type]
+    return records.pin(ComparisonSpec(), author, **settings)  # type: ignore[arg-type]
 
 
 def signed_in(user: User) -> Client:
@@ -284,7 +284,7 @@ def test_the_view_is_restored_with_its_order_and_what_differed(client, jo):
     make_run(make_score("ext4", 100, hardware="old").series)
     make_score("xfs", 50, hardware="new")
     live = client.get("/compare/?sort=-score").content.decode()
-    link = permalinks.pin(ComparisonSpec(sort="-score"), jo)
+    link = records.pin(ComparisonSpec(sort="-score"), jo)
     make_score("xfs", 500, hardware="new")
     text = client.get(f"/p/{link.key}/").content.decode()
     for page in (live, text):
@@ -292,7 +292,7 @@ def test_the_view_is_restored_with_its_order_and_what_differed(client, jo):
         rows = page[page.index("<tbody>") : page.index("</tbody>")]
         assert rows.index("100.00") < rows.index("50.00")
         assert "500.00" not in rows
-    kept = permalinks.read(link)
+    kept = records.read(link)
     assert kept.sort == "-score"
     assert kept.differences is not None
     assert "hardware" in {one.one for one in kept.differences.unintended}

@@ -7,13 +7,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.compare import findings, permalinks, uncertainty
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.significance import judged
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.scoring.confidence import Interval, sample_interval
-from fsbench_web.scoring.deltas import delta_rows
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import findings, uncertainty
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.significance import judged
+from fsbench_web.core.scoring.confidence import Interval, sample_interval
+from fsbench_web.core.scoring.deltas import delta_rows
 from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_run, make_score, make_series
 
@@ -293,7 +294,7 @@ class TestPages:
         measured("ext4", 100, around(100))
         measured("xfs", 95, around(95, 0.5))
         make_run(make_series("ext4"))
-        link = permalinks.pin(ComparisonSpec(margin=2.0), User.objects.get(username="admin"))
+        link = records.pin(ComparisonSpec(margin=2.0), User.objects.get(username="admin"))
         Score.objects.update(interval=None)
         html = admin_client.get(f"/p/{link.key}/").content.decode()
         assert "significant against it" in html

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.spec import (
+from fsbench_web.compare.selection.spec import (
     CELLS,
     CONTENDERS,
     EMULATED,
@@ -16,9 +16,9 @@ from fsbench_web.compare.spec import (
     ComparisonSpec,
     SpecError,
 )
-from fsbench_web.compare.wording import describe
-from fsbench_web.scoring import categories
-from fsbench_web.studies.score_choices import ScoreChoices
+from fsbench_web.compare.selection.wording import describe
+from fsbench_web.core.scoring import categories
+from fsbench_web.studies.scores.choices import ScoreChoices
 
 names = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=12

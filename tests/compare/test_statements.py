@@ -5,10 +5,10 @@ import re
 import pytest
 from django.test import Client
 
-from fsbench_web.compare import statements
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.statements import CONFIRMED, DIFFERS, UNCHECKED, Checked
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import statements
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.compare.tables.statements import CONFIRMED, DIFFERS, UNCHECKED, Checked
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.published.data import published_studies
 from tests.compare.test_significance import row, table

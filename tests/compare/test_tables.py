@@ -7,11 +7,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from fsbench_web.catalog.machines import EMULATED, Machine
-from fsbench_web.compare import tables
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import comparison, delta_tables, ways_out
+from fsbench_web.catalog.workers.machines import EMULATED, Machine
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import delta_tables as tables
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.studies.models import RunState, Series
 from tests.compare.conftest import make_run, make_score, make_series, make_study, printed
 

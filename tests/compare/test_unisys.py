@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.scoring.categories import CATEGORIES
-from fsbench_web.scoring.testnames import PAPER_TESTS
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.core.scoring.categories import CATEGORIES
+from fsbench_web.core.scoring.testnames import PAPER_TESTS
 
 pytestmark = pytest.mark.django_db
 UNISYS = ComparisonSpec(studies=("unisys-2005",))

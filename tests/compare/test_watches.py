@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role
-from fsbench_web.compare import deliveries, watching
-from fsbench_web.compare.deliveries import secret_of
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
-from fsbench_web.compare.webhook import signature
-from fsbench_web.scoring.news import BACK_OFF, MOST_TRIES
+from fsbench_web.compare.watches import deliveries, watching
+from fsbench_web.compare.watches.deliveries import secret_of
+from fsbench_web.compare.watches.retry import BACK_OFF, MOST_TRIES
+from fsbench_web.compare.watches.webhook import signature
 from fsbench_web.studies.models import Series, Study
 from tests.compare.test_history import measured
 from tests.compare.test_webhook import receiver, says

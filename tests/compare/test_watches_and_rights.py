@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.accounts.models import Role, Visibility
-from fsbench_web.compare import deliveries, watching
 from fsbench_web.compare.models import Watch, WatchDelivery
+from fsbench_web.compare.watches import deliveries, watching
 from fsbench_web.studies.models import Series, Study
 from tests.accounts.people import person
 from tests.compare.test_watches import kernel, watched

@@ -11,8 +11,8 @@ from threading import Event, Thread
 
 import pytest
 
-from fsbench_web.compare import webhook
-from fsbench_web.compare.webhook import WebhookProblem, checked, is_public, post
+from fsbench_web.compare.watches import webhook
+from fsbench_web.compare.watches.webhook import WebhookProblem, checked, is_public, post
 
 # So long the receivers of these tests would keep whoever has no limit of its own.
 MINUTE_S = 60

@@ -9,12 +9,14 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 
-from fsbench_web.accounts import people, tokens
-from fsbench_web.accounts.closing import Fate, NotSaid, Permalinks
+from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Person, Role, Team, Visibility
-from fsbench_web.compare import permalinks, watching
+from fsbench_web.accounts.people import accounts
+from fsbench_web.accounts.people.closing import Fate, NotSaid, Permalinks
 from fsbench_web.compare.models import LinkVisibility, Permalink, Watch
-from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.watches import watching
 from fsbench_web.studies.models import Study
 from tests.accounts.people import person
 from tests.compare.conftest import make_score
@@ -36,7 +38,7 @@ def root() -> User:
 def link(ada: User) -> Permalink:
     make_score("ext4", 100)
     study = Study.objects.get().slug
-    return permalinks.pin(ComparisonSpec(studies=(study,)), ada, title="Hers")
+    return records.pin(ComparisonSpec(studies=(study,)), ada, title="Hers")
 
 
 def signed_in(user: User) -> Client:
@@ -218,7 +220,7 @@ def test_the_command_asks_too(link, ada, capsys):
 
 def test_nobody_is_asked_of_what_nobody_else_sees(link, ada, root):
     Permalink.objects.update(visibility=LinkVisibility.PRIVATE)
-    people.close(ada, root)
+    accounts.close(ada, root)
     assert not User.objects.get(pk=ada.pk).is_active
 
 
@@ -231,7 +233,7 @@ def test_another_change_of_an_account_touches_no_permalink(link, ada, root):
 def test_what_is_refused_closes_nothing(link, ada, root):
     _, token = tokens.create(ada, "ci")
     with pytest.raises(NotSaid):
-        people.close(ada, root, Permalinks(Fate.HAND_OVER, ada))
+        accounts.close(ada, root, Permalinks(Fate.HAND_OVER, ada))
     assert User.objects.get(pk=ada.pk).is_active
     assert tokens.user_of(token) == ada
 
@@ -250,7 +252,7 @@ def test_watches_of_a_closed_account_are_paused(link, ada, root):
         webhook_url="",
         site="https://fsbench.example",
     )
-    people.close(ada, root, Permalinks(Fate.KEEP))
+    accounts.close(ada, root, Permalinks(Fate.KEEP))
     assert not Watch.objects.get().is_active
     entry = AuditEntry.objects.get(what="watch paused")
     assert (entry.who, entry.thing) == ("root", f"watch {watch.pk}")

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.sorting import in_order
-from fsbench_web.compare.spec import SORTS, ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.studies.environments import environment_for
+from fsbench_web.compare.selection.spec import SORTS, ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.studies.models import Run
+from fsbench_web.studies.runs.environments import environment_for
 from tests.compare.conftest import make_run, make_score, printed
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import pytest
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare.writing import SHORT, escaped
+from fsbench_web.compare.templatetags.writing import SHORT, escaped
 
 
 @pytest.mark.parametrize(

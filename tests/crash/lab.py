@@ -217,7 +217,7 @@ class Lab:
         port = free_port()
         service = Service(
             [
-                *(sys.executable, "-m", "uvicorn", "fsbench_web.asgi:application"),
+                *(sys.executable, "-m", "uvicorn", "fsbench_web.serving.asgi:application"),
                 *("--host", "127.0.0.1", "--port", str(port), "--log-level", "warning"),
             ],
             log=self.folder / "web.log",

@@ -3,7 +3,7 @@
 import time
 
 from fsbench_web.studies.models import END_STATES, Lease, Measurement, Run, RunState, Score
-from runner import blockdev
+from runner.host import blockdev
 from tests.crash.lab import Lab
 
 SETTLE_S = 15

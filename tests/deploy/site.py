@@ -56,10 +56,10 @@ def _runs_that_are_not_over() -> object:
     """One run under way and one that waits, on a worker that nobody starts."""
     from django.db import transaction
 
-    from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement, announce
-    from fsbench_web.catalog.configurations import configuration_for
-    from fsbench_web.studies import lifecycle
+    from fsbench_web.catalog.configurations.records import configuration_for
+    from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement, announce
     from fsbench_web.studies.models import RunState, Study
+    from fsbench_web.studies.runs import lifecycle
     from fsbench_web.studies.series import next_repeat, series_for
 
     lun = LunAnnouncement("disk", role="data", kind="device", device="/dev/x", size_bytes=2**30)

@@ -145,7 +145,7 @@ def test_the_disk_of_the_host_is_refused(the_stack: Stack) -> None:
 
 def web_processes(stack: Stack) -> set[str]:
     said = stack.run("docker", "top", stack.container("web"), "-eo", "pid,args")
-    return {line.split()[0] for line in said.splitlines() if "fsbench_web.serve.web" in line}
+    return {line.split()[0] for line in said.splitlines() if "fsbench_web.serving.web" in line}
 
 
 def test_new_web_processes_lose_no_request(the_stack: Stack) -> None:

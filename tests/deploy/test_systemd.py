@@ -77,7 +77,6 @@ def test_the_worker_keeps_what_its_work_needs() -> None:
 
 def test_a_preparation_that_fails_does_not_end_the_web() -> None:
     """With Requires= the web would not be tried again, and visitors would make systemd close the
-
     port for good: seen with a real systemd, 252.
     """
     web = (ROOT / "deploy/systemd/fsbench-web.service").read_text()

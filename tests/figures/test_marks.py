@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.figures import heatmap, marks
 from fsbench_web.figures.sizes import size_axis
-from fsbench_web.scoring.quality import FLAGS
 
 CELLS: dict[tuple[int, int], float | None] = {
     (record, file): 10.0 * record + file for record in (4, 8) for file in (64, 128, 256)

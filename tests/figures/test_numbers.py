@@ -1,6 +1,6 @@
 import pytest
 
-from fsbench_web.figures import numbers
+from fsbench_web.core import numbers
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
+from fsbench_web.core.scoring.confidence import interval
 from fsbench_web.figures import strip, surface
 from fsbench_web.figures.strip import Strip
-from fsbench_web.scoring.confidence import interval
 
 
 def test_every_repeat_is_a_point_that_leads_to_its_run() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.formats import UnreadableFile, parse
+from fsbench_web.core.formats import UnreadableFile, parse
 
 TABLE = """\
 AIM Multiuser Benchmark - Suite VII Run Beginning

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.formats import ParsedResult, UnreadableFile, parse
-from fsbench_web.scoring.units import lower_is_better
+from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.units import lower_is_better
 
 FILES = sorted(Path(__file__).parent.glob("samples/*.txt"))
 SHEETS = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("samples/*.xls"))]

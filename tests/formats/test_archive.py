@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.formats import UnreadableFile
-from fsbench_web.formats.archive import MAX_MEMBERS, Member, is_archive, members
+from fsbench_web.core.formats import UnreadableFile
+from fsbench_web.core.formats.archive import MAX_MEMBERS, Member, is_archive, members
 
 LIMIT = 8 * 1024 * 1024
 

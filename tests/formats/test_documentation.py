@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fsbench_web.formats import FORMATS
+from fsbench_web.core.formats import FORMATS
 
 PAGE = (Path(__file__).parents[2] / "docs/formats.md").read_text()
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
-from fsbench_web.formats.fio_intervals import Report, interval_rates
+from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.core.formats.fio.intervals import Report, interval_rates
 
 Sample = Callable[[str], bytes]
 
@@ -284,8 +284,8 @@ def test_a_terse_line_that_is_cut_off_is_refused(sample: Sample) -> None:
 
 def test_json_of_very_many_lines_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line is a number or a bracket: a file of a few megabytes has as many as a large table."""
-    from fsbench_web import formats
-    from fsbench_web.formats import text
+    from fsbench_web.core import formats
+    from fsbench_web.core.formats import text
 
     monkeypatch.setattr(formats, "MAX_LINES", 1000)
     monkeypatch.setattr(text, "MAX_LINES", 1000)
@@ -302,7 +302,7 @@ def test_histograms_are_stepped_over_and_other_numbers_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A file of megabytes in which every few bytes are a number must not fill the memory."""
-    from fsbench_web.formats import json_text
+    from fsbench_web.core.formats import json_text
 
     monkeypatch.setattr(json_text, "MAX_VALUES", 100)
     many = ", ".join(f'"{n}": 1' for n in range(200))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from fsbench_web.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
 
 Sample = Callable[[str], bytes]
 PAPER = ["write", "rewrite", "read", "reread", "random_read", "random_write"]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fsbench_web.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
 
 Sample = Callable[[str], bytes]
 Cells = dict[tuple[str, str, int | None, int | None], float]

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.formats import UnreadableFile, long, parse
-from fsbench_web.formats.mapping import Mapping
-from fsbench_web.formats.table import NeedsMapping
+from fsbench_web.core.formats import UnreadableFile, parse
+from fsbench_web.core.formats.tables import long
+from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.table import NeedsMapping
 
 HEADER = "test,record_size_kb,file_size_kb,value,unit\n"
 Found = list[tuple[object, ...]]

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from fsbench_web.formats import UnreadableFile, archive, parse
+from fsbench_web.core.formats import UnreadableFile, archive, parse
 
 
 def opendocument() -> bytes:

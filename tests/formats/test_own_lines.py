@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.formats import UnreadableFile, parse
+from fsbench_web.core.formats import UnreadableFile, parse
 
 GOOD = '{"fsbench": "copy_real", "value": "1.250000", "unit": "s", "load": {"files": 40, "a": 1}}'
 

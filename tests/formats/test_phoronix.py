@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fsbench_web.formats import UnreadableFile, parse
+from fsbench_web.core.formats import UnreadableFile, parse
 
 Sample = Callable[[str], bytes]
 RESULT = """<PhoronixTestSuite><Result><Identifier>pts/x-1.0.0</Identifier>

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.formats import UnreadableFile, parse, spreadsheet
-from fsbench_web.formats.mapping import Mapping
-from fsbench_web.formats.spreadsheet import MAX_ROWS, grids_of, parse_mapped, text_of
-from fsbench_web.formats.table import NeedsMapping
+from fsbench_web.core.formats import UnreadableFile, parse
+from fsbench_web.core.formats.tables import spreadsheet
+from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.spreadsheet import MAX_ROWS, grids_of, parse_mapped, text_of
+from fsbench_web.core.formats.tables.table import NeedsMapping
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

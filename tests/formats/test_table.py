@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.formats import UnreadableFile, parse
+from fsbench_web.core.formats import UnreadableFile, parse
 
 HEADER = "test,record_size_kb,file_size_kb,value,unit\n"
 

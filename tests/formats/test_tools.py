@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fsbench_web.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
 
 Sample = Callable[[str], bytes]
 

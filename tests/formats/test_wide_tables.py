@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.formats import ParsedResult, UnreadableFile, parse
-from fsbench_web.formats.cells import size_kb
-from fsbench_web.formats.mapping import MATRIX, TESTS, Mapping
-from fsbench_web.formats.spreadsheet import parse_mapped, tables_of
-from fsbench_web.formats.table import NeedsMapping, proposal
+from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats.tables.cells import size_kb
+from fsbench_web.core.formats.tables.mapping import MATRIX, TESTS, Mapping
+from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
+from fsbench_web.core.formats.tables.table import NeedsMapping, proposal
 
 Row = tuple[str, int | None, int | None, float, str, int]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies.submission import ConfigurationRequest, GuestRequest, RunRequest
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.studies.orders.submission import ConfigurationRequest, GuestRequest, RunRequest
 from tests.studies.conftest import USABLE, ann, worker_announcement
 
 __all__ = ["ann", "disk", "guest_order", "old_and_new", "worker"]

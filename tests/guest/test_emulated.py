@@ -9,17 +9,19 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.compare import findings, history, permalinks
-from fsbench_web.compare.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import comparison, delta_tables
-from fsbench_web.studies import quality
+from fsbench_web.compare.history import lines as history
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables
 from fsbench_web.studies.models import Run, Series, Study
-from fsbench_web.studies.submission import (
+from fsbench_web.studies.orders.submission import (
     ConfigurationRequest,
     GuestRequest,
     RunRequest,
     submit,
 )
+from fsbench_web.studies.scores import quality
 from tests.guest.conftest import announced
 from tests.studies.conftest import complete
 
@@ -122,10 +124,10 @@ def test_guests_with_kvm_are_real_and_told_apart(measured: Callable[..., Run]) -
 
 @pytest.mark.usefixtures("mixed")
 def test_a_permalink_pins_what_it_left_out(ann: User, client: Client) -> None:
-    link = permalinks.pin(WRITE, ann)
+    link = records.pin(WRITE, ann)
     assert "emulated=out" in link.query
-    assert "2 emulated series are left out" in permalinks.read(link).description
-    both = permalinks.pin(replace(WRITE, emulated="with"), ann)
+    assert "2 emulated series are left out" in records.read(link).description
+    both = records.pin(replace(WRITE, emulated="with"), ann)
     assert "emulated=with" in both.query
     page = client.get(f"/p/{both.key}/").content.decode()
     assert "for function, not for speed" in page
@@ -135,10 +137,10 @@ def test_a_permalink_of_emulated_ones_alone_stays_one(
     ann: User, measured: Callable[..., Run]
 ) -> None:
     measured("ext4", 50.0, "emulated")
-    link = permalinks.pin(WRITE, ann)
+    link = records.pin(WRITE, ann)
     assert "emulated=only" in link.query
     measured("xfs", 900.0, None)
-    assert not permalinks.changes_since(link, permalinks.read(link)).anything
+    assert not records.changes_since(link, records.read(link)).anything
 
 
 @pytest.mark.usefixtures("mixed")

@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry, Person, Role
-from fsbench_web.catalog import availability
 from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers import availability
 from fsbench_web.celery import app
 
 from .conftest import announced

@@ -7,15 +7,15 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from fsbench_web.catalog import availability
-from fsbench_web.catalog.announce import announce
-from fsbench_web.studies import named, reproductions
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.reproductions import CELL, PLAIN, Wish
-from fsbench_web.studies.submission import submit
-from runner import kernels
+from fsbench_web.studies.orders import lookup, reproductions
+from fsbench_web.studies.orders.reproductions import CELL, PLAIN, Wish
+from fsbench_web.studies.orders.submission import submit
 from runner.executors.guest import GuestExecutor
-from runner.host import Host
+from runner.host import kernels
+from runner.worker import Host
 from tests.runner.conftest import carry_out, lun_file, make_host
 from tests.runner.test_guest import folder, guests, kernel
 
@@ -44,7 +44,7 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
         lun="scratch",
         worker=worker.name,
     )
-    ordered = submit(named.order_of(dict(found.document)), "scratch", ann)
+    ordered = submit(lookup.order_of(dict(found.document)), "scratch", ann)
     assert len(ordered) == 4
 
     for run in ordered:

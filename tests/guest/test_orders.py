@@ -7,12 +7,16 @@ import pytest
 from django.contrib.auth.models import User
 from django.http import QueryDict
 
-from fsbench_web.catalog import availability
-from fsbench_web.catalog.machines import GUEST_DEVICE, Machine
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import forms, named, order_document, sweep_document, sweep_plan
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import GUEST_DEVICE, Machine
 from fsbench_web.studies.models import Series, Submission
-from fsbench_web.studies.submission import (
+from fsbench_web.studies.orders import lookup
+from fsbench_web.studies.orders.documents import plan as sweep_plan
+from fsbench_web.studies.orders.documents import text as sweep_document
+from fsbench_web.studies.orders.documents import writer
+from fsbench_web.studies.orders.forms import run_form
+from fsbench_web.studies.orders.submission import (
     ConfigurationRequest,
     GuestRequest,
     ReferenceRequest,
@@ -178,7 +182,7 @@ def test_document_form_and_address_say_the_same_order(
     disk: Lun, guest_order: Order, old_and_new: GuestRequest
 ) -> None:
     order = guest_order(guest=old_and_new)
-    document = order_document.written(order, study="In guests", lun="disk1", worker="lab1")
+    document = writer.written(order, study="In guests", lun="disk1", worker="lab1")
     assert document["executor"] == "guest"
     assert document["guest"] == {
         "kernels": ["debian-6.1", "own-2.6"],
@@ -186,10 +190,10 @@ def test_document_form_and_address_say_the_same_order(
         "cpus": 1,
     }
     text = sweep_document.write(document)
-    assert named.order_of(sweep_document.read(text)).guest == old_and_new
-    form = forms.read(QueryDict(forms.prefilled(order).to_query()))
+    assert lookup.order_of(sweep_document.read(text)).guest == old_and_new
+    form = run_form.read(QueryDict(run_form.prefilled(order).to_query()))
     assert form.request().guest == old_and_new
-    assert "executor" not in forms.prefilled(guest_order(guest=None)).to_query()
+    assert "executor" not in run_form.prefilled(guest_order(guest=None)).to_query()
 
 
 @pytest.mark.parametrize(
@@ -212,20 +216,20 @@ def test_a_document_says_where_its_guest_makes_no_sense(
 
 
 def test_problems_of_a_document_are_told_at_their_places(guest_order: Order) -> None:
-    document = order_document.written(guest_order(), study="S", lun="disk1", worker="lab1")
+    document = writer.written(guest_order(), study="S", lun="disk1", worker="lab1")
     document["guest"] = {"kernels": ["debian-6.1", "nine"], "memory_mib": 4096, "cpus": 2}
-    assert list(problems_of(named.order_of(document))) == ["guest.kernels[1]"]
+    assert list(problems_of(lookup.order_of(document))) == ["guest.kernels[1]"]
     document["guest"] = {"kernels": ["debian-6.1"], "memory_mib": 9999, "cpus": 9}
-    assert set(problems_of(named.order_of(document))) == {"guest.memory_mib", "guest.cpus"}
+    assert set(problems_of(lookup.order_of(document))) == {"guest.memory_mib", "guest.cpus"}
 
 
 def test_texts_that_are_no_numbers_are_refused(disk: Lun) -> None:
     query = (
         f"lun={disk.pk}&fs=ext4.1&executor=guest&kernel=debian-6.1&guest_memory_mib=2G&repeats=1"
     )
-    unreadable = forms.read(QueryDict(query)).request().unreadable
+    unreadable = run_form.read(QueryDict(query)).request().unreadable
     assert list(unreadable) == ["guest_memory_mib"]
-    assert "executor" in forms.read(QueryDict("executor=vm&repeats=1")).request().unreadable
+    assert "executor" in run_form.read(QueryDict("executor=vm&repeats=1")).request().unreadable
 
 
 def test_kernels_of_other_versions_of_a_worker_are_read_as_far_as_they_go() -> None:

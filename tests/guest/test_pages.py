@@ -9,12 +9,14 @@ from django.db import transaction
 from django.test import Client
 
 from fsbench_web.accounts import tokens
-from fsbench_web.catalog.announce import announce
-from fsbench_web.catalog.machines import CONSOLE, OOPS
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import ingest, lifecycle, run_details
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workers.machines import CONSOLE, OOPS
 from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.submission import GuestRequest, RunRequest, submit
+from fsbench_web.studies.orders.submission import GuestRequest, RunRequest, submit
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
+from fsbench_web.studies.views import run_details
 from tests.guest.conftest import announced
 from tests.studies.conftest import start, worker_announcement
 

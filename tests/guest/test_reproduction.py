@@ -9,16 +9,16 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from fsbench_web.catalog import availability
-from fsbench_web.catalog.machines import GuestAbility
 from fsbench_web.catalog.models import Lun
-from fsbench_web.compare import beside
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.studies import named, reproductions
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import GuestAbility
+from fsbench_web.compare.papers import comparison
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Run, Study, Submission
-from fsbench_web.studies.reproductions import CELL, PLAIN, Wish
-from fsbench_web.studies.submission import RunRequest, planned, submit
+from fsbench_web.studies.orders import lookup, reproductions
+from fsbench_web.studies.orders.reproductions import CELL, PLAIN, Wish
+from fsbench_web.studies.orders.submission import RunRequest, planned, submit
 from tests.guest.conftest import GIB, NEW, OLD, announced
 from tests.studies.conftest import complete
 
@@ -43,7 +43,7 @@ def order_of(lun: Lun, wish: Wish, journal: str = "") -> tuple[RunRequest, list[
     found = reproductions.unisys_2005(
         wish, ability_of(lun), study="Again", lun="disk1", worker="lab1", journal=journal
     )
-    return named.order_of(dict(found.document)), found.notes
+    return lookup.order_of(dict(found.document)), found.notes
 
 
 def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None:
@@ -194,15 +194,15 @@ def test_jfs_and_reiser3_run_emulated_and_stand_beside_the_paper(
 
 def test_agreement_counts_only_what_both_have(paper: Study) -> None:
     theirs = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
-    same = beside.agreement(beside.beside(theirs, theirs))
-    assert same == beside.Agreement(42, 42, 42, same.pairs, same.pairs)
+    same = comparison.agreement(comparison.beside(theirs, theirs))
+    assert same == comparison.Agreement(42, 42, 42, same.pairs, same.pairs)
     assert same.pairs == 42 * 10
     fewer = [replace(table, rows=table.rows[1:]) for table in theirs[:3]]
-    some = beside.agreement(beside.beside(theirs, fewer))
+    some = comparison.agreement(comparison.beside(theirs, fewer))
     assert (some.tables, some.of_best, some.pairs) == (3, 0, 3 * 6)
-    none = beside.beside(theirs, [])
+    none = comparison.beside(theirs, [])
     assert all(table.own is None for table in none)
-    assert beside.agreement(none) == beside.Agreement(0, 0, 0, 0, 0)
+    assert comparison.agreement(none) == comparison.Agreement(0, 0, 0, 0, 0)
 
 
 def test_only_a_published_study_has_something_beside_it(paper: Study, client: Client) -> None:

@@ -11,7 +11,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
-from fsbench_web.catalog import clock
+from fsbench_web.platform import clock
 from tests.hosts.lab import CLOCKS_S, SILENT_AFTER_S, Hosts
 from tests.hosts.network import network
 from tests.hosts.secured import certificate, secured_services

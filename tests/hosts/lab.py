@@ -70,7 +70,6 @@ class Hosts:
 
     def wait_for_workers(self, timeout_s: float = 120) -> None:
         """Until all are there. A worker whose first connection took longer than the few seconds
-
         that it allows (SILENT_AFTER_S / 3) is started again, as a service manager would.
         """
         deadline = time.monotonic() + timeout_s
@@ -136,7 +135,7 @@ class Hosts:
         port = free_port()
         service = Service(
             [
-                *(sys.executable, "-m", "uvicorn", "fsbench_web.asgi:application"),
+                *(sys.executable, "-m", "uvicorn", "fsbench_web.serving.asgi:application"),
                 *("--host", "127.0.0.1", "--port", str(port), "--log-level", "warning"),
             ],
             log=self.folder / "web.log",

@@ -14,7 +14,7 @@ import redis as redis_client
 from celery import Celery
 from django.utils import timezone
 
-from fsbench_web.catalog import availability
+from fsbench_web.catalog.workers import availability
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState
 from tests.crash.lab import FOR_MINUTES
 from tests.hosts.lab import SILENT_AFTER_S, Hosts

@@ -15,14 +15,14 @@ from pytest_django import DjangoAssertNumQueries
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Person, Role
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Workload
-from fsbench_web.imports import large
-from fsbench_web.imports.commit import ImportResult, import_files, import_sources, safe_name
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Given, unpack
-from fsbench_web.studies.ingest import rescore
+from fsbench_web.imports.storing import large
+from fsbench_web.imports.storing.commit import ImportResult, import_files, import_sources, safe_name
 from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, Study
+from fsbench_web.studies.scores.ingest import rescore
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -98,7 +98,7 @@ def test_it_stores_two_files_as_repeats(sample: Sample, ada: User) -> None:
 
 
 def test_every_value_points_to_its_line_of_the_raw_output(sample: Sample) -> None:
-    from fsbench_web.studies.ingest import artefact_bytes
+    from fsbench_web.studies.scores.ingest import artefact_bytes
 
     do(("a.txt", sample(FIRST)))
     artefact = Artefact.objects.get()

@@ -14,11 +14,11 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.guesses import folder_labels, from_command
 from fsbench_web.imports.models import Import, ImportFile
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import safe_path
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run, Study
 
 pytestmark = pytest.mark.django_db

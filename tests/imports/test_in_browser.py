@@ -9,8 +9,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 from playwright.sync_api import Page, expect
 
-from fsbench_web.imports import large, queue
+from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import
+from fsbench_web.imports.storing import large
 from fsbench_web.studies.models import Run
 
 # A table of megabytes takes a busy machine longer than Playwright's five seconds.

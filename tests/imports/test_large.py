@@ -19,13 +19,14 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from fsbench_web.imports import commit, contents, large, queue
-from fsbench_web.imports.commit import import_files
+from fsbench_web.imports import existing_runs, queue
 from fsbench_web.imports.models import Import, ImportedFile, ImportFile, ImportState, RunContent
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.studies import ingest
+from fsbench_web.imports.storing import commit, large
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, Study
+from fsbench_web.studies.scores import ingest
 
 pytestmark = pytest.mark.django_db
 HEADER = "filesystem,configuration,repeat,test,record_size_kb,file_size_kb,value,unit\n"
@@ -126,9 +127,9 @@ def test_small_and_large_tables_know_each_others_numbers(
 def test_a_run_without_a_digest_is_known_too() -> None:
     import_files([("t.csv", table(1))], **TARGET, user=None)
     digests = {c.run_id: c.digest for c in RunContent.objects.all()}
-    contents.forget(list(digests))
+    existing_runs.forget(list(digests))
     for series in Series.objects.all():
-        assert {run.pk: digest for digest, run in contents.known(series).items()}.items() <= (
+        assert {run.pk: digest for digest, run in existing_runs.known(series).items()}.items() <= (
             digests.items()
         )
 

@@ -6,9 +6,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from fsbench_web.accounts.models import AuditEntry
-from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import Import, ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Measurement, Run
 
 pytestmark = pytest.mark.django_db

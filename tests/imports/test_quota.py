@@ -11,11 +11,12 @@ from django.db import connections
 from django.test import Client
 
 from fsbench_web.accounts import tokens
-from fsbench_web.imports import large, quota, uploads
+from fsbench_web.imports import quota, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.storing import large
 
 pytestmark = pytest.mark.django_db
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"

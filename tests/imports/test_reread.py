@@ -8,12 +8,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.imports import large, reread
-from fsbench_web.imports.commit import import_files
 from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.studies import ingest, raw_text
+from fsbench_web.imports.rereads import reading
+from fsbench_web.imports.storing import large
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, StateChange
+from fsbench_web.studies.runs import raw_text
+from fsbench_web.studies.scores import ingest
 from tests.formats.test_spreadsheet import LONG, book
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +63,7 @@ def test_reading_again_shows_the_difference_and_then_stores_it(
     assert "1 changed, 1 added, 1 removed" in text
     assert "1 more stay as they are" in text
     assert content() == wrong, "looking changes nothing"
-    digest = reread.difference(artefact).digest
+    digest = reading.difference(artefact).digest
     answer = signed_in.post(f"/imports/reread/{artefact.pk}/", {"digest": digest})
     assert answer.status_code == 302
     assert content() == right
@@ -76,7 +78,7 @@ def test_reading_again_shows_the_difference_and_then_stores_it(
 
 def test_what_was_not_shown_is_not_stored(signed_in: Client, sample: Sample) -> None:
     artefact = store("a.txt", sample(FIRST))
-    digest = reread.difference(artefact).digest
+    digest = reading.difference(artefact).digest
     damage()
     wrong = content()
     answer = signed_in.post(f"/imports/reread/{artefact.pk}/", {"digest": digest})
@@ -91,19 +93,19 @@ def test_a_table_of_several_runs_is_read_again_run_by_run(ada: User) -> None:
     right = content()
     Measurement.objects.filter(value=6).update(value=60)
     Measurement.objects.filter(value=7).delete()
-    found = reread.difference(artefact)
+    found = reading.difference(artefact)
     assert (len(found.changed), len(found.added), len(found.removed)) == (1, 1, 0)
-    reread.apply(artefact.pk, found.digest, ada)
+    reading.apply(artefact.pk, found.digest, ada)
     assert content() == right
 
 
 def test_a_mapped_table_is_read_again_with_its_mapping(ada: User) -> None:
-    from fsbench_web.formats.mapping import Mapping
+    from fsbench_web.core.formats.tables.mapping import Mapping
 
     said = Mapping(delimiter=",", columns={"test": 0, "value": 1}, constants={"unit": "s"})
     artefact = store("t.csv", b"test,value,unit\nuntar,5,min\n")
     ImportedFile.objects.update(mapping=said.to_json())
-    [change] = reread.difference(artefact).changed
+    [change] = reading.difference(artefact).changed
     assert change.new is not None
     assert change.new.unit == "s"
 
@@ -116,10 +118,10 @@ def test_another_mode_moves_the_run_to_its_own_series(ada: User, sample: Sample)
     assert direct.series_id != plain.series_id
     Run.objects.filter(pk=direct.pk).update(series=plain.series, repeat=2)
     ingest.rescore(plain.series)
-    found = reread.difference(artefact)
+    found = reading.difference(artefact)
     assert found.changes_workload
-    assert not reread.difference(other).changes_workload
-    reread.apply(artefact.pk, found.digest, ada)
+    assert not reading.difference(other).changes_workload
+    reading.apply(artefact.pk, found.digest, ada)
     direct.refresh_from_db()
     assert direct.series_id != plain.series_id
     assert content() == right
@@ -134,7 +136,7 @@ def test_output_that_is_refused_today_stays(signed_in: Client, sample: Sample) -
     assert answer.status_code == 422
     assert "stay as they are" in answer.content.decode()
     with pytest.raises(ImportRefused):
-        reread.apply(artefact.pk, "", User.objects.get())
+        reading.apply(artefact.pk, "", User.objects.get())
     assert content() == before
 
 
@@ -221,7 +223,7 @@ def test_very_many_numbers_are_compared_run_by_run(
     signed_in: Client, monkeypatch: pytest.MonkeyPatch, large_bytes: int
 ) -> None:
     monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
-    monkeypatch.setattr(reread, "MAX_VALUES", 5)
+    monkeypatch.setattr(reading, "MAX_VALUES", 5)
     rows = [f"write,4,{4 << n},{n + 1.5},KB/s,{repeat}" for n in range(5) for repeat in (1, 2)]
     head = "test,record_size_kb,file_size_kb,value,unit,repeat"
     artefact = store("t.csv", "\n".join([head, *rows]).encode())

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from fsbench_web.formats import parse
-from fsbench_web.imports.commit import import_files
+from fsbench_web.core.formats import parse
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Measurement, Run, Score, Series
 
 SAMPLES = Path(__file__).parents[1] / "formats/samples"

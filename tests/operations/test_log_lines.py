@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from fsbench_web import log_lines
-from fsbench_web.log_lines import JsonLine, TextLine, about, carried, hidden, secrets_of
+from fsbench_web.platform import log_lines
+from fsbench_web.platform.log_lines import JsonLine, TextLine, about, carried, hidden, secrets_of
 
 
 def record(message: str = "it happened", **extra: Any) -> logging.LogRecord:

@@ -11,12 +11,12 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django.fixtures import Settings
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.operations import chores, metrics
 from fsbench_web.operations.gauges import read_gauges
-from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.runs import lifecycle
 from tests.runner.conftest import write_order
 from tests.studies.conftest import worker_announcement
 

@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.operations import chores, installation
 from fsbench_web.studies.models import Run, RunState
 from tests.runner.conftest import write_order

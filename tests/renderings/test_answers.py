@@ -11,9 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.accounts.models import Role, Visibility
-from fsbench_web.compare import permalinks
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.imports.commit import import_files
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.renderings import answers
 from fsbench_web.renderings.addresses import is_rendered
 from fsbench_web.renderings.process import Away, TooLarge
@@ -154,7 +154,7 @@ def test_every_file_is_told_apart_by_what_it_says_alone(
     client: Client, ada: User, lab: Study, made: list[str]
 ) -> None:
     call_command("load_published", verbosity=0)
-    key = permalinks.pin(ComparisonSpec(studies=("unisys-2005",)), ada).key
+    key = records.pin(ComparisonSpec(studies=("unisys-2005",)), ada).key
     paths = [
         "/studies/unisys-2005/report.pdf",
         "/studies/lab/beside/unisys-2005/tables.json",

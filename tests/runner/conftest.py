@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from fsbench_web.catalog.announce import announce
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.catalog.machines import OWN_MACHINE, Machine
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker, Workload
-from fsbench_web.studies import lifecycle
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.catalog.workers.machines import OWN_MACHINE, Machine
 from fsbench_web.studies.models import Run, Study, Submission
+from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.series import next_repeat, series_for
-from runner import execute, places, sparse
 from runner.config import WorkerConfig
+from runner.execution import execute, places
 from runner.executors.base import Executor
 from runner.executors.fake import FakeExecutor
 from runner.executors.guest import GuestExecutor
-from runner.host import Host
+from runner.host import sparse
+from runner.worker import Host
 
 SMALL = {
     "minimum_record_kb": 4,

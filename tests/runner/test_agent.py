@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from runner import record
 from runner.agent import agent, guest
+from runner.execution import record
 from runner.executors import stream
 from runner.executors.base import AGENT
 

@@ -9,8 +9,9 @@ from django.db import OperationalError
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.models import Run, RunState
-from runner import blockdev, execute
-from runner.host import Host
+from runner.execution import execute
+from runner.host import blockdev
+from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Role
 from fsbench_web.studies.models import Run, RunState
-from runner import execute
+from runner.execution import execute
 from runner.executors.fake import FakeExecutor
-from runner.host import Host
+from runner.worker import Host
 from tests.accounts.people import person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

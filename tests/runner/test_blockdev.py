@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner import blockdev
+from runner.host import blockdev
 
 
 @pytest.mark.parametrize("name", ["a\x0cb", "a\x85b", "a\u2028b", "a\u00a0b"])

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
+from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.studies.causes import Cause
-from fsbench_web.studies.lifecycle import LeaseHandle
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.workloads.base import TimedProgress
-from runner import execute, finish
+from fsbench_web.studies.runs.lifecycle import LeaseHandle
+from runner.execution import execute, finish
+from runner.execution.record import Recorder
 from runner.executors.base import STOPPED, Outcome
 from runner.executors.fake import FakeExecutor
-from runner.host import Host
-from runner.record import Recorder
+from runner.worker import Host
 
 GONE = Outcome(None, reason="The Docker daemon went away during the run.", cause=Cause.DAEMON)
 KILLED = Outcome(137, reason="The container was killed from outside.", cause=Cause.KILLED)

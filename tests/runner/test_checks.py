@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.catalog.filesystems import FILESYSTEMS, mkfs_command
-from fsbench_web.workloads.iozone import FILE_NAME as BENCHMARK_FILE
-from runner import blockdev, checks, locks, sparse
-from runner.host import Host, LunUnusable
-from runner.luns import LunEntry, read_luns
-from runner.scheduler import SchedulerError, read_schedulers, scheduler_set
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, mkfs_command
+from fsbench_web.core.workloads.iozone import FILE_NAME as BENCHMARK_FILE
+from runner.host import blockdev, checks, locks, sparse
+from runner.host.luns import LunEntry, read_luns
+from runner.host.scheduler import SchedulerError, read_schedulers, scheduler_set
+from runner.worker import Host, LunUnusable
 from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
 
 pytestmark = pytest.mark.root

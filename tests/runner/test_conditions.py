@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.formats.result import ParsedValue
-from runner import conditions
-from runner.creation import creation_values
+from fsbench_web.core.formats.result import ParsedValue
+from runner.execution import conditions
+from runner.execution.creation import creation_values
 
 
 def command(phase: str, duration_s: float, exit_code: int | None = 0) -> dict[str, object]:

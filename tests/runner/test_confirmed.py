@@ -13,9 +13,9 @@ import pytest
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.models import Run, RunState
-from runner import execute
+from runner.execution import execute
 from runner.executors.fake import FakeExecutor
-from runner.host import Host
+from runner.worker import Host
 from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

@@ -12,14 +12,15 @@ import pytest
 from docker.utils import parse_devices
 
 from fsbench_web.studies.models import Measurement, Run, RunState
-from runner import checks, locks, orphans
-from runner.blockdev import as_text, device_number
+from runner import orphans
 from runner.executors import docker as docker_executor
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.docker import DockerExecutor
-from runner.host import Host
-from runner.luns import read_luns
+from runner.host import checks, locks
+from runner.host.blockdev import as_text, device_number
+from runner.host.luns import read_luns
 from runner.plan import RunPlan, plan_run
+from runner.worker import Host
 from tests.runner.conftest import LONG, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]

@@ -12,16 +12,18 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry
-from fsbench_web.catalog.filesystems import FILESYSTEMS
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState, Score
-from runner import checks, execute, places
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
+from runner.execution import execute, places
 from runner.executors import fake
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop
 from runner.executors.fake import FakeExecutor, message
-from runner.host import Host
-from runner.luns import read_luns
+from runner.host import checks
+from runner.host.luns import read_luns
 from runner.plan import RunPlan
+from runner.worker import Host
 from tests.runner.conftest import sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

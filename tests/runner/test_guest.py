@@ -10,7 +10,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from fsbench_web.catalog.machines import (
+from fsbench_web.catalog.workers.machines import (
     CONSOLE,
     EMULATED,
     GUEST_DEVICE,
@@ -20,13 +20,13 @@ from fsbench_web.catalog.machines import (
     guest_ability,
 )
 from fsbench_web.studies.models import Artefact, LogLine, Measurement, Run, RunState
-from runner import checks, kernels
 from runner.executors import guest
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.guest import GuestExecutor, Seen
-from runner.host import Host
-from runner.luns import read_luns
+from runner.host import checks, kernels
+from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
+from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
 from tests.services.kernel import kernel_folder
 

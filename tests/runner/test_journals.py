@@ -14,20 +14,25 @@ from typing import Any
 import docker
 import pytest
 
-from fsbench_web.catalog.filesystems import FILESYSTEMS, journal_command, mkfs_command
-from fsbench_web.catalog.journals import MIB, JournalLun
-from fsbench_web.catalog.marks import OWN_LABEL
+from fsbench_web.catalog.configurations.filesystems import (
+    FILESYSTEMS,
+    journal_command,
+    mkfs_command,
+)
+from fsbench_web.catalog.configurations.journals import MIB, JournalLun
+from fsbench_web.catalog.configurations.marks import OWN_LABEL
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState
-from runner import blockdev, checks, execute, places
+from runner.execution import execute, places
 from runner.executors import fake
 from runner.executors.base import Executor, OnMessage, Outcome, ShouldStop
 from runner.executors.docker import DockerExecutor
 from runner.executors.fake import FakeExecutor
 from runner.executors.local import LocalExecutor
-from runner.host import Host
-from runner.locks import device_lock
-from runner.luns import LunEntry
+from runner.host import blockdev, checks
+from runner.host.locks import device_lock
+from runner.host.luns import LunEntry
 from runner.plan import RunPlan
+from runner.worker import Host
 from tests.runner.conftest import sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

@@ -15,10 +15,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
-from runner import kernel_fetch, kernel_packages, kernels
 from runner.executors.guest import GuestExecutor
-from runner.kernel_fetch import KernelFetch
-from runner.kernel_packages import CannotFetch, fetch
+from runner.host import kernel_fetch, kernel_packages, kernels
+from runner.host.kernel_fetch import KernelFetch
+from runner.host.kernel_packages import CannotFetch, fetch
 from tests.runner.fake_apt import NAME, FakeApt
 from tests.services.image import cache_folder
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runner import kernels
-from runner.kernels import Kernel, UnusableKernel
+from runner.host import kernels
+from runner.host.kernels import Kernel, UnusableKernel
 
 VERSION = "6.1.0-99-amd64"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.studies.models import Measurement, Run, RunState
-from runner import blockdev, checks
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
-from runner.host import Host
-from runner.luns import read_luns
+from runner.host import blockdev, checks
+from runner.host.luns import read_luns
 from runner.plan import plan_run
+from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

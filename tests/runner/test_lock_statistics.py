@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from runner import lock_statistics
-from runner.lock_statistics import Reading, between, parse
+from runner.execution import lock_statistics
+from runner.execution.lock_statistics import Reading, between, parse
 
 # In the form of Documentation/locking/lockstat.rst, version 0.4; the numbers are made up.
 TABLE = """\

@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState, Submission
-from runner import execute
+from runner.execution import execute
 from runner.executors import fake
 from runner.executors.fake import FakeExecutor
-from runner.host import Host
+from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 

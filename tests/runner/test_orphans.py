@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 from kombu import Connection
 
-from fsbench_web.catalog.announce import announce
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.celery import app
-from fsbench_web.studies import lifecycle
+from fsbench_web.core.workloads import MOUNT_POINT
 from fsbench_web.studies.models import Lease, Run, RunState
-from fsbench_web.workloads import MOUNT_POINT
-from runner import locks, orphans, sparse
-from runner.blockdev import ToolError
+from fsbench_web.studies.runs import lifecycle
+from runner import orphans
 from runner.config import WorkerConfig
-from runner.host import Host
+from runner.host import locks, sparse
+from runner.host.blockdev import ToolError
 from runner.management.commands import orphans as command
+from runner.worker import Host
 from tests.runner.conftest import sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from fsbench_web.catalog.commands import run_commands
-from fsbench_web.catalog.filesystems import FILESYSTEMS, OWN_LABEL, OptionError
-from fsbench_web.catalog.journals import JournalLun
-from fsbench_web.workloads import MOUNT_POINT, ParameterError, workload_of
-from fsbench_web.workloads.iozone import OUTPUT
+from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, OWN_LABEL, OptionError
+from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, workload_of
+from fsbench_web.core.workloads.iozone import OUTPUT
 from runner.plan import PlanError, RunPlan, plan_run
 from tests.runner.conftest import SMALL
 

@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import series_for
-from runner import blockdev, checks, execute
+from runner.execution import execute
 from runner.executors.local import LocalExecutor
-from runner.host import Host
-from runner.luns import read_luns
+from runner.host import blockdev, checks
+from runner.host.luns import read_luns
+from runner.worker import Host
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns, write_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
@@ -233,8 +235,8 @@ def test_a_run_that_is_stopped_while_the_lun_is_written_leaves_a_lun_that_is_kno
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lifecycle, "heartbeat", cancel_then_beat)
-        patch.setattr("runner.record.HEARTBEAT_EVERY_S", 0.05)
-        patch.setattr("runner.record.FLUSH_EVERY_S", 0.02)
+        patch.setattr("runner.execution.record.HEARTBEAT_EVERY_S", 0.05)
+        patch.setattr("runner.execution.record.FLUSH_EVERY_S", 0.02)
         carry_out(run, host)
     assert run.state == RunState.CANCELLED, run.reason
     assert phases(run) == ["precondition"]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from runner import blockdev, leftovers, locks, orphans, scheduler_notes
-from runner.host import Host
-from runner.scheduler import SchedulerError, read_schedulers, scheduler_set, write_scheduler
+from runner import leftovers, orphans
+from runner.host import blockdev, locks, scheduler_notes
+from runner.host.scheduler import SchedulerError, read_schedulers, scheduler_set, write_scheduler
+from runner.worker import Host
 from tests.runner.conftest import tool
 
 pytestmark = pytest.mark.root
@@ -22,8 +23,8 @@ RUN = """
 import sys
 from pathlib import Path
 from runner import scheduler_notes
-from runner.locks import device_lock
-from runner.scheduler import scheduler_set
+from runner.host.locks import device_lock
+from runner.host.scheduler import scheduler_set
 folder, device, wanted = sys.argv[1:]
 number = Path(device).stat().st_rdev
 with (

@@ -18,20 +18,21 @@ import docker
 import pytest
 from django.conf import settings
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import Run, RunState
-from runner import execute, locks
 from runner.config import OWN_IMAGE
+from runner.execution import execute
 from runner.executors.base import Capabilities
 from runner.executors.fake import FakeExecutor, everything
-from runner.host import Host
+from runner.host import locks
 from runner.image import inputs
 from runner.setup import setup as runner_setup
 from runner.setup import wants
 from runner.setup.job import reason_in
 from runner.setup.progress import PACKAGES, Progress
 from runner.setup.setup import RETRY_AFTER_S, Setup
+from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
 ROOT = Path(settings.BASE_DIR)

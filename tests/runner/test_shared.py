@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Lease, Run, RunState
+from fsbench_web.studies.runs import lifecycle
 from tests.runner.conftest import sparse_lun, tool, write_luns, write_order
 from tests.runner.test_worker import WorkerProcess, state_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web import formats
+from fsbench_web.core import formats
 from runner.agent import timed, tree
 
 

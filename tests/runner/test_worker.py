@@ -16,14 +16,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from fsbench_web.catalog import guest_kernels, maintenance
 from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers import guest_kernels, maintenance
 from fsbench_web.celery import app
-from fsbench_web.studies import lifecycle, logs
 from fsbench_web.studies.models import Lease, Measurement, Run, RunState
-from runner import checks, service
-from runner.host import Host
-from runner.luns import read_luns
+from fsbench_web.studies.runs import lifecycle, logs
+from runner import service
+from runner.host import checks
+from runner.host.luns import read_luns
+from runner.worker import Host
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_order
 from tests.runner.fake_apt import FakeApt
 from tests.services.server import database_url

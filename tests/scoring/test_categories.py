@@ -1,6 +1,6 @@
 import pytest
 
-from fsbench_web.scoring import categories, testnames
+from fsbench_web.core.scoring import categories, testnames
 
 
 def test_the_seven_categories_stand_in_the_papers_order():

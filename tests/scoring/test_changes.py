@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from fsbench_web.scoring.changes import changes
+from fsbench_web.core.scoring.changes import changes
 
 
 def line(levels: list[float], repeats: int, noise: float, seed: int) -> list[list[float]]:

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.scoring.columns import score_cells, score_one
-from fsbench_web.scoring.scores import score_repeats
+from fsbench_web.core.scoring.columns import score_cells, score_one
+from fsbench_web.core.scoring.scores import score_repeats
 
 CELLS = st.tuples(
     st.sampled_from([1, 4, 16, 64, 1024]), st.sampled_from([4, 64, 2048, 4096, 4_194_304, 10**8])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fsbench_web.scoring.confidence import (
+from fsbench_web.core.scoring.confidence import (
     Continue,
     RepeatTarget,
     Stop,

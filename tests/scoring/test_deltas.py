@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fsbench_web.scoring.deltas import (
+from fsbench_web.core.scoring.deltas import (
     Delta,
     change_percent,
     delta_rows,

@@ -1,4 +1,4 @@
-from fsbench_web.scoring import loads, testnames
+from fsbench_web.core.scoring import loads, testnames
 
 
 def test_the_axis_is_what_is_varied_most() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.scoring import categories, testnames
+from fsbench_web.core.scoring import categories, testnames
 
 
 @pytest.mark.parametrize(

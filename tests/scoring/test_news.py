@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from fsbench_web.scoring.changes import Change, changes
-from fsbench_web.scoring.news import MOST_TRIES, slower, untold, wait_after
+from fsbench_web.compare.watches.retry import MOST_TRIES, slower, untold, wait_after
+from fsbench_web.core.scoring.changes import Change, changes
 
 NAMES = list("abcdefghij")
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.scoring import quality_cells as cells
+from fsbench_web.core.scoring import quality_cells as cells
 
 TICK = cells.IOZONE_TICK_S
 

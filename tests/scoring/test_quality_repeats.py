@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.scoring import quality_repeats as repeats
-from fsbench_web.scoring.quality_cells import Mask
+from fsbench_web.core.scoring import quality_repeats as repeats
+from fsbench_web.core.scoring.quality_cells import Mask
 
 
 def whole(values: list[int]) -> repeats.Whole:

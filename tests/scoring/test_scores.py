@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.scoring.categories import CATEGORIES, SUMMED, expected_cells
-from fsbench_web.scoring.scores import UNEQUAL_REPEATS, score_mean, score_repeats
-from fsbench_web.workloads import presets
+from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, expected_cells
+from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, score_mean, score_repeats
+from fsbench_web.core.workloads import presets
 
 rates = st.floats(min_value=0, max_value=1e12, allow_nan=False)
 cells = st.tuples(

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fsbench_web.scoring import significance
-from fsbench_web.scoring.confidence import Interval, interval, sample_interval
-from fsbench_web.scoring.significance import (
+from fsbench_web.core.scoring import significance
+from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
+from fsbench_web.core.scoring.significance import (
     SIGNIFICANT,
     TIE,
     Verdict,

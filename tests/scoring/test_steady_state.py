@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.scoring.steady_state import WINDOW, steady_state, window
+from fsbench_web.core.scoring.steady_state import WINDOW, steady_state, window
 
 RATES = st.floats(min_value=1e-3, max_value=1e12)
 SERIES = st.lists(RATES, min_size=WINDOW, max_size=60)

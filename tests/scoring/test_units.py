@@ -1,6 +1,6 @@
 import pytest
 
-from fsbench_web.scoring.units import UnknownUnit, is_known, lower_is_better, overall_unit
+from fsbench_web.core.units import UnknownUnit, is_known, lower_is_better, overall_unit
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fsbench_web.serve.children import Child
-from fsbench_web.serve.supervisor import Supervisor, open_socket
+from fsbench_web.serving.children import Child
+from fsbench_web.serving.supervisor import Supervisor, open_socket
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -90,7 +90,7 @@ def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:
             sys.executable,
             "-c",
             "import sys, time\n"
-            "from fsbench_web.serve.children import Child\n"
+            "from fsbench_web.serving.children import Child\n"
             "child = Child('worker', [sys.executable, '-c', 'import time; time.sleep(600)'])\n"
             "child.start()\n"
             f"open({str(pid_file)!r}, 'w').write(str(child.process.pid))\n"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fsbench_web.serve.supervisor import GivenSocket, Supervisor, open_socket
+from fsbench_web.serving.supervisor import GivenSocket, Supervisor, open_socket
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from fsbench_web.accounts.models import GivenPassword
-from fsbench_web.serve import preparation
-from fsbench_web.serve.admin_account import prepare_admin
-from fsbench_web.serve.data_folder import FolderInUse, only_user_of
-from fsbench_web.serve.luns_file import MIB, prepare_luns_file, sparse_size
-from fsbench_web.serve.management.commands import serve
-from runner.luns import read_luns
+from fsbench_web.serving import preparation
+from fsbench_web.serving.admin_account import prepare_admin
+from fsbench_web.serving.data_folder import FolderInUse, only_user_of
+from fsbench_web.serving.luns_file import MIB, prepare_luns_file, sparse_size
+from fsbench_web.serving.management.commands import serve
+from runner.host.luns import read_luns
 
 
 @pytest.mark.django_db

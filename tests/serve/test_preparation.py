@@ -14,8 +14,8 @@ import pytest
 from django.conf import settings
 
 from fsbench_web.operations import metrics
-from fsbench_web.serve import health_check
-from fsbench_web.serve.supervisor import open_socket
+from fsbench_web.serving import health_check
+from fsbench_web.serving.supervisor import open_socket
 
 ROOT = Path(settings.BASE_DIR)
 
@@ -39,7 +39,7 @@ def test_a_socket_that_a_service_manager_keeps_is_taken() -> None:
     script = (
         "import django, os; django.setup()\n"
         "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')\n"
-        "from fsbench_web.serve.supervisor import open_socket\n"
+        "from fsbench_web.serving.supervisor import open_socket\n"
         "print(open_socket('127.0.0.1', 1).getsockname()[1], 'LISTEN_FDS' in os.environ)"
     )
     with socket.create_server(("127.0.0.1", 0)) as kept:

@@ -9,9 +9,9 @@ from typing import Any
 
 import uvicorn
 
-from fsbench_web.serve.slow_senders import SlowSenders
-from fsbench_web.serve.supervisor import open_socket
-from fsbench_web.serve.web import Server
+from fsbench_web.serving.slow_senders import SlowSenders
+from fsbench_web.serving.supervisor import open_socket
+from fsbench_web.serving.web import Server
 
 
 class Transport:

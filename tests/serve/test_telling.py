@@ -12,8 +12,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from pytest_django.fixtures import Settings
 
-from fsbench_web.serve import preparation, supervisor
-from fsbench_web.serve.supervisor import Supervisor, open_socket
+from fsbench_web.serving import preparation, supervisor
+from fsbench_web.serving.supervisor import Supervisor, open_socket
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from itertools import chain
 
 import pytest
 
-from fsbench_web.serve.supervisor import open_socket
-from fsbench_web.serve.web import Acceptor
+from fsbench_web.serving.supervisor import open_socket
+from fsbench_web.serving.web import Acceptor
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ class Full(socket.socket):
 def test_it_tries_again_when_too_many_files_were_open(
     listening: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsbench_web.serve.web.TRIES_AGAIN_S", 0.01)
+    monkeypatch.setattr("fsbench_web.serving.web.TRIES_AGAIN_S", 0.01)
     full = Full(fileno=listening.detach())
     with full:
         taken = asyncio.run(asyncio.wait_for(taken_of(full, [0], 3), 20))

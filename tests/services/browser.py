@@ -67,7 +67,6 @@ class SharedChromium:
 
 def collect_complaints(page: Page, complaints: list[str]) -> None:
     """Add to ``complaints`` each console error or warning (violations of the content security
-
     policy are such), uncaught exception and failed request of the page.
     """
 

@@ -39,7 +39,6 @@ class Dockerd(Service):
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Its containerd goes with it, a moment later: a dockerd that is started in that moment
-
         would take the dying one for alive, and wait for it in vain.
         """
         pid = (self.folder / "exec" / "containerd" / "containerd.pid").read_text().strip()

@@ -43,7 +43,6 @@ _TWO_FRAMES = """new Promise(
 
 def at_rest(page: Page) -> None:
     """Wait until the page is loaded, what is in sight has come and is drawn, and observers of
-
     sizes have had their say. What is read once (sizes, colours, places) is read after this.
     """
     page.wait_for_function(_IS_AT_REST)

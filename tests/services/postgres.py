@@ -80,7 +80,6 @@ class Postgres(Service):
 
     def stop_immediately(self) -> None:
         """What `pg_ctl stop -m immediate` does: every process ends at once, without a checkpoint;
-
         the next start recovers from the log (pg_ctl(1)).
         """
         self.kill(signal.SIGQUIT)

@@ -40,7 +40,7 @@ def asgi_server() -> Iterator[str]:
     port = free_port()
     service = Service(
         [
-            *(sys.executable, "-m", "uvicorn", "fsbench_web.asgi:application"),
+            *(sys.executable, "-m", "uvicorn", "fsbench_web.serving.asgi:application"),
             *("--host", "127.0.0.1", "--port", str(port)),
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
         ],

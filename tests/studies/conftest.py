@@ -9,14 +9,15 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.catalog.announce import LunAnnouncement, WorkerAnnouncement, announce
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.formats.result import ParsedResult, ParsedValue
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement, announce
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue
+from fsbench_web.core.workloads import presets
+from fsbench_web.core.workloads.iozone import TESTS
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
-from fsbench_web.workloads import presets
-from fsbench_web.workloads.iozone import TESTS
+from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
 
 GB = 1024**3
 USABLE = {"usable": True, "reason": ""}

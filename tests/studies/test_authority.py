@@ -7,13 +7,14 @@ from django.contrib.auth.models import User
 from django.db.models import ProtectedError
 from django.test import Client
 
-from fsbench_web.accounts import people, rights
+from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role, Team
+from fsbench_web.accounts.people import accounts
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import authority, control, lifecycle
+from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.models import Lease, Run, RunState, Study
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.runs import authority, control, lifecycle
 from tests.accounts.people import person
 from tests.studies.conftest import start
 
@@ -50,7 +51,7 @@ def refused(run: Run, worker: Worker) -> str:
 
 
 def close(user: User, by: User) -> None:
-    people.change(user.pk, role=Role.OPERATOR, is_active=False, teams=[], luns=[], by=by)
+    accounts.change(user.pk, role=Role.OPERATOR, is_active=False, teams=[], luns=[], by=by)
 
 
 def test_who_still_may_is_not_stopped(hers: list[Run], worker: Worker) -> None:

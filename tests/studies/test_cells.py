@@ -3,11 +3,12 @@
 import pytest
 from django.db import transaction
 
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.formats import ParsedValue
-from fsbench_web.studies import cells, ingest, lifecycle
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, RunState, Series, Study
-from fsbench_web.studies.run_list import address_of
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores import cells, ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
 

@@ -10,9 +10,9 @@ from django.test import Client
 
 from fsbench_web.accounts.models import LunGrant, Person, Role
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import control, lifecycle
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.runs import control, lifecycle
 
 pytestmark = pytest.mark.django_db
 

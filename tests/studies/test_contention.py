@@ -6,11 +6,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.catalog.announce import LunAnnouncement, announce
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
 from tests.studies.conftest import GB, complete, start, worker_announcement
 
 Order = Callable[..., RunRequest]

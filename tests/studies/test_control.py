@@ -9,8 +9,6 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
-from fsbench_web.studies import control, lifecycle, queue
-from fsbench_web.studies.control import Cancelled, ControlRefused
 from fsbench_web.studies.models import (
     ACTIVE_STATES,
     RepeatRule,
@@ -18,7 +16,9 @@ from fsbench_web.studies.models import (
     RunState,
     Submission,
 )
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.runs import control, lifecycle, queue
+from fsbench_web.studies.runs.control import Cancelled, ControlRefused
 from tests.studies.conftest import complete, start
 from tests.studies.test_lifecycle import at_once
 

@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from fsbench_web.catalog.models import Worker
-from fsbench_web.studies import lifecycle
 from fsbench_web.studies.management.commands import drain
 from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.runs import lifecycle
 
 pytestmark = pytest.mark.django_db
 

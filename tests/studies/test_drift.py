@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fsbench_web.studies import rejudging
-from fsbench_web.studies.drift import Drift, ReferencePoint, around
 from fsbench_web.studies.models import Run, Score, Series, Study, Submission
+from fsbench_web.studies.scores import rejudging
+from fsbench_web.studies.scores.drift import Drift, ReferencePoint, around
 from tests.studies.test_quality import flat, measured, series_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -3,11 +3,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, Workload
-from fsbench_web.studies.estimates import Estimate, Experience, total
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.submission import ConfigurationRequest, submit
+from fsbench_web.studies.orders.estimates import Estimate, Experience, total
+from fsbench_web.studies.orders.submission import ConfigurationRequest, submit
 from tests.studies.conftest import complete, worker_announcement
 
 
@@ -51,7 +51,7 @@ def test_runs_that_were_prepared_differently_are_no_experience(runs, workload, d
 
 
 def test_a_run_that_did_not_end_well_is_no_experience(runs, workload, disk):
-    from fsbench_web.studies import lifecycle
+    from fsbench_web.studies.runs import lifecycle
     from tests.studies.conftest import start
 
     lifecycle.finish(start(runs[0]), RunState.FAILED, "x")

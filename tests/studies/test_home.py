@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.studies.models import Score, Study
-from fsbench_web.studies.study_list import own_studies, published_studies
-from fsbench_web.studies.submission import submit
+from fsbench_web.studies.orders.submission import submit
+from fsbench_web.studies.views.study_list import own_studies, published_studies
 from tests.studies.conftest import complete, start
 
 pytestmark = pytest.mark.django_db

@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, transaction
 
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Environment, Workload
-from fsbench_web.formats import ParsedResult, ParsedValue
-from fsbench_web.studies import ingest, lifecycle
-from fsbench_web.studies.environments import environment_for
+from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series, Study
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.environments import environment_for
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
 SMALL = {

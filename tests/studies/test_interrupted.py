@@ -11,13 +11,13 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant
-from fsbench_web.catalog import maintenance
 from fsbench_web.catalog.models import Worker
-from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import control, lifecycle, queue
+from fsbench_web.catalog.workers import maintenance
+from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import RepeatRule, Run, RunState, Submission
-from fsbench_web.studies.submission import RunRequest, submit
+from fsbench_web.studies.orders.submission import RunRequest, submit
+from fsbench_web.studies.runs import control, lifecycle, queue
 from tests.studies.conftest import complete, start
 from tests.studies.test_lifecycle import at_once
 

@@ -10,10 +10,11 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.formats import ParsedValue
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Score, Series, Study
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
 

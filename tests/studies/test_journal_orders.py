@@ -9,11 +9,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.catalog.announce import LunAnnouncement, announce
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import lifecycle
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.submission import (
+from fsbench_web.studies.orders.submission import (
     ConfigurationRequest,
     ReferenceRequest,
     RunRequest,
@@ -22,6 +21,7 @@ from fsbench_web.studies.submission import (
     preview,
     submit,
 )
+from fsbench_web.studies.runs import lifecycle
 from tests.studies.conftest import GB, start, worker_announcement
 
 pytestmark = pytest.mark.django_db

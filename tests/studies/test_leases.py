@@ -12,12 +12,12 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from fsbench_web.catalog.announce import LunAnnouncement, announce
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies import lifecycle, queue
-from fsbench_web.studies.lifecycle import LeaseHandle, LeaseLost
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.models import ACTIVE_STATES, Lease, Run, RunState, Study, Submission
+from fsbench_web.studies.runs import lifecycle, queue
+from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.studies.conftest import worker_announcement
 from tests.studies.test_lifecycle import after_silence, at_once, fresh

@@ -13,11 +13,8 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerDown
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
-from fsbench_web.studies import lifecycle
-from fsbench_web.studies.environments import environment_for
-from fsbench_web.studies.lifecycle import LeaseHandle, LeaseLost
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import (
     ACTIVE_STATES,
     END_STATES,
@@ -26,6 +23,9 @@ from fsbench_web.studies.models import (
     RunState,
     StateChange,
 )
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.environments import environment_for
+from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from tests.studies.conftest import start, worker_announcement
 
 Result = TypeVar("Result")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.catalog import availability
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Worker
-from fsbench_web.studies.orders import ConfigurationRequest, RunRequest, SubmissionRefused
-from fsbench_web.studies.submission import planned, preview
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.studies.orders.order import ConfigurationRequest, RunRequest, SubmissionRefused
+from fsbench_web.studies.orders.submission import planned, preview
 from fsbench_web.studies.views.order_review import review_context
 from tests.studies.conftest import worker_announcement
 

@@ -5,11 +5,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.formats import ParsedResult, ParsedValue
-from fsbench_web.scoring import testnames
-from fsbench_web.studies import ingest, lifecycle
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.core.formats import ParsedResult, ParsedValue
+from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import Measurement, Run, Series, Study
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
 

@@ -8,8 +8,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from fsbench_web.studies import lifecycle, logs
 from fsbench_web.studies.models import Artefact, LogLine, Measurement, Run, RunState, Score
+from fsbench_web.studies.runs import lifecycle, logs
 from fsbench_web.studies.views.events import read_snapshot
 from tests.studies.conftest import complete, start
 

@@ -4,14 +4,16 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from fsbench_web.catalog.configurations import configuration_for
-from fsbench_web.formats import ParsedValue
-from fsbench_web.scoring.quality import FLAGS
-from fsbench_web.studies import ingest, lifecycle, run_details, run_quality
-from fsbench_web.studies.mean_maps import mean_maps
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.core.formats import ParsedValue
+from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.studies.models import Measurement, Run, Series, Study
-from fsbench_web.studies.run_numbers import numbers_of
+from fsbench_web.studies.runs import lifecycle, quality
+from fsbench_web.studies.runs.numbers import numbers_of
+from fsbench_web.studies.scores import ingest
+from fsbench_web.studies.scores.mean_maps import mean_maps
 from fsbench_web.studies.series import next_repeat, series_for
+from fsbench_web.studies.views import run_details
 
 CLOCK, OUTLIER = list(FLAGS)[:2]
 
@@ -81,7 +83,7 @@ def test_the_numbers_of_a_run_tell_what_the_database_would(series: Series) -> No
     assert numbers is not None
     assert [one.value for one in numbers] == [10, 20, 30, 40, 1]
     assert numbers_of(run, 4) is None
-    asked, counted = run_quality.run_quality(run, 5), run_quality.run_quality(run, 5, numbers)
+    asked, counted = quality.run_quality(run, 5), quality.run_quality(run, 5, numbers)
     assert counted == asked
     assert [(line.flag, line.count) for line in counted.lines] == [
         (FLAGS[CLOCK], 3),

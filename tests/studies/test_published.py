@@ -10,9 +10,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from fsbench_web.catalog.configurations import unknown_configuration
+from fsbench_web.catalog.configurations.records import unknown_configuration
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.figures import bars
-from fsbench_web.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.published.data import FOLDER, PublishedStudy, published_studies
 from fsbench_web.studies.published.loader import SlugTaken, load

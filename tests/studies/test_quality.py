@@ -7,13 +7,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Lun, Workload
-from fsbench_web.formats import ParsedResult, ParsedValue
-from fsbench_web.scoring.quality import RULES
-from fsbench_web.studies import ingest, lifecycle, quality
+from fsbench_web.core.formats import ParsedResult, ParsedValue
+from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import Measurement, Run, Score, Series, Study
-from fsbench_web.studies.queries import scores_for
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import ingest, quality
+from fsbench_web.studies.scores.queries import scores_for
 from fsbench_web.studies.series import next_repeat, series_for
 
 RECORDS = [4, 8, 16]

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Run, Score, Series, Study
 from tests.studies.test_quality import falling, flat, measured, series_of
 

@@ -3,11 +3,11 @@
 import pytest
 from django.utils import timezone
 
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import RunState, Score, Study
-from fsbench_web.studies.queries import runs_of_old, scores_for
-from fsbench_web.studies.score_choices import score_choices
+from fsbench_web.studies.scores.choices import score_choices
+from fsbench_web.studies.scores.queries import runs_of_old, scores_for
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_run, make_score, make_series, make_study
 
@@ -137,7 +137,7 @@ def test_a_kernel_is_a_choice_if_any_of_its_series_has_scores():
 
 
 def test_choices_are_exact_however_many_there_are(monkeypatch):
-    monkeypatch.setattr("fsbench_web.studies.score_choices.MOST_LISTED", 1)
+    monkeypatch.setattr("fsbench_web.studies.scores.choices.MOST_LISTED", 1)
     make_series("jfs", kernel="4.9")
     make_score("ext4", kernel="6.1")
     make_score("xfs", kernel="6.12")

@@ -12,10 +12,10 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies import control, lifecycle, repeats
+from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.models import RepeatRule, Run, RunState
-from fsbench_web.studies.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.runs import control, lifecycle, repeats
 from tests.studies.conftest import complete, start
 from tests.studies.test_lifecycle import at_once
 
@@ -330,8 +330,8 @@ class TestPages:
     def test_a_run_is_ordered_again_with_its_preparation(
         self, ordered: Callable[..., list[Run]], client: Client, ann: User
     ) -> None:
-        from fsbench_web.catalog.preparation import Preparation
-        from fsbench_web.studies import run_details
+        from fsbench_web.catalog.configurations.preparation import Preparation
+        from fsbench_web.studies.views import run_details
 
         run = ordered(preparation=Preparation(precondition=True, fill_percent=30))[0]
         assert run.series.preparation == {"precondition": True, "fill_percent": 30}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fsbench_web.catalog.journals import MIB
+from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.orders import ConfigurationRequest, ReferenceRequest
-from fsbench_web.studies.submission import SubmissionRefused, planned
+from fsbench_web.studies.orders.order import ConfigurationRequest, ReferenceRequest
+from fsbench_web.studies.orders.submission import SubmissionRefused, planned
 
 pytestmark = pytest.mark.django_db
 

@@ -5,11 +5,11 @@ from django.db import DatabaseError, IntegrityError, connection, models, transac
 from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.imports.models import RunContent
-from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, StateChange, Study
-from fsbench_web.studies.rows import as_json, insert_rows, insert_together
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores.rows import as_json, insert_rows, insert_together
 from fsbench_web.studies.series import series_for
 
 COLUMNS = ("run_id", "line", "test", "load", "file_size_kb", "value", "unit", "samples")

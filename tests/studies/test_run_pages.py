@@ -13,8 +13,8 @@ from django.urls import reverse
 
 from fsbench_web.accounts.models import LunGrant, Role
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import lifecycle
 from fsbench_web.studies.models import Run, RunState, Study
+from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.views import events
 from tests.accounts.people import person
 from tests.studies.conftest import NO_BTRFS, complete, start
@@ -275,7 +275,7 @@ def test_an_empty_list_says_what_to_do(client, db):
 def test_the_list_needs_the_same_queries_for_many_runs(
     client, order, ann, runs, django_assert_num_queries
 ):
-    from fsbench_web.studies.submission import submit
+    from fsbench_web.studies.orders.submission import submit
 
     with django_assert_num_queries(5):
         client.get("/runs/")

@@ -8,13 +8,13 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from fsbench_web.compare import permalinks
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.tables import delta_tables
-from fsbench_web.studies import ingest
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score, Series, Study
-from fsbench_web.studies.queries import scores_for
+from fsbench_web.studies.scores import ingest
+from fsbench_web.studies.scores.queries import scores_for
 from tests.compare.conftest import make_score
 from tests.studies.test_quality import flat, measured, series_of
 
@@ -151,16 +151,16 @@ def test_a_permalink_keeps_the_runs_that_it_named(client: Client, series: Series
     jo = User.objects.create_user("jo")
     run = measured(series, flat(), "read")
     measured(series, flat(), "write")
-    link = permalinks.pin(ComparisonSpec(tests=("read",)), jo)
+    link = records.pin(ComparisonSpec(tests=("read",)), jo)
     content = json.loads(link.snapshot)
     assert all(row["run_ids"] == [run.pk] for t in content["tables"] for row in t["rows"])
     for table in content["tables"]:
         for row in table["rows"]:
             row["run_ids"] = [run.pk, 7_000_000]
     old = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    Permalink.objects.filter(pk=link.pk).update(snapshot=old, sha256=permalinks._digest(old))
-    kept = permalinks.read(Permalink.objects.get(pk=link.pk))
+    Permalink.objects.filter(pk=link.pk).update(snapshot=old, sha256=records._digest(old))
+    kept = records.read(Permalink.objects.get(pk=link.pk))
     assert kept.is_intact
     assert kept.tables[0].rows[0].run_ids == (run.pk, 7_000_000)
-    assert not permalinks.changes_since(link, kept).anything
+    assert not records.changes_since(link, kept).anything
     assert client.get(f"/p/{link.key}/").status_code == 200

@@ -3,15 +3,15 @@
 import pytest
 from django.core.management import call_command
 
-from fsbench_web.studies import search
 from fsbench_web.studies.models import Run, Study
+from fsbench_web.studies.views import search_query
 from tests.studies.conftest import complete
 
 pytestmark = pytest.mark.django_db
 
 
 def found(kind: str, text: str) -> list[str]:
-    return [str(row) for row in search.find(search.Query.of(text), kind)]
+    return [str(row) for row in search_query.find(search_query.Query.of(text), kind)]
 
 
 def test_every_word_must_be_found(runs):
@@ -35,7 +35,7 @@ def test_runs_are_found_by_number_state_host_and_workload(runs):
     "text", ["", "   ", "\x00", "%", "_", "'", '"; --', "9" * 60, "\\", "a" * 5000, "#", "é", "²"]
 )
 def test_odd_words_find_nothing_and_break_nothing(client, runs, text):
-    for kind in search.KINDS:
+    for kind in search_query.KINDS:
         assert isinstance(found(kind, text), list)
     for kind in ("", "runs", "nonsense"):
         response = client.get("/search/", {"q": text, "kind": kind, "page": "x"})

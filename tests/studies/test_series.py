@@ -3,11 +3,11 @@
 import pytest
 from django.db import transaction
 
-from fsbench_web.catalog.configurations import configuration_for
+from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
-from fsbench_web.studies import lifecycle
-from fsbench_web.studies.ingest import move_to_kernel
 from fsbench_web.studies.models import Run, RunState, Series, Study
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores.ingest import move_to_kernel
 from fsbench_web.studies.series import next_repeat, series_for
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from fsbench_web.studies.models import Measurement, Run, Score
-from fsbench_web.studies.steadiness import MOST_SHOWN, steadiness
+from fsbench_web.studies.runs.steadiness import MOST_SHOWN, steadiness
 from tests.studies.conftest import complete
 
 

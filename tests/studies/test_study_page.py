@@ -8,8 +8,8 @@ from django.core.management import call_command
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from fsbench_web.catalog.configurations import configuration_for, unknown_configuration
-from fsbench_web.compare import shown_series
+from fsbench_web.catalog.configurations.records import configuration_for, unknown_configuration
+from fsbench_web.compare.views import shown_series
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
 from fsbench_web.studies.series import series_for
 from fsbench_web.studies.views import study as study_views

@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from fsbench_web.catalog.announce import announce
 from fsbench_web.catalog.models import Lun, Worker, Workload
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import Run, RunState, Series, Study, Submission
-from fsbench_web.studies.submission import (
+from fsbench_web.studies.orders.submission import (
     ConfigurationRequest,
     SubmissionRefused,
     preview,
@@ -73,7 +73,7 @@ def test_it_nudges_the_worker_only_once_the_runs_are_committed(
     order, ann, monkeypatch, django_capture_on_commit_callbacks
 ):
     sent = []
-    monkeypatch.setattr("fsbench_web.studies.lifecycle.nudge", lambda run: sent.append(run.pk))
+    monkeypatch.setattr("fsbench_web.studies.runs.lifecycle.nudge", lambda run: sent.append(run.pk))
     with django_capture_on_commit_callbacks(execute=True):
         made = submit(order(), "disk1", ann)
         assert sent == []

@@ -7,12 +7,12 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 from django.test import Client
 
-from fsbench_web.catalog.announce import LunAnnouncement, announce
-from fsbench_web.catalog.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.catalog.worker_setup import WorkerSetup
-from fsbench_web.studies import suggestions
-from fsbench_web.workloads import presets
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.catalog.workers.setup import WorkerSetup
+from fsbench_web.core.workloads import presets
+from fsbench_web.studies.orders import suggestions
 from tests.studies.conftest import GB, USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.studies import sweep_document
-from fsbench_web.studies.sweep_document import UnreadableDocument, read, write
+from fsbench_web.studies.orders.documents import text as sweep_document
+from fsbench_web.studies.orders.documents.text import UnreadableDocument, read, write
 
 texts = st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=12)
 values = st.recursive(

@@ -12,12 +12,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from fsbench_web.catalog.maintenance import set_drained
 from fsbench_web.catalog.models import Worker
-from fsbench_web.studies import control, lifecycle, sweep_document
+from fsbench_web.catalog.workers.maintenance import set_drained
 from fsbench_web.studies.models import Run, RunState, Submission
-from fsbench_web.studies.named import order_of
-from fsbench_web.studies.submission import submit
+from fsbench_web.studies.orders.documents import text as sweep_document
+from fsbench_web.studies.orders.lookup import order_of
+from fsbench_web.studies.orders.submission import submit
+from fsbench_web.studies.runs import control, lifecycle
 from tests.studies.conftest import complete, start
 
 DOCUMENT = """

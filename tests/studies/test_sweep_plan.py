@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.catalog.preparation import Preparation
-from fsbench_web.scoring.confidence import RepeatTarget
-from fsbench_web.studies.order_document import written
-from fsbench_web.studies.orders import (
+from fsbench_web.catalog.configurations.preparation import Preparation
+from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.studies.orders.documents.plan import SweepPlan, expand
+from fsbench_web.studies.orders.documents.text import read, write
+from fsbench_web.studies.orders.documents.writer import written
+from fsbench_web.studies.orders.order import (
     ConfigurationRequest,
     ReferenceRequest,
     RunRequest,
     WorkloadRequest,
 )
-from fsbench_web.studies.sweep_document import read, write
-from fsbench_web.studies.sweep_plan import SweepPlan, expand
 
 
 def sweep(**changes: Any) -> dict[str, Any]:

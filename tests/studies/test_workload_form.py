@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.workload_form import OTHERS, by_paper, shown_presets
-from fsbench_web.workloads import ParameterError, presets, workload_of, workload_types
-from fsbench_web.workloads.parameters import Kind, Parameter
+from fsbench_web.core.workloads import ParameterError, presets, workload_of, workload_types
+from fsbench_web.core.workloads.parameters import Kind, Parameter
+from fsbench_web.studies.orders.forms.workload import OTHERS, by_paper, shown_presets
 
 LOADS = Parameter("loads", "Outstanding I/O", Kind.WHOLES, default=[1], minimum=1, maximum=256)
 

@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 import pytest
 
+from fsbench_web.core.workloads import presets
 from fsbench_web.studies.models import Run
-from fsbench_web.workloads import presets
 from runner.executors.local import LocalExecutor
-from runner.host import Host
+from runner.worker import Host
 from tests.runner.conftest import (  # noqa: F401 (fixtures)
     _quick,
     carry_out,

@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.catalog.announce import announce
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.executors.local import LocalExecutor
-from runner.host import Host
+from runner.worker import Host
 
 
 @pytest.mark.django_db

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from fsbench_web.core.workloads import presets
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.workloads import presets
 from runner.executors.docker import DockerExecutor
-from runner.host import Host
+from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 

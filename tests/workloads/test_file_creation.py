@@ -2,12 +2,12 @@
 
 import pytest
 
-from fsbench_web import formats
-from fsbench_web.scoring.units import lower_is_better
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core import formats
+from fsbench_web.core.units import lower_is_better
+from fsbench_web.core.workloads import Place, presets, workload_of
+from fsbench_web.core.workloads.file_creation import OUTPUT
 from fsbench_web.studies.models import Measurement, RunState
-from fsbench_web.workloads import Place, presets, workload_of
-from fsbench_web.workloads.file_creation import OUTPUT
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.workloads.conftest import Measure
 
 REPORT = b"""
@@ -101,7 +101,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "fsbench_web.workloads.file_creation.FileCreation.space_needed_bytes", lambda self: 1
+        "fsbench_web.core.workloads.file_creation.FileCreation.space_needed_bytes", lambda self: 1
     )
     run = measure("ext2", "file-creation-small", files=3000, file_bytes=1000000)
     assert run.state == RunState.FAILED

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fsbench_web import formats
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core import formats
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.studies.models import Measurement, Run, RunState
-from fsbench_web.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.agent import filemark
 from tests.workloads.conftest import Measure
 
@@ -146,7 +146,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "fsbench_web.workloads.filemark.Filemark.space_needed_bytes", lambda self: 1
+        "fsbench_web.core.workloads.filemark.Filemark.space_needed_bytes", lambda self: 1
     )
     run = measure(
         "ext4", "filemark-small", smallest_bytes=10**6, largest_bytes=10**6, io_bytes=4096
@@ -162,7 +162,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
 def test_a_failure_of_the_program_ends_the_run_with_its_words(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsbench_web.workloads.filemark.PROGRAM", "fsbench-filemarks")
+    monkeypatch.setattr("fsbench_web.core.workloads.filemark.PROGRAM", "fsbench-filemarks")
     run = measure("ext2", "filemark-small")
     assert run.state == RunState.FAILED
     assert "fsbench-filemarks is no program of the agent" in run.reason

@@ -9,11 +9,11 @@ from typing import Any
 import docker
 import pytest
 
-from fsbench_web.scoring.steady_state import WINDOW
+from fsbench_web.core.scoring.steady_state import WINDOW
+from fsbench_web.core.workloads import presets
 from fsbench_web.studies.models import Run
-from fsbench_web.workloads import presets
 from runner.executors.docker import DockerExecutor
-from runner.host import Host
+from runner.worker import Host
 from tests.workloads.test_filemark import check_phases
 from tests.workloads.test_multiuser import check_peak
 from tests.workloads.test_pgmeter import ONE_TEST, check_samples

@@ -77,7 +77,7 @@ def test_a_package_that_cannot_be_loaded_takes_nothing_else_away(
     done = with_package(
         installed,
         tmp_path,
-        *("-c", "from fsbench_web.workloads import presets; print(*presets())"),
+        *("-c", "from fsbench_web.core.workloads import presets; print(*presets())"),
     )
     assert "iozone-paper" in done.stdout
     assert "renames" not in done.stdout

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fsbench_web.workloads import ParameterError, Place, Workload, presets, workload_of
-from fsbench_web.workloads.iozone import Iozone
+from fsbench_web.core.workloads import ParameterError, Place, Workload, presets, workload_of
+from fsbench_web.core.workloads.iozone import Iozone
 
 
 def matrix(**changes: object) -> Workload:

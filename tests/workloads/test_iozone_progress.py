@@ -1,4 +1,4 @@
-from fsbench_web.workloads.iozone import IozoneProgress
+from fsbench_web.core.workloads.iozone import IozoneProgress
 
 
 def test_large_files_weigh_more() -> None:

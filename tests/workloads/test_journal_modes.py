@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from fsbench_web.studies.sweep_document import read
-from fsbench_web.studies.sweep_plan import expand
+from fsbench_web.studies.orders.documents.plan import expand
+from fsbench_web.studies.orders.documents.text import read
 
 GUIDE = Path(__file__).parents[2] / "docs" / "workloads.md"
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core.workloads import ParameterError, Place, presets, source_trees, workload_of
 from fsbench_web.studies.models import Measurement, RunState
 from fsbench_web.studies.published.data import published_studies
-from fsbench_web.workloads import ParameterError, Place, presets, source_trees, workload_of
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.workloads.conftest import Measure
 
 

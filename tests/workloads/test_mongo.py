@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web import formats
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core import formats
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.core.workloads.mongo import PHASES, mean_file_bytes
 from fsbench_web.studies.models import Measurement, RunState
-from fsbench_web.workloads import ParameterError, Place, presets, workload_of
-from fsbench_web.workloads.mongo import PHASES, mean_file_bytes
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.agent import mongo
 from tests.workloads.conftest import Measure
 
@@ -145,7 +145,7 @@ def test_it_measures_each_phase(
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsbench_web.workloads.mongo.Mongo.space_needed_bytes", lambda self: 1)
+    monkeypatch.setattr("fsbench_web.core.workloads.mongo.Mongo.space_needed_bytes", lambda self: 1)
     run = measure("ext2", "mongo-small", base_bytes=[100000], total_kb=60 * 1024)
     assert run.state == RunState.FAILED
     assert "The LUN is full: fsbench-mongo said" in run.reason

@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from fsbench_web.scoring.units import lower_is_better
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core.units import lower_is_better
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.studies.models import Measurement, Run, RunState
-from fsbench_web.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.agent import multiuser
 from tests.workloads.conftest import Measure
 
@@ -94,7 +94,7 @@ def check_peak(run: Run) -> None:
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsbench_web.workloads.multiuser.TASK_BYTES", 2**31)
+    monkeypatch.setattr("fsbench_web.core.workloads.multiuser.TASK_BYTES", 2**31)
     run = measure("ext4", "multiuser-small")
     assert run.state == RunState.FAILED
     assert "The LUN is too small" in run.reason

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core.workloads import ParameterError, Place, workload_of
+from fsbench_web.core.workloads.fio_jobs import FLAGS, OPTIONS, checked_job
+from fsbench_web.core.workloads.own import checked_words
 from fsbench_web.studies.models import RunState
-from fsbench_web.workloads import ParameterError, Place, workload_of
-from fsbench_web.workloads.fio_jobs import FLAGS, OPTIONS, checked_job
-from fsbench_web.workloads.own import checked_words
-from runner import own_programs
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.executors.fake import FakeExecutor
+from runner.host import own_programs
 
 JOB = """\
 ; random reads of a file that is laid out first

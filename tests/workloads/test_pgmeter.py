@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.core.workloads.pgmeter import TESTS
 from fsbench_web.studies.models import Measurement, Run, RunState
-from fsbench_web.workloads import ParameterError, Place, presets, workload_of
-from fsbench_web.workloads.pgmeter import TESTS
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.workloads.conftest import Measure
 
 GIB = 2**30
@@ -103,7 +103,9 @@ def check_samples(run: Run, loads: set[str], least: int, most: int) -> None:
 def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsbench_web.workloads.pgmeter.Pgmeter.space_needed_bytes", lambda self: 1)
+    monkeypatch.setattr(
+        "fsbench_web.core.workloads.pgmeter.Pgmeter.space_needed_bytes", lambda self: 1
+    )
     run = measure("ext4", "pgmeter-small", file_mb=60)
     assert run.state == RunState.FAILED
     assert "The LUN" in run.reason
@@ -116,7 +118,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
 def test_a_failure_of_fio_ends_the_run_with_its_words(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsbench_web.workloads.pgmeter.FILE_NAMES", ".")
+    monkeypatch.setattr("fsbench_web.core.workloads.pgmeter.FILE_NAMES", ".")
     run = measure("ext4", "pgmeter-small")
     assert run.state == RunState.FAILED
     assert "fio ended with exit status 1" in run.reason

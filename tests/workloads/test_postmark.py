@@ -2,10 +2,10 @@
 
 import pytest
 
-from fsbench_web.imports import reread
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Measurement, RunState
-from fsbench_web.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.workloads.conftest import Measure
 
 
@@ -53,7 +53,7 @@ def test_it_measures_each_load(measure: Measure, filesystem: str) -> None:
         assert rate.line is not None
         line = artefact_bytes(rate.artefact).decode().splitlines()[rate.line - 1]
         assert f"({rate.value:.0f} per second)" in line
-        assert reread.difference(rate.artefact).is_empty
+        assert reading.difference(rate.artefact).is_empty
 
 
 @pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "fsbench_web.workloads.postmark.PostMark.space_needed_bytes", lambda self: 1
+        "fsbench_web.core.workloads.postmark.PostMark.space_needed_bytes", lambda self: 1
     )
     run = measure("ext2", "postmark-small", files=6000, transactions=[10])
     assert run.state == RunState.FAILED

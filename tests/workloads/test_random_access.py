@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from fsbench_web.imports import reread
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
+from fsbench_web.core.workloads.random_access import OUTPUT
+from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Measurement, RunState
 from fsbench_web.studies.published.data import published_studies
-from fsbench_web.workloads import ParameterError, Place, presets, workload_of
-from fsbench_web.workloads.random_access import OUTPUT
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.workloads.conftest import Measure
 
 
@@ -113,7 +113,7 @@ def test_it_measures_each_size(measure: Measure, filesystem: str) -> None:
     assert run.measurements.filter(test="random_io_write_iops", unit="ops/s").count() == 2
     # Its output alone, read by the format, has other names and no loads.
     (output,) = run.artefacts.filter(name=OUTPUT)
-    assert reread.difference(output).is_empty
+    assert reading.difference(output).is_empty
 
 
 @pytest.mark.django_db
@@ -123,7 +123,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
     measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "fsbench_web.workloads.random_access.RandomAccess.space_needed_bytes", lambda self: 1
+        "fsbench_web.core.workloads.random_access.RandomAccess.space_needed_bytes", lambda self: 1
     )
     run = measure("ext2", "random-access-small", files_mb=[100])
     assert run.state == RunState.FAILED

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.workloads import Place, Preset, presets, workload_of, workload_types
+from fsbench_web.core.workloads import Place, Preset, presets, workload_of, workload_types
 
 
 @pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.slug)

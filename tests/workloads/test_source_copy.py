@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.formats import UnreadableFile
-from fsbench_web.imports import reread
-from fsbench_web.scoring.units import lower_is_better
-from fsbench_web.studies.ingest import artefact_bytes
+from fsbench_web.core.formats import UnreadableFile
+from fsbench_web.core.units import lower_is_better
+from fsbench_web.core.workloads import Place, presets, source_trees
+from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Measurement, RunState
 from fsbench_web.studies.published.data import published_studies
-from fsbench_web.workloads import Place, presets, source_trees
+from fsbench_web.studies.scores.ingest import artefact_bytes
 from tests.workloads.conftest import Measure
 
 COPIED = b"""
@@ -93,7 +93,7 @@ def test_it_measures_time_and_space(measure: Measure, filesystem: str) -> None:
     copy = found["kernel_source_copy"]
     assert copy.artefact is not None
     assert f'"{copy.value:.6f}"' in artefact_bytes(copy.artefact).decode()
-    assert reread.difference(du.artefact).is_empty
+    assert reading.difference(du.artefact).is_empty
 
 
 @pytest.mark.django_db

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
-from fsbench_web.figures import numbers
+from fsbench_web.core import numbers
 
 WIDTH = 360.0
 ROW = 19.0

@@ -11,11 +11,11 @@ from decimal import Decimal
 from string import ascii_lowercase
 from typing import Literal
 
-from fsbench_web.compare import uncertainty
-from fsbench_web.compare.charts import axis_words, table_title
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.wording import flag_label, flag_meaning
-from fsbench_web.figures import numbers
+from fsbench_web.compare.drawings.charts import axis_words, table_title
+from fsbench_web.compare.selection.wording import flag_label, flag_meaning
+from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core import numbers
 
 Value = str | float | int | Decimal | None
 DELTAS = (

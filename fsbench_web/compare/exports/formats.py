@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fsbench_web.compare import csv
 from fsbench_web.compare.exports import latex, markdown, workbook
 from fsbench_web.compare.exports.document import Document, footnotes, title_line
+from fsbench_web.compare.tables import csv
 
 
 @dataclass(frozen=True)

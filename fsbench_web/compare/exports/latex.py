@@ -19,7 +19,7 @@ from fsbench_web.compare.exports.document import (
     title_line,
     unit_line,
 )
-from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.tables.rows import DeltaTable
 
 LONGEST = 40
 """Rows of a table that fits on a page; a longer one becomes a longtable."""

@@ -13,7 +13,7 @@ from fsbench_web.compare.exports.document import (
     title_line,
     unit_line,
 )
-from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.tables.rows import DeltaTable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$@])")
 

@@ -23,7 +23,7 @@ from fsbench_web.compare.exports.document import (
     stored_unit_line,
     title_line,
 )
-from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.tables.rows import DeltaTable
 
 MOST_SHEETS = 200
 """Tables with a sheet of their own; a workbook with more is one that nobody finds a way in."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fsbench_web.compare import charts, findings, folds, statements
+from fsbench_web.compare.drawings import charts
 from fsbench_web.compare.drawings.bars import Bar, Stack, bars, stacks
 from fsbench_web.compare.drawings.shapes import Drawing
 from fsbench_web.compare.report.appendices import printed_tables
@@ -17,9 +17,12 @@ from fsbench_web.compare.report.blocks import (
     bullets,
     prose,
 )
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.figures import numbers, palette, stacked
-from fsbench_web.scoring import testnames
+from fsbench_web.compare.selection import folds
+from fsbench_web.compare.tables import findings, statements
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures import palette, stacked
 from fsbench_web.studies.models import Study
 
 _CHARTS_WIDTH = 330.0

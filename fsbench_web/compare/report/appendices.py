@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fsbench_web.compare import folds
 from fsbench_web.compare.exports.document import (
     columns,
     footnotes,
@@ -12,7 +11,6 @@ from fsbench_web.compare.exports.document import (
     title_line,
     unit_line,
 )
-from fsbench_web.compare.findings import Part
 from fsbench_web.compare.report.blocks import (
     Block,
     Commands,
@@ -24,7 +22,9 @@ from fsbench_web.compare.report.blocks import (
     prose,
 )
 from fsbench_web.compare.report.recorded import Method, Recorded, grouped, not_listed
-from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.selection import folds
+from fsbench_web.compare.tables.findings import Part
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.studies.models import Study
 
 MOST_TABLES = 300

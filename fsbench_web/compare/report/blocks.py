@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.compare.drawings.shapes import Drawing
-from fsbench_web.compare.findings import Finding, Part
+from fsbench_web.compare.tables.findings import Finding, Part
 
 
 @dataclass(frozen=True)

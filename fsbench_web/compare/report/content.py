@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
-from fsbench_web.compare import findings
 from fsbench_web.compare.report import appendices
 from fsbench_web.compare.report.analysis import analysis
 from fsbench_web.compare.report.blocks import (
@@ -19,7 +18,8 @@ from fsbench_web.compare.report.blocks import (
 from fsbench_web.compare.report.methodology import methodology
 from fsbench_web.compare.report.recorded import Method
 from fsbench_web.compare.report.summary import summary
-from fsbench_web.compare.rows import DeltaTable
+from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.studies.models import Study
 
 MADE = "Report made"

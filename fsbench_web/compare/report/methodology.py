@@ -12,8 +12,8 @@ from fsbench_web.compare.report.blocks import (
     sentences,
 )
 from fsbench_web.compare.report.recorded import Method, not_listed
-from fsbench_web.figures import numbers
-from fsbench_web.scoring import categories
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories
 from fsbench_web.studies.models import Study
 
 

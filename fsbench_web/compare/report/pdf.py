@@ -34,7 +34,6 @@ from reportlab.platypus.tableofcontents import TableOfContents
 from fsbench_web.compare.drawings import typeface
 from fsbench_web.compare.drawings.shapes import LIGHT, Drawing, Line, Rect, Shape, Text, hatching
 from fsbench_web.compare.exports.document import one_line
-from fsbench_web.compare.findings import Part
 from fsbench_web.compare.report.blocks import (
     Block,
     Bullets,
@@ -47,6 +46,7 @@ from fsbench_web.compare.report.blocks import (
     Prose,
     Report,
 )
+from fsbench_web.compare.tables.findings import Part
 
 REGULAR, BOLD, MONO = "fsbench", "fsbench-bold", "fsbench-mono"
 MARGIN = 18 * mm

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Max, Q
 
-from fsbench_web.catalog import preparation
+from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.models import Environment, HardwareProfile
-from fsbench_web.studies import repeats
 from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
-from fsbench_web.studies.workload_form import named_parameters
+from fsbench_web.studies.orders.forms.workload import named_parameters
+from fsbench_web.studies.runs import repeats
 
 MOST_SERIES = 150
 """Configurations listed one by one; a report with more is no report."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from fsbench_web.compare import findings, folds
-from fsbench_web.compare.findings import Part
 from fsbench_web.compare.report.blocks import (
     Block,
     FoldBegins,
@@ -14,10 +12,13 @@ from fsbench_web.compare.report.blocks import (
     bullets,
     prose,
 )
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.significance import nearest_first
-from fsbench_web.figures import numbers
-from fsbench_web.scoring import categories, testnames
+from fsbench_web.compare.selection import folds
+from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.findings import Part
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.significance import nearest_first
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
 
 

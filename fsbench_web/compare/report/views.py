@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
-from fsbench_web.compare.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.compare.tables import told_tables
+from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import told_tables
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
 

@@ -6,15 +6,15 @@ from urllib.parse import quote
 from django import template
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare import wording
 from fsbench_web.compare.choices import Choice, Filter
-from fsbench_web.compare.differences import Difference
-from fsbench_web.compare.folds import further
-from fsbench_web.compare.sections import Section
-from fsbench_web.compare.writing import escaped
-from fsbench_web.figures import numbers
-from fsbench_web.scoring import categories
-from fsbench_web.scoring.units import SUM
+from fsbench_web.compare.pictures.sections import Section
+from fsbench_web.compare.selection import wording
+from fsbench_web.compare.selection.folds import further
+from fsbench_web.compare.tables.differences import Difference
+from fsbench_web.compare.templatetags.writing import escaped
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories
+from fsbench_web.core.units import SUM
 
 register = template.Library()
 register.filter("flag_label", wording.flag_label)

@@ -13,15 +13,16 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare import links, uncertainty, wording
-from fsbench_web.compare.properties import slug_of
-from fsbench_web.compare.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.wording import change_words
-from fsbench_web.compare.writing import escaped
-from fsbench_web.figures import numbers
-from fsbench_web.scoring.significance import Verdict
-from fsbench_web.studies.run_list import address_of
+from fsbench_web.compare.selection import links, wording
+from fsbench_web.compare.selection.properties import slug_of
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.wording import change_words
+from fsbench_web.compare.tables import uncertainty
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.templatetags.writing import escaped
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.studies.runs.listing import address_of
 
 BEST = ' <span class="badge is-best">best</span>'
 NOT_PRINTED = '<span class="sub">not printed</span>'

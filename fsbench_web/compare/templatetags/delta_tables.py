@@ -12,17 +12,17 @@ from django.template import Context
 from django.template.defaultfilters import pluralize
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare import wording
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.spec import ComparisonSpec
-from fsbench_web.compare.study_page import ShownTable, TestGroup, Winner
+from fsbench_web.compare.selection import wording
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.templatetags.delta_rows import delta_rows, study_rows
 from fsbench_web.compare.templatetags.exports import export_address
-from fsbench_web.compare.writing import escaped
-from fsbench_web.figures import numbers
-from fsbench_web.scoring import categories
-from fsbench_web.scoring.units import SUM
+from fsbench_web.compare.templatetags.writing import escaped
+from fsbench_web.compare.views.study_page import ShownTable, TestGroup, Winner
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories
+from fsbench_web.core.units import SUM
 
 DIFFERENT_CELLS = (
     ' <span class="flag" title="The scores of this table are made of different numbers of cells.">'

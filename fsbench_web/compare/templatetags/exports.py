@@ -8,8 +8,8 @@ from django.template import Context
 from django.urls import get_script_prefix, reverse
 
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.spec import ComparisonSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.rows import DeltaTable
 
 register = template.Library()
 

@@ -6,13 +6,13 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare import statements
-from fsbench_web.compare.findings import Finding, Part, collected
+from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.report.blocks import Prose
-from fsbench_web.compare.rows import DeltaTable
-from fsbench_web.compare.sections import Section
-from fsbench_web.compare.statements import Checked
-from fsbench_web.compare.writing import escaped
+from fsbench_web.compare.tables import statements
+from fsbench_web.compare.tables.findings import Finding, Part, collected
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.statements import Checked
+from fsbench_web.compare.templatetags.writing import escaped
 
 register = template.Library()
 

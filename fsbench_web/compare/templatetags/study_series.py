@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from django import template
 from django.utils.safestring import SafeString
 
-from fsbench_web.compare.shown_series import ShownSeries
-from fsbench_web.compare.writing import escaped
+from fsbench_web.compare.templatetags.writing import escaped
+from fsbench_web.compare.views.shown_series import ShownSeries
 
 MISSING = '<span class="muted">–</span>'
 NOT_STATED = '<span class="muted">not stated</span>'

@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
             name="conditions",
             field=models.JSONField(
                 default=dict,
-                help_text="What held for this run alone: load, memory; see runner.conditions",
+                help_text="What held for this run alone: load, memory; see runner.execution.conditions",
             ),
         ),
         migrations.AddField(

@@ -17,7 +17,7 @@ combined   ``category``: best write plus best read of each file system, from the
 tables     how the study's delta tables are shown: ``by`` as in a comparison, ``tests``: {test: what
            readers call it} in their order; no section by itself
 statements ``items``: what the text states, [{"text", "place" in the paper, "check"}], set against
-           the tables (compare.statements has the kinds of checks); without a check "why" says
-           what is missing to make one
+           the tables (compare.tables.statements has the kinds of checks); without a check "why"
+           says what is missing to make one
 =========  =======================================================================================
 """

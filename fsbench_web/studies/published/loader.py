@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from fsbench_web.catalog.configurations import from_label, unknown_configuration
+from fsbench_web.catalog.configurations.records import from_label, unknown_configuration
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.published.data import PublishedScore, PublishedStudy

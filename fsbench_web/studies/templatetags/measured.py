@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString
 
-from fsbench_web.figures import numbers
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.figures.sizes import size_name
-from fsbench_web.scoring.quality import FLAGS
-from fsbench_web.studies.run_details import TestMatrix
-from fsbench_web.studies.run_numbers import RunNumber
+from fsbench_web.studies.runs.numbers import RunNumber
+from fsbench_web.studies.views.run_details import TestMatrix
 
 register = template.Library()
 

@@ -17,9 +17,9 @@
 
 from django import template
 
-from fsbench_web.figures import numbers
-from fsbench_web.scoring import loads, testnames
-from fsbench_web.scoring.confidence import Interval
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import loads, testnames
+from fsbench_web.core.scoring.confidence import Interval
 
 register = template.Library()
 

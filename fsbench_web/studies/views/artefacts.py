@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
-from fsbench_web.scoring.testnames import CREATION_TESTS
-from fsbench_web.studies import raw_text
+from fsbench_web.core.scoring.testnames import CREATION_TESTS
 from fsbench_web.studies.models import Artefact, Measurement
+from fsbench_web.studies.runs import raw_text
 
 
 def _found(run_id: int, artefact_id: int) -> Artefact:

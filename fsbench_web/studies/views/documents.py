@@ -12,10 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import named, submission, sweep_document
 from fsbench_web.studies.models import Submission
-from fsbench_web.studies.submission import SubmissionRefused
-from fsbench_web.studies.sweep_document import UnreadableDocument
+from fsbench_web.studies.orders import lookup, submission
+from fsbench_web.studies.orders.documents import text as sweep_document
+from fsbench_web.studies.orders.documents.text import UnreadableDocument
+from fsbench_web.studies.orders.submission import SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
 from fsbench_web.studies.views.sweep import order_or_404
 
@@ -31,7 +32,7 @@ def document_run(request: HttpRequest) -> HttpResponse:
     if too_large:
         return _page(request, "", {"document": [too_large]})
     try:
-        order = named.order_of(sweep_document.read(text))
+        order = lookup.order_of(sweep_document.read(text))
     except UnreadableDocument as error:
         return _page(request, text, {"document": [str(error)]})
     written = sweep_document.write(order.document)

@@ -24,11 +24,11 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from fsbench_web import ending
 from fsbench_web.accounts import rights
-from fsbench_web.figures.numbers import duration
-from fsbench_web.studies import logs
+from fsbench_web.core.numbers import duration
+from fsbench_web.platform import shutdown
 from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.runs import logs
 
 POLL_S = 1.0
 # Proxies and browsers give up on a silent connection; a comment line keeps it.
@@ -148,7 +148,7 @@ async def stream(
         if snapshot.is_complete:
             yield _event("end", {})
             return
-        if loop.time() - started >= LONGEST_S or ending.has_begun():
+        if loop.time() - started >= LONGEST_S or shutdown.has_begun():
             return
         if len(snapshot.lines) < LINES_AT_ONCE:
             await asyncio.sleep(poll_s)

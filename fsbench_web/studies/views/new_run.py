@@ -13,18 +13,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from fsbench_web.accounts import rights
-from fsbench_web.catalog import availability
-from fsbench_web.catalog.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, GuestKernel
+from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.preparation import MAXIMUM_FILL_PERCENT
-from fsbench_web.studies import forms, possible_runs, submission
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, GuestKernel
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
-from fsbench_web.studies.method_checks import MOST_REPEATS
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.sequence import MAXIMUM_SEED
-from fsbench_web.studies.submission import Plan, SubmissionRefused
+from fsbench_web.studies.orders import possible_runs, submission
+from fsbench_web.studies.orders.checks.method import MOST_REPEATS
+from fsbench_web.studies.orders.forms import run_form
+from fsbench_web.studies.orders.forms.workload import by_paper
+from fsbench_web.studies.orders.sequence import MAXIMUM_SEED
+from fsbench_web.studies.orders.submission import Plan, SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
-from fsbench_web.studies.workload_form import by_paper
 
 
 @login_required
@@ -32,7 +33,7 @@ from fsbench_web.studies.workload_form import by_paper
 @require_GET
 def new_run(request: HttpRequest) -> HttpResponse:
     """The form. Everything it shows comes from the query string."""
-    form = forms.read(request.GET)
+    form = run_form.read(request.GET)
     response = _form_page(request, form)
     if request.headers.get("HX-Request") == "true":
         # The page has other rows now. Under its old address "Back" would load the old ones, and
@@ -46,7 +47,6 @@ def new_run(request: HttpRequest) -> HttpResponse:
 @require_GET
 def possible(request: HttpRequest) -> HttpResponse:
     """What the form asks every few seconds: how far workers set themselves up, and whether what
-
     can be run is another than before (static/js/runs.js then asks for the form).
     """
     assert isinstance(request.user, User)
@@ -67,7 +67,7 @@ def _watch(cards: list[possible_runs.LunCard]) -> dict[str, object]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def review(request: HttpRequest) -> HttpResponse:
     """What the order in the query string would do; POST with the LUN's name does it."""
-    form = forms.read(request.GET)
+    form = run_form.read(request.GET)
     form.give_seed()
     order = form.request()
     if request.method != "POST":
@@ -92,7 +92,7 @@ def review(request: HttpRequest) -> HttpResponse:
 
 
 def _form_page(
-    request: HttpRequest, form: forms.RunForm, refused: SubmissionRefused | None = None
+    request: HttpRequest, form: run_form.RunForm, refused: SubmissionRefused | None = None
 ) -> HttpResponse:
     assert isinstance(request.user, User)
     cards = possible_runs.lun_cards(request.user)
@@ -198,7 +198,7 @@ def _default_title(lun: Lun | None, taken: set[str]) -> str:
 
 def _review_page(
     request: HttpRequest,
-    form: forms.RunForm,
+    form: run_form.RunForm,
     plan: Plan,
     token: str,
     refused: SubmissionRefused | None = None,

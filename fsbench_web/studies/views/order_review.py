@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from fsbench_web.catalog import availability, lun_identity
-from fsbench_web.catalog.machines import memory_words
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies import estimates, planned_runs, repeats, submission
-from fsbench_web.studies.estimates import Estimate
+from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.catalog.workers.machines import memory_words
+from fsbench_web.core.workloads import Place
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.run_list import runs_before
-from fsbench_web.studies.sequence import RANDOM
-from fsbench_web.studies.submission import Plan, PlannedRun, RunRequest, SubmissionRefused
-from fsbench_web.workloads import Place
+from fsbench_web.studies.orders import estimates, planned_runs, submission
+from fsbench_web.studies.orders.estimates import Estimate
+from fsbench_web.studies.orders.sequence import RANDOM
+from fsbench_web.studies.orders.submission import Plan, PlannedRun, RunRequest, SubmissionRefused
+from fsbench_web.studies.runs import repeats
+from fsbench_web.studies.runs.listing import runs_before
 
 
 @dataclass(frozen=True)

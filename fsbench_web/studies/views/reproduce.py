@@ -12,16 +12,17 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from fsbench_web.catalog import availability
-from fsbench_web.catalog.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.names import slug_of
-from fsbench_web.studies import named, reproductions, submission, sweep_document
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
+from fsbench_web.core.workloads import presets
+from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.reproductions import CELL, FULL, PAPER, PLAIN, SMALL, Wish
-from fsbench_web.studies.submission import SubmissionRefused
+from fsbench_web.studies.orders import lookup, reproductions, submission
+from fsbench_web.studies.orders.documents import text as sweep_document
+from fsbench_web.studies.orders.reproductions import CELL, FULL, PAPER, PLAIN, SMALL, Wish
+from fsbench_web.studies.orders.submission import SubmissionRefused
 from fsbench_web.studies.views.order_review import review_context
-from fsbench_web.workloads import presets
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
         worker=place.lun.worker.name,
         journal=_journal(place.lun),
     )
-    order = named.order_of(dict(found.document))
+    order = lookup.order_of(dict(found.document))
     assert order.document is not None
     text = sweep_document.write(order.document)
     context |= {

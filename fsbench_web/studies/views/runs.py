@@ -11,24 +11,27 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import rights
-from fsbench_web.catalog import availability, preparation
-from fsbench_web.studies import (
+from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.workers import availability
+from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.runs import (
     authority,
+    conditions,
     control,
     guest_crash,
     leases,
+    listing,
     logs,
+    quality,
     queue,
     repeats,
-    run_conditions,
-    run_details,
-    run_list,
-    run_numbers,
-    run_quality,
-    run_scores,
+    scores,
 )
-from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.steadiness import steadiness
+from fsbench_web.studies.runs import (
+    numbers as run_numbers,
+)
+from fsbench_web.studies.runs.steadiness import steadiness
+from fsbench_web.studies.views import run_details
 
 PAGE_SIZE = 50
 LOG_LINES_SHOWN = 2000
@@ -38,8 +41,8 @@ LOG_LINES_SHOWN = 2000
 @require_safe
 def runs(request: HttpRequest) -> HttpResponse:
     """All runs, filtered by the address; htmx asks again while something is unfinished."""
-    wanted = run_list.RunFilter.from_query(request.GET)
-    found = wanted.apply(run_list.listed_runs())
+    wanted = listing.RunFilter.from_query(request.GET)
+    found = wanted.apply(listing.listed_runs())
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "filter": wanted,
@@ -50,10 +53,10 @@ def runs(request: HttpRequest) -> HttpResponse:
     if request.headers.get("HX-Request") == "true":
         return render(request, "studies/run_rows.html", context)
     context |= {
-        "studies": run_list.studies(),
-        "filesystems": run_list.filesystems(),
+        "studies": listing.studies(),
+        "filesystems": listing.filesystems(),
         "sweep_id": page[0].submission_id if wanted.order and len(page) else None,
-        "states": run_list.STATES,
+        "states": listing.STATES,
     }
     return render(request, "studies/runs.html", context)
 
@@ -92,8 +95,8 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "others": [matrix for matrix in matrices if matrix.others],
         "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
         "too_many": too_many,
-        "scores": run_scores.score_table(shown) if is_done else None,
-        "quality": run_quality.run_quality(shown, too_many or len(numbers or ()), numbers)
+        "scores": scores.score_table(shown) if is_done else None,
+        "quality": quality.run_quality(shown, too_many or len(numbers or ()), numbers)
         if is_done
         else None,
         "imported": shown.imports.select_related("created_by").first()
@@ -103,7 +106,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "crash": guest_crash.crash_of(shown),
         "repeats": runs_of_series,
         "done_repeats": sum(state == RunState.DONE for _, _, state in runs_of_series),
-        "conditions": run_conditions.conditions(shown),
+        "conditions": conditions.conditions(shown),
         "preparation": preparation.in_words(series.preparation),
         "repeat_rule": repeats.in_words(shown.repeat_rule) if shown.repeat_rule else "",
         "options": run_details.named_options(shown),
@@ -132,7 +135,7 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
         raise _not_there(run_id) from None
     if state == RunState.CANCELLED:
         messages.success(request, f"Run {run_id} is cancelled.")
-    elif state in run_list.UNFINISHED_STATES:
+    elif state in listing.UNFINISHED_STATES:
         messages.info(request, f"The worker is asked to stop run {run_id} and to unmount the LUN.")
     else:
         messages.info(request, f"Run {run_id} had already ended: {state}.")

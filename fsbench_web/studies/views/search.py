@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from fsbench_web.studies import search
+from fsbench_web.studies.views import search_query
 
 FIRST = 6
 PAGE_SIZE = 30
@@ -17,13 +17,13 @@ PAGE_SIZE = 30
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     """``?q=`` words, all of which must match; ``kind=`` one kind alone, a page at a time."""
-    query = search.Query.of(request.GET.get("q", ""))
+    query = search_query.Query.of(request.GET.get("q", ""))
     kind = request.GET.get("kind", "")
-    kind = kind if kind in search.KINDS else ""
+    kind = kind if kind in search_query.KINDS else ""
     found: list[dict[str, Any]] = []
-    for name, label in search.KINDS.items():
+    for name, label in search_query.KINDS.items():
         size = PAGE_SIZE if kind == name else FIRST
-        pages = Paginator(search.find(query, name), size)
+        pages = Paginator(search_query.find(query, name), size)
         # The kind that is not asked for is counted only: the words beside its name say how many.
         shown = pages.get_page(request.GET.get("page") if kind == name else 1)
         found.append({"kind": name, "label": label, "count": pages.count, "page": shown})
@@ -34,7 +34,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "found": found,
         "shown": [entry for entry in found if not kind or entry["kind"] == kind],
         "total": sum(entry["count"] for entry in found),
-        "most": search.MOST,
+        "most": search_query.MOST,
         "query": urlencode({"q": query.text, "kind": kind}),
     }
     return render(request, "studies/search.html", context)

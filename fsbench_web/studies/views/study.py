@@ -10,14 +10,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.categories import MEAN
+from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.figures import heatmap
-from fsbench_web.scoring import testnames
-from fsbench_web.scoring.categories import MEAN
-from fsbench_web.scoring.units import UnknownUnit, lower_is_better
-from fsbench_web.studies import run_quality
-from fsbench_web.studies.mean_maps import MeanMap, mean_maps
 from fsbench_web.studies.models import Measurement, RunState, Score, Series, Study
-from fsbench_web.studies.study_list import own_studies, published_studies
+from fsbench_web.studies.runs import quality
+from fsbench_web.studies.scores.mean_maps import MeanMap, mean_maps
+from fsbench_web.studies.views.study_list import own_studies, published_studies
 
 OWN_STUDIES_SHOWN = 48
 
@@ -73,7 +73,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
                 _is_lower_better(one.unit),
                 limits[one.unit],
                 flagged=one.flagged,
-                edges=run_quality.edges(series[one.series_id].quality, test),
+                edges=quality.edges(series[one.series_id].quality, test),
             ),
         )
         for one in maps

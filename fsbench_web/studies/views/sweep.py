@@ -12,14 +12,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.core.scoring import testnames
 from fsbench_web.figures.drift import reference_drift
-from fsbench_web.scoring import testnames
-from fsbench_web.studies import authority, control, sweep_document, sweeps
-from fsbench_web.studies.control import ControlRefused
-from fsbench_web.studies.drift import Drift, drift_of
 from fsbench_web.studies.models import Run, RunState, Submission
-from fsbench_web.studies.queue import IN_TURN
-from fsbench_web.studies.run_list import listed_runs
+from fsbench_web.studies.orders import sweeps
+from fsbench_web.studies.orders.documents import text as sweep_document
+from fsbench_web.studies.runs import authority, control
+from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.runs.listing import listed_runs
+from fsbench_web.studies.runs.queue import IN_TURN
+from fsbench_web.studies.scores.drift import Drift, drift_of
 
 PAGE_SIZE = 50
 RUNS_PAGE_SIZE = 100

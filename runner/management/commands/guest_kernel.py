@@ -6,10 +6,10 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 
-from fsbench_web.commands import SiteCommand
-from runner import kernel_packages, kernels
+from fsbench_web.platform.commands import SiteCommand
 from runner.config import guest_kernels
-from runner.kernel_packages import CannotFetch, Found
+from runner.host import kernel_packages, kernels
+from runner.host.kernel_packages import CannotFetch, Found
 
 
 class Command(SiteCommand):

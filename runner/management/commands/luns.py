@@ -2,11 +2,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from fsbench_web.commands import SiteCommand
-from runner import checks
+from fsbench_web.platform.commands import SiteCommand
 from runner.config import choose_executor, read_config
-from runner.host import Host, LunUnusable
-from runner.luns import LunFileError, read_luns
+from runner.host import checks
+from runner.host.luns import LunFileError, read_luns
+from runner.worker import Host, LunUnusable
 
 
 class Command(SiteCommand):

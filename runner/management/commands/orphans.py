@@ -2,13 +2,13 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from fsbench_web.commands import SiteCommand
+from fsbench_web.platform.commands import SiteCommand
 from runner import orphans
-from runner.blockdev import ToolError
 from runner.config import read_config
 from runner.executors.base import ExecutorAway
-from runner.locks import LockedElsewhere
-from runner.luns import LunFileError
+from runner.host.blockdev import ToolError
+from runner.host.locks import LockedElsewhere
+from runner.host.luns import LunFileError
 
 
 class Command(SiteCommand):

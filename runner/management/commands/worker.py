@@ -6,14 +6,14 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError
 
-from fsbench_web import log_lines
-from fsbench_web.commands import SiteCommand
+from fsbench_web.platform import log_lines
+from fsbench_web.platform.commands import SiteCommand
 from runner.config import choose_executor, guests_of, read_config
-from runner.host import Host
-from runner.locks import LockedElsewhere, worker_lock
-from runner.luns import LunFileError
+from runner.host.locks import LockedElsewhere, worker_lock
+from runner.host.luns import LunFileError
 from runner.orphans import lock_of
 from runner.service import serve
+from runner.worker import Host
 
 logger = logging.getLogger("fsbench.worker")
 

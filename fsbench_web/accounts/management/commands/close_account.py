@@ -6,8 +6,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
-from fsbench_web.accounts import closing, command_line, people
-from fsbench_web.commands import SiteCommand
+from fsbench_web.accounts import command_line
+from fsbench_web.accounts.people import accounts, closing
+from fsbench_web.platform.commands import SiteCommand
 
 
 class Command(SiteCommand):
@@ -34,12 +35,12 @@ class Command(SiteCommand):
         if options["permalinks"] and options["permalinks_to"]:
             raise CommandError("Say either --permalinks or --permalinks-to, not both.")
         try:
-            people.close(user, command_line.who(), _said(options), command_line.facts())
+            accounts.close(user, command_line.who(), _said(options), command_line.facts())
         except closing.NotSaid as asked:
             raise CommandError(
                 f"{asked} (--permalinks withdraw, --permalinks keep, --permalinks-to ACCOUNT)"
             ) from None
-        except people.LastAdministrator as refused:
+        except accounts.LastAdministrator as refused:
             raise CommandError(str(refused)) from None
         return f"The account of {user} is closed. Its sessions, tokens and watches have ended."
 

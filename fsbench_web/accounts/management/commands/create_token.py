@@ -9,10 +9,10 @@ from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from fsbench_web import plain_text
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken
-from fsbench_web.commands import SiteCommand
+from fsbench_web.platform import plain_text
+from fsbench_web.platform.commands import SiteCommand
 
 
 class Command(SiteCommand):

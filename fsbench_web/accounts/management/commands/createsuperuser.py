@@ -40,7 +40,7 @@ class _Accounts:
 
 class Command(createsuperuser.Command):
     help = "Make an administrator's account. The audit log says which system user did it."
-    # As of all commands here (fsbench_web.commands): they would load every page first.
+    # As of all commands here (fsbench_web.platform.commands): they would load every page first.
     requires_system_checks: list[str] = []
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

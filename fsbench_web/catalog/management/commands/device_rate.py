@@ -2,9 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from fsbench_web.catalog import device_rate
+from fsbench_web.catalog.hardware import device_rate
 from fsbench_web.catalog.models import HardwareProfile
-from fsbench_web.commands import SiteCommand
+from fsbench_web.platform.commands import SiteCommand
 
 
 class Command(SiteCommand):

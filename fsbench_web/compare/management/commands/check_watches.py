@@ -1,7 +1,7 @@
 from typing import Any
 
-from fsbench_web.commands import SiteCommand
-from fsbench_web.compare import watching
+from fsbench_web.compare.watches import watching
+from fsbench_web.platform.commands import SiteCommand
 
 
 class Command(SiteCommand):

@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from fsbench_web.commands import SiteCommand
-from fsbench_web.compare import sharing
+from fsbench_web.compare.permalinks import sharing
+from fsbench_web.platform.commands import SiteCommand
 
 
 class Command(SiteCommand):

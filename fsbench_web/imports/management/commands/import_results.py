@@ -7,11 +7,11 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError
 
-from fsbench_web.commands import SiteCommand
-from fsbench_web.imports.commit import import_sources
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile, natural, unpack
+from fsbench_web.imports.storing.commit import import_sources
+from fsbench_web.platform.commands import SiteCommand
 
 
 class Command(SiteCommand):

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import DatabaseError, close_old_connections
 
-from fsbench_web.commands import SiteCommand
 from fsbench_web.imports import queue
+from fsbench_web.platform.commands import SiteCommand
 
 logger = logging.getLogger("fsbench.importer")
 

@@ -3,9 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from fsbench_web.catalog import maintenance
 from fsbench_web.catalog.models import Worker
-from fsbench_web.commands import SiteCommand
+from fsbench_web.catalog.workers import maintenance
+from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.studies.models import ACTIVE_STATES, Run
 
 BY = "manage.py drain"

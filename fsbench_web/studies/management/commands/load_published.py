@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fsbench_web.commands import SiteCommand
+from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.studies.published.data import published_studies
 from fsbench_web.studies.published.loader import SlugTaken, load
 

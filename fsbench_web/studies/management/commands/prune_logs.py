@@ -3,8 +3,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from fsbench_web.commands import SiteCommand
-from fsbench_web.studies import logs
+from fsbench_web.platform.commands import SiteCommand
+from fsbench_web.studies.runs import logs
 
 
 class Command(SiteCommand):

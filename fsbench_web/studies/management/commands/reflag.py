@@ -2,10 +2,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from fsbench_web.commands import SiteCommand
-from fsbench_web.studies import rejudging
-from fsbench_web.studies.ingest import MixedMeasurements
+from fsbench_web.platform.commands import SiteCommand
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.scores import rejudging
+from fsbench_web.studies.scores.ingest import MixedMeasurements
 
 _SAY_EVERY = 100
 

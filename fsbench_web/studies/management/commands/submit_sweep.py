@@ -8,10 +8,12 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
 from fsbench_web.accounts import rights
-from fsbench_web.commands import SiteCommand
-from fsbench_web.figures.numbers import duration
-from fsbench_web.studies import estimates, named, sweep_document
-from fsbench_web.studies.submission import (
+from fsbench_web.core.numbers import duration
+from fsbench_web.platform.commands import SiteCommand
+from fsbench_web.studies.orders import estimates, lookup
+from fsbench_web.studies.orders.documents import text
+from fsbench_web.studies.orders.documents.text import UnreadableDocument
+from fsbench_web.studies.orders.submission import (
     PlannedRun,
     RunRequest,
     SubmissionRefused,
@@ -19,7 +21,6 @@ from fsbench_web.studies.submission import (
     preview,
     submit,
 )
-from fsbench_web.studies.sweep_document import UnreadableDocument
 
 
 class Command(SiteCommand):
@@ -36,9 +37,7 @@ class Command(SiteCommand):
         path = options["file"]
         try:
             with path.open("rb") as file:
-                order = named.order_of(
-                    sweep_document.read(file.read(sweep_document.MAXIMUM_BYTES + 1))
-                )
+                order = lookup.order_of(text.read(file.read(text.MAXIMUM_BYTES + 1)))
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from None
         except UnreadableDocument as error:

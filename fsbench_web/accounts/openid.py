@@ -1,0 +1,318 @@
+"""The way to an OpenID provider and back: what the provider says of somebody, or why it counts not.
+
+allauth keeps the state of an attempt in the session, makes the PKCE pair and exchanges the code.
+What it takes on trust is checked here: the issuer of the provider's description, signature,
+algorithm, nonce and times of the ID token, and that the user information is of the same person.
+No account is touched here (accounts.people.identities).
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import jwt
+import requests
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.internal import statekit
+from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.providers.oauth2.client import OAuth2Client, OAuth2Error
+from allauth.socialaccount.providers.oauth2.utils import generate_code_challenge
+from django.http import HttpRequest
+from django.urls import reverse
+
+from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn, is_safe
+
+LIMIT_S = 10
+MAX_BYTES = 1024 * 1024
+# Only what needs the provider's private key: "none" and secrets shared with us prove nothing.
+ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
+CLOCK_SKEW_S = 60
+_STATE = "oidc"
+_WAY_OUT = "oidc_way_out"
+
+
+class Refused(Exception):
+    """``sentence`` is for the person, ``reason`` for the log."""
+
+    def __init__(self, sentence: str, reason: str = "", status: int = 403) -> None:
+        super().__init__(sentence)
+        self.sentence, self.reason, self.status = sentence, reason or sentence, status
+
+
+class Unreachable(Refused):
+    """The provider does not answer, or not as OpenID Connect says."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            "The sign-in service does not answer as it should. Try again in a moment; if it stays "
+            "so, an administrator finds the reason in the log of the web process.",
+            reason,
+            502,
+        )
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the provider vouches for. ``email`` is empty unless the provider verified it."""
+
+    issuer: str
+    subject: str
+    email: str = ""
+    names: tuple[str, ...] = ()  # what the person might be called here, best first
+    groups: frozenset[str] = field(default_factory=frozenset)
+
+
+class _Session(requests.Session):
+    """Waits and reads so much and no more, and goes nowhere else than it is told."""
+
+    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        if not is_safe(str(url)):
+            raise requests.RequestException(f"{url} is no https:// address")
+        kwargs |= {"timeout": LIMIT_S, "allow_redirects": False, "stream": True}
+        response = super().request(method, url, *args, **kwargs)
+        body = bytearray()
+        for piece in response.iter_content(65536):
+            body += piece
+            if len(body) > MAX_BYTES:
+                response.close()
+                raise requests.RequestException(f"{url} answers with more than {MAX_BYTES} bytes")
+        response._content = bytes(body)
+        return response
+
+
+class Outgoing(DefaultSocialAccountAdapter):
+    """What allauth asks when it talks to the provider (settings.SOCIALACCOUNT_ADAPTER)."""
+
+    def get_requests_session(self) -> requests.Session:
+        return _Session()
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
+        return False  # accounts.people.identities makes accounts, and nothing of allauth's
+
+
+def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
+    """The provider's address to go to; what is expected back is kept in the session."""
+    about = _description(sign_on)
+    pkce = generate_code_challenge()
+    nonce = secrets.token_urlsafe(24)
+    state = {"next": next_page, "nonce": nonce, "verifier": pkce.pop("code_verifier")}
+    client = _client(request, sign_on, about)
+    # More than enough not to be guessed, and good once, in this session alone, for ten minutes.
+    client.state = statekit.stash_state(
+        request, provider_id=_STATE, state=state, state_id=secrets.token_urlsafe(24)
+    )
+    address: str = client.get_redirect_url(
+        about["authorization_endpoint"], sign_on.scopes, {"nonce": nonce, **pkce}
+    )
+    return address
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """What ends the session at the provider too: its address, and the ID token of this sign-in."""
+
+    endpoint: str
+    id_token: str
+
+
+def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, WayOut | None]:
+    """What the provider says, the page that was wanted, and the way out if it has one.
+
+    Raises Refused.
+    """
+    state = statekit.unstash_state(
+        request, provider_id=_STATE, state_id=request.GET.get("state", "")
+    )
+    if state is None:
+        raise Refused(
+            "This sign-in was not begun in this browser, is over, or took longer than ten "
+            "minutes. Begin again.",
+            "unknown state",
+        )
+    if request.GET.get("iss", sign_on.issuer) != sign_on.issuer:
+        raise Refused("Another sign-in service answered. Begin again.", "wrong iss in the answer")
+    if "error" in request.GET:
+        why = request.GET["error"][:60]
+        if why == "access_denied":
+            raise Refused("The sign-in service let nobody in. Begin again, or use another account.")
+        raise Unreachable(f"error {why!r}: {request.GET.get('error_description', '')[:200]!r}")
+    if not request.GET.get("code"):
+        raise Refused("The answer of the sign-in service is incomplete. Begin again.", "no code")
+    about = _description(sign_on)
+    client = _client(request, sign_on, about)
+    try:
+        answer = client.get_access_token(request.GET["code"], pkce_code_verifier=state["verifier"])
+    except OAuth2Error:
+        # Its text repeats the whole answer, which may hold what is secret.
+        raise Refused(
+            "The sign-in service did not confirm this sign-in. Begin again.", "code refused"
+        ) from None
+    except (requests.RequestException, ValueError, KeyError) as error:
+        raise Unreachable(f"token endpoint: {error}") from None
+    token = answer.get("id_token")
+    if not isinstance(token, str):
+        raise Unreachable("no ID token beside the access token")
+    said = _checked(token, sign_on, about, state["nonce"])
+    claims = _claims(said | _information(answer, said, about), sign_on)
+    return claims, str(state["next"]), _way_out(about, token)
+
+
+def _way_out(about: Mapping[str, Any], token: str) -> WayOut | None:
+    """None where the provider ends no sessions (OpenID Connect RP-Initiated Logout 1.0)."""
+    endpoint = about.get("end_session_endpoint")
+    if not isinstance(endpoint, str) or not is_safe(endpoint) or "#" in endpoint:
+        return None
+    return WayOut(endpoint, token)
+
+
+def remember(request: HttpRequest, way_out: WayOut | None) -> None:
+    """Keep it in the session that was just made, and with it as long as that lives."""
+    if way_out is not None:
+        request.session[_WAY_OUT] = {"endpoint": way_out.endpoint, "id_token": way_out.id_token}
+
+
+def leaving(request: HttpRequest, sign_on: SignOn | None) -> str:
+    """The provider's address that signs this person out there; empty where there is none."""
+    kept = request.session.get(_WAY_OUT)
+    if sign_on is None or not kept:
+        return ""
+    back = request.build_absolute_uri(reverse("accounts:sign_in"))
+    query = urlencode(
+        {
+            "id_token_hint": kept["id_token"],
+            "client_id": sign_on.client_id,
+            "post_logout_redirect_uri": back,
+        }
+    )
+    return f"{kept['endpoint']}{'&' if '?' in kept['endpoint'] else '?'}{query}"
+
+
+def _client(request: HttpRequest, sign_on: SignOn, about: Mapping[str, Any]) -> OAuth2Client:
+    app = SocialApp(provider="openid_connect", client_id=sign_on.client_id, secret=sign_on.secret)
+    methods = about.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    return OAuth2Client(
+        request,
+        app.client_id,
+        app.secret,
+        "POST",
+        about["token_endpoint"],
+        request.build_absolute_uri(reverse("accounts:oidc_callback")),
+        basic_auth="client_secret_post" not in methods,
+    )
+
+
+def _read(address: object, **kwargs: Any) -> dict[str, Any]:
+    """A JSON object of the provider. Raises Unreachable."""
+    try:
+        with _Session() as session:
+            response = session.get(str(address), **kwargs)
+            if response.status_code != 200:
+                raise Unreachable(f"{address} answers {response.status_code}")
+            found = response.json()
+    except (requests.RequestException, ValueError) as error:
+        raise Unreachable(f"{address}: {error}") from None
+    if not isinstance(found, dict):
+        raise Unreachable(f"{address} answers with no JSON object")
+    return found
+
+
+def _description(sign_on: SignOn) -> dict[str, Any]:
+    """The provider's metadata, which must be of the issuer we know, and name safe addresses."""
+    about = _read(sign_on.issuer.rstrip("/") + "/.well-known/openid-configuration")
+    if about.get("issuer") != sign_on.issuer:
+        raise Unreachable(
+            f"it calls itself {str(about.get('issuer'))[:200]!r}: FSBENCH_OIDC_ISSUER must be "
+            "exactly that"
+        )
+    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        if not is_safe(str(about.get(name, ""))):
+            raise Unreachable(f"its {name} is {str(about.get(name))[:200]!r}")
+    return about
+
+
+def _checked(token: str, sign_on: SignOn, about: Mapping[str, Any], nonce: str) -> dict[str, Any]:
+    """The ID token's claims. Raises Refused unless it is signed, ours, of now and of this try."""
+    try:
+        header = jwt.get_unverified_header(token)
+        if header.get("alg") not in ALGORITHMS:
+            raise jwt.InvalidAlgorithmError(f"algorithm {header.get('alg')!r}")
+        said: dict[str, Any] = jwt.decode(
+            token,
+            key=_key(header, about),
+            algorithms=ALGORITHMS,
+            audience=sign_on.client_id,
+            issuer=sign_on.issuer,
+            leeway=CLOCK_SKEW_S,
+            options={"require": ["iss", "sub", "aud", "exp", "iat", "nonce"]},
+        )
+        if not secrets.compare_digest(str(said["nonce"]).encode(), nonce.encode()):
+            raise jwt.InvalidTokenError("nonce")
+        others = said["aud"] if isinstance(said["aud"], list) else [said["aud"]]
+        party = said.get("azp")
+        if (party is not None or len(others) > 1) and party != sign_on.client_id:
+            raise jwt.InvalidTokenError("authorised party")
+    except (jwt.PyJWTError, TypeError, ValueError) as error:
+        raise Refused(
+            "What the sign-in service said of you does not hold. Begin again; if it stays so, an "
+            "administrator finds the reason in the log of the web process.",
+            f"ID token: {type(error).__name__}: {error}",
+        ) from None
+    return said
+
+
+def _key(header: Mapping[str, Any], about: Mapping[str, Any]) -> Any:
+    """The provider's public key that the token names; read anew each time: keys are changed."""
+    keys = jwt.PyJWKSet.from_dict(_read(about["jwks_uri"])).keys
+    fitting = [key for key in keys if key.public_key_use in (None, "sig")]
+    if "kid" in header or len(fitting) > 1:
+        fitting = [key for key in fitting if key.key_id == header.get("kid")]
+    if not fitting:
+        raise jwt.InvalidKeyError(f"no key {str(header.get('kid'))[:60]!r}")
+    return fitting[0]
+
+
+def _information(
+    answer: Mapping[str, Any], said: Mapping[str, Any], about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the user information adds to the ID token, if it is of the same person."""
+    if not about.get("userinfo_endpoint"):
+        return {}
+    bearer = {"Authorization": f"Bearer {answer['access_token']}"}
+    found = _read(about["userinfo_endpoint"], headers=bearer)
+    if found.get("sub") != said["sub"]:
+        raise Refused(
+            "The sign-in service speaks of two people at once. Begin again.",
+            "user information of another subject",
+        )
+    # An address and whether it is verified belong together.
+    taken = set(said) | ({"email", "email_verified"} if "email" in said else set())
+    return {name: value for name, value in found.items() if name not in taken}
+
+
+def _claims(said: Mapping[str, Any], sign_on: SignOn) -> Claims:
+    subject = said["sub"]
+    if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LENGTH or "\0" in subject:
+        raise Refused(
+            f"The sign-in service names you with more than {SUBJECT_LENGTH} characters, or none.",
+            "subject",
+        )
+    email = said.get("email")
+    is_verified = said.get("email_verified") is True
+    names = [said.get("preferred_username"), said.get("name"), said.get("nickname")]
+    if isinstance(email, str) and is_verified:
+        names.insert(1, email.partition("@")[0])
+    groups = said.get(sign_on.groups_claim) if sign_on.groups_claim else None
+    groups = [groups] if isinstance(groups, str) else groups
+    return Claims(
+        issuer=sign_on.issuer,
+        subject=subject,
+        email=email if isinstance(email, str) and is_verified and len(email) <= 254 else "",
+        names=tuple(name for name in names if isinstance(name, str) and name),
+        groups=frozenset(
+            group
+            for group in (groups if isinstance(groups, list) else [])
+            if isinstance(group, str)
+        ),
+    )

@@ -1,0 +1,128 @@
+"""What ends for good when an account is closed, and what becomes of the permalinks it shared.
+
+A closed account opens nothing. But who opens it again means a person with a password or an
+identity, not a token in a script of last year, nor a browser that was never signed out. What it
+shared goes on to be read, or not: whoever closes it says.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import models
+from django.db.models import QuerySet
+
+from fsbench_web.accounts import audit, rights, tokens
+from fsbench_web.accounts.models import ApiToken
+from fsbench_web.platform import clock
+
+CLOSED = "the account was closed"
+OPENED = "the account was opened again"
+# A value of compare.models.LinkVisibility, which knows accounts, and not the other way round.
+_PRIVATE = "private"
+
+
+class Fate(models.TextChoices):
+    """What becomes of the permalinks of an account that is closed."""
+
+    WITHDRAW = "withdraw", "Withdraw them: only administrators see them then"
+    HAND_OVER = "hand_over", "Hand them over to the account below"
+    KEEP = "keep", "Keep them as they are"
+
+
+@dataclass(frozen=True)
+class Permalinks:
+    """What whoever closes an account says of its permalinks. ``heir``: of HAND_OVER alone."""
+
+    fate: Fate
+    heir: User | None = None
+
+
+class NotSaid(ValueError):
+    """What becomes of the permalinks must be said, or cannot be so; a sentence."""
+
+
+def end_all(user: User, by: User | str, because: str) -> None:
+    """The account's tokens and sessions end. The caller holds the transaction.
+
+    Also when it is opened again: what an earlier version left, or somebody made in the very moment
+    in which it was closed, would come back to life then.
+    """
+    for row in ApiToken.objects.filter(user=user):
+        tokens.revoke(row, by, because=because)
+    # Whose a session is stands in its data alone.
+    live = Session.objects.filter(expire_date__gt=clock.now()).iterator()
+    keys = [row.pk for row in live if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
+    Session.objects.filter(pk__in=keys).delete()
+    _pause_watches(user, by, because)
+
+
+def permalinks_of(user: User) -> QuerySet[Any]:
+    """Those of the account that others than its owner and administrators may open."""
+    rows: QuerySet[Any] = apps.get_model("compare", "Permalink").objects.filter(created_by=user)
+    return rows.exclude(visibility=_PRIVATE).defer("snapshot")
+
+
+def settle(user: User, by: User | str, said: Permalinks | None, *, is_asked: bool) -> None:
+    """Do with the account's permalinks what was said. The caller holds the transaction.
+
+    ``is_asked``: it must be said where there are any. Raises NotSaid.
+    """
+    shared = permalinks_of(user).select_for_update(of=("self",))
+    count = shared.count()
+    if not count:
+        return
+    if said is None:
+        if is_asked:
+            raise NotSaid(
+                f"{user} shared {count} permalink{'s' if count > 1 else ''} that others can open: "
+                f"say what becomes of {'them' if count > 1 else 'it'} – withdrawn, handed over to "
+                "another account, or kept."
+            )
+        return
+    if said.fate is Fate.KEEP:
+        audit.note(by, "account changed", f"account {user}", permalinks="kept", count=count)
+        return
+    heir = _checked_heir(user, said.heir) if said.fate is Fate.HAND_OVER else None
+    for link in shared.order_by("pk"):
+        if heir is None:
+            audit.note(
+                by,
+                "permalink withdrawn",
+                f"permalink {link.key}",
+                before=link.visibility,
+                because=CLOSED,
+            )
+            shared.filter(pk=link.pk).update(visibility=_PRIVATE)
+        else:
+            audit.note(
+                by,
+                "permalink handed over",
+                f"permalink {link.key}",
+                before=user.get_username(),
+                after=heir.get_username(),
+            )
+            shared.filter(pk=link.pk).update(created_by=heir)
+
+
+def _checked_heir(user: User, heir: User | None) -> User:
+    if heir is None:
+        raise NotSaid("Say which account the permalinks are handed over to.")
+    if heir.pk == user.pk:
+        raise NotSaid("The permalinks are this account's already: name another one.")
+    if not rights.may(heir, rights.Action.SHARE):
+        raise NotSaid(
+            f"{heir} could not keep them: an open account that is a contributor or more can."
+        )
+    return heir
+
+
+def _pause_watches(user: User, by: User | str, because: str) -> None:
+    """Its owner looks at them first, and resumes what is still wanted."""
+    watches = apps.get_model("compare", "Watch").objects.filter(user=user, is_active=True)
+    for key in watches.order_by("pk").values_list("pk", flat=True):
+        audit.note(by, "watch paused", f"watch {key}", because=because)
+    watches.update(is_active=False)

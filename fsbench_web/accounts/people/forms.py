@@ -1,0 +1,193 @@
+"""Forms of the administrators' pages."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.forms import UsernameField
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+
+from fsbench_web.accounts import names
+from fsbench_web.accounts.models import LunGrant, Role, Team, grantable_luns
+from fsbench_web.accounts.people import accounts
+from fsbench_web.accounts.people.closing import Fate, Permalinks
+from fsbench_web.platform.openid_settings import SUBJECT_LENGTH
+from fsbench_web.platform.text_validators import one_line
+
+ROLE_HELP = (
+    "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
+    "operators order runs on the LUNs granted to them; administrators do everything."
+)
+
+
+class _LunChoice(forms.ModelMultipleChoiceField):
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.worker.name} / {obj.name} ({obj.get_role_display()})"
+
+
+def _luns() -> _LunChoice:
+    rows = grantable_luns().select_related("worker").order_by("worker__name", "name")
+    return _LunChoice(
+        queryset=rows,
+        required=False,
+        label="LUNs",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Runs erase them. A journal's LUN needs a grant of its own.",
+    )
+
+
+class AccountForm(forms.ModelForm):
+    """A new account."""
+
+    password = forms.CharField(
+        label="Password",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="10 characters or more. Whoever signs in with it chooses another one first.",
+    )
+    role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
+
+    class Meta:
+        model = User
+        fields = ["username"]
+        # As sign-in reads it and create_user stores it: a name in look-alike letters (NFKC) is the
+        # same name, and must be found taken or reserved here.
+        field_classes = {"username": UsernameField}
+        help_texts = {"username": "Letters a to z, digits and @ . + - _"}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        if not settings.PASSWORD_SIGN_IN:
+            del self.fields["password"]
+
+    def clean_username(self) -> str:
+        name: str = self.cleaned_data["username"]
+        if said := names.problem(name):
+            raise forms.ValidationError(said)
+        return name
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password)
+        return password
+
+
+class NewPasswordForm(forms.Form):
+    """What else ends with the old password."""
+
+    revokes_tokens = forms.BooleanField(
+        required=False,
+        label="Revoke the account's API tokens too",
+        help_text="Where somebody else may have had the password. Who only forgot it keeps "
+        "the scripts running.",
+    )
+
+
+class IdentityForm(forms.Form):
+    """A person of the sign-in service that is to open an account."""
+
+    subject = forms.CharField(
+        label="Subject",
+        max_length=SUBJECT_LENGTH,
+        strip=False,
+        validators=[one_line],
+        help_text="As the sign-in service names the person in the claim sub; who is refused "
+        "without an account is shown it.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+
+class PersonForm(forms.Form):
+    """What an administrator says of an account."""
+
+    role = forms.ChoiceField(choices=Role.choices, label="Role", help_text=ROLE_HELP)
+    is_active = forms.BooleanField(
+        required=False,
+        label="The account is open",
+        help_text="Closing it ends its sessions, revokes its API tokens and pauses its watches; "
+        "opening it again brings none of them back. What it measured and imported stays.",
+    )
+    permalinks = forms.ChoiceField(
+        choices=Fate.choices,
+        required=False,
+        label="Its permalinks, when it is closed",
+        widget=forms.RadioSelect,
+    )
+    heir = forms.ModelChoiceField(
+        queryset=User.objects.none(),
+        required=False,
+        label="Hand them over to",
+        empty_label="Choose an account",
+        to_field_name="username",
+    )
+    email = forms.EmailField(
+        label="E-mail address",
+        required=False,
+        max_length=254,
+        help_text="Its watches write there. Set it only where you know it is this person's.",
+    )
+    teams = forms.ModelMultipleChoiceField(
+        queryset=Team.objects.order_by("name"),
+        required=False,
+        label="Teams",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    luns = _luns()
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        initial = {
+            "role": str(accounts.kept_role(user)),
+            "is_active": user.is_active,
+            "email": user.email,
+            "teams": user.teams.all(),
+            "luns": grantable_luns().filter(grants__user=user),
+        }
+        super().__init__(*args, **{**kwargs, "initial": initial})
+        self.label_suffix = ""
+        heirs = User.objects.filter(is_active=True).exclude(pk=user.pk).order_by("username")
+        field = self.fields["heir"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = heirs
+
+    @property
+    def said_of_permalinks(self) -> Permalinks | None:
+        """What becomes of them; None where nothing was chosen."""
+        fate = self.cleaned_data["permalinks"]
+        return Permalinks(Fate(fate), self.cleaned_data["heir"]) if fate else None
+
+
+class TeamNameForm(forms.ModelForm):
+    """A new team."""
+
+    class Meta:
+        model = Team
+        fields = ["name"]
+        error_messages = {"name": {"unique": "There is a team of this name already."}}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["name"].validators.append(one_line)
+        self.label_suffix = ""
+
+
+class TeamForm(TeamNameForm):
+    """Name, members and LUNs of a team."""
+
+    members = forms.ModelMultipleChoiceField(
+        queryset=User.objects.order_by("username"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    luns = _luns()
+
+    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
+        grants = LunGrant.objects.filter(team=team)
+        initial = {
+            "members": team.members.all(),
+            "luns": grantable_luns().filter(pk__in=grants.values("lun")),
+        }
+        super().__init__(*args, instance=team, initial=initial, **kwargs)

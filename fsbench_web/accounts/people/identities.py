@@ -1,0 +1,190 @@
+"""Which account somebody is whom the provider vouches for.
+
+An account is found by issuer and subject alone. Names and e-mail addresses can be chosen, changed
+and given to somebody else, so that none of them ever leads to an account that exists: a new person
+gets a new account, and only an administrator links a subject to an old one.
+"""
+
+import re
+import unicodedata
+from contextlib import suppress
+from typing import Any
+
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+
+from fsbench_web.accounts import audit, names
+from fsbench_web.accounts.models import Role, Team
+from fsbench_web.accounts.openid import Claims, Refused
+from fsbench_web.accounts.people import accounts
+from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn
+
+_NAME_LENGTH = 60
+_TRIES = 5
+
+
+class NotLinked(ValueError):
+    """A sentence for the administrator."""
+
+
+def account_of(claims: Claims, sign_on: SignOn) -> User:
+    """The account of this person, made if need be, with the role and teams of its groups.
+
+    Raises Refused with what the person can do.
+    """
+    _check_domain(claims, sign_on)
+    with transaction.atomic():
+        user = _found(claims)
+        if user is None and not sign_on.makes_accounts:
+            raise Refused(
+                "You have no account here yet. An administrator can link yours to an account: "
+                f"your subject is {claims.subject}",
+                "no account for the subject",
+            )
+        user = user or _make(claims)
+        if not user.is_active:
+            raise Refused(
+                "Your account here is closed. An administrator can open it.", "closed account"
+            )
+        email = _usable(claims.email)
+        if email and not user.email:
+            audit.note(user, "e-mail address changed", f"account {user}", by="sign-in service")
+            User.objects.filter(pk=user.pk).update(email=email)
+        _follow_groups(user, claims, sign_on)
+    return User.objects.select_related("person").get(pk=user.pk)
+
+
+def _check_domain(claims: Claims, sign_on: SignOn) -> None:
+    if not sign_on.email_domains:
+        return
+    _, at, domain = _usable(claims.email).rpartition("@")
+    if not at or domain.lower() not in sign_on.email_domains:
+        raise Refused(
+            "Only people with a verified e-mail address of "
+            f"{' or '.join(sign_on.email_domains)} may sign in here.",
+            "e-mail domain",
+        )
+
+
+def _usable(email: str) -> str:
+    """The address if it is one, else nothing: "a@good.example@bad.example" must not pass."""
+    try:
+        validate_email(email)
+    except ValidationError:
+        return ""
+    return email if email.isascii() and email.count("@") == 1 else ""
+
+
+def _found(claims: Claims) -> User | None:
+    row = (
+        SocialAccount.objects.select_related("user")
+        .filter(provider=claims.issuer, uid=claims.subject)
+        .first()
+    )
+    found: User | None = row.user if row is not None else None
+    return found
+
+
+def _make(claims: Claims) -> User:
+    """A new account; two first sign-ins of one person at once make one."""
+    for _ in range(_TRIES):
+        try:
+            with transaction.atomic():
+                accounts.lock_administrators()
+                user = User.objects.create_user(_free_name(claims.names))
+                SocialAccount.objects.create(user=user, provider=claims.issuer, uid=claims.subject)
+                audit.note(
+                    None,
+                    "account made",
+                    f"account {user}",
+                    role=settings.DEFAULT_ROLE,
+                    issuer=claims.issuer,
+                    subject=claims.subject,
+                )
+            return user
+        except IntegrityError:
+            found = _found(claims)
+            if found is not None:
+                return found
+    raise Refused("Your account could not be made just now. Begin again.", "no free name", 503)
+
+
+def _free_name(wanted: tuple[str, ...]) -> str:
+    """A name that no account has nor looks like, made of the person's own."""
+    made = [_plain(one) for one in wanted]
+    name = next((one for one in made if one), "person")
+    number, tried = 1, name
+    while names.problem(tried) or User.objects.filter(username=tried).exists():
+        number += 1
+        tried = f"{name}-{number}"
+    return tried
+
+
+def _plain(name: str) -> str:
+    """Letters, digits and @ . + - _ of ASCII: no look-alikes of another account's letters."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9@.+_-]+", "-", letters).strip("-.")[:_NAME_LENGTH]
+
+
+def _follow_groups(user: User, claims: Claims, sign_on: SignOn) -> None:
+    """Where the site maps groups, the provider says role and teams at every sign-in."""
+    if sign_on.roles:
+        order = [str(role) for role in Role]
+        mine = [role for group, role in sign_on.roles if group in claims.groups]
+        role = Role(max(mine or [settings.DEFAULT_ROLE], key=order.index))
+        # The last administrator stays one: nobody could give rights any more.
+        with suppress(accounts.LastAdministrator):
+            accounts.set_role(user.pk, role, None)
+    mapped = {name for _, name in sign_on.teams}
+    if mapped:
+        wanted = {name for group, name in sign_on.teams if group in claims.groups}
+        has = set(user.teams.values_list("name", flat=True))
+        if wanted - has or (mapped - wanted) & has:
+            teams = [*user.teams.exclude(name__in=mapped - wanted)]
+            for name in sorted(wanted - has):
+                teams.append(
+                    Team.objects.filter(name=name).first() or accounts.create_team(name, None)
+                )
+            accounts.set_teams(user, teams, None)
+
+
+def of_account(user: User) -> Any:
+    """The identities linked to an account."""
+    return SocialAccount.objects.filter(user=user).order_by("pk")
+
+
+@transaction.atomic
+def link(user: User, issuer: str, subject: str, by: User) -> None:
+    """From now on who signs in with this subject is this account. Raises NotLinked."""
+    if not 0 < len(subject) <= SUBJECT_LENGTH or "\0" in subject:
+        raise NotLinked(f"A subject has 1 to {SUBJECT_LENGTH} characters.")
+    row = SocialAccount.objects.select_related("user").filter(provider=issuer, uid=subject).first()
+    if row is not None:
+        raise NotLinked(
+            f"This subject is linked to {row.user.get_username()} already: unlink it there first."
+        )
+    try:
+        with transaction.atomic():
+            SocialAccount.objects.create(user=user, provider=issuer, uid=subject)
+    except IntegrityError:
+        raise NotLinked("This subject was linked a moment ago; look again.") from None
+    audit.note(by, "identity linked", f"account {user}", issuer=issuer, subject=subject)
+
+
+@transaction.atomic
+def unlink(user: User, identity_id: int, by: User) -> bool:
+    """The subject opens this account no more, nor do sessions that it opened. False: not there."""
+    row = SocialAccount.objects.filter(pk=identity_id, user=user).first()
+    if row is None:
+        return False
+    audit.note(by, "identity unlinked", f"account {user}", issuer=row.provider, subject=row.uid)
+    row.delete()
+    if not user.has_usable_password():
+        # A new random mark: sessions hold a digest of the old one, and end.
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+    return True

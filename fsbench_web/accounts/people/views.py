@@ -1,0 +1,289 @@
+"""Pages of administrators: people, teams and their grants, and the audit log."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.models import AuditEntry, GivenPassword, Role, Team
+from fsbench_web.accounts.people import accounts, closing, identities
+from fsbench_web.accounts.people.forms import (
+    AccountForm,
+    IdentityForm,
+    NewPasswordForm,
+    PersonForm,
+    TeamForm,
+    TeamNameForm,
+)
+
+ENTRIES_SHOWN = 100
+PERMALINKS_SHOWN = 50
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _people_page(
+    request: HttpRequest,
+    status: int = 200,
+    *,
+    account_form: AccountForm | None = None,
+    team_form: TeamNameForm | None = None,
+) -> HttpResponse:
+    users = User.objects.select_related("person").prefetch_related("teams", "lun_grants__lun")
+    context = {
+        "people": [
+            {
+                "user": user,
+                "role": role.label if (role := rights.role_of(user)) else "closed",
+                "teams": user.teams.all(),
+                "luns": [grant.lun for grant in user.lun_grants.all()],
+            }
+            for user in users.order_by("-is_active", "username")
+        ],
+        "teams": Team.objects.prefetch_related("members", "lun_grants__lun").order_by("name"),
+        "account_form": account_form or AccountForm(),
+        "team_form": team_form or TeamNameForm(),
+    }
+    return render(request, "accounts/people.html", context, status=status)
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def people_list(request: HttpRequest) -> HttpResponse:
+    """Everybody with an account, and the teams; a POST makes an account."""
+    if request.method != "POST":
+        return _people_page(request)
+    form = AccountForm(request.POST)
+    if not form.is_valid():
+        return _people_page(request, 422, account_form=form)
+    try:
+        made = accounts.create(
+            form.cleaned_data["username"],
+            form.cleaned_data.get("password", ""),
+            Role(form.cleaned_data["role"]),
+            _user(request),
+        )
+    except accounts.NameTaken as taken:
+        form.add_error("username", str(taken))
+        return _people_page(request, 422, account_form=form)
+    messages.success(
+        request,
+        f"The account {made} is made. "
+        + (
+            "Hand the password over safely."
+            if made.has_usable_password()
+            else "Link a subject to it: nothing opens it yet."
+        ),
+    )
+    return redirect("people:person", user_id=made.pk)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def person(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Role, teams and LUNs of one account, and whether it is open."""
+    found = _account(user_id)
+    form = PersonForm(request.POST if request.method == "POST" else None, user=found)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            given: dict[str, Any] = form.cleaned_data
+            try:
+                accounts.change(
+                    found.pk,
+                    role=Role(given["role"]),
+                    is_active=given["is_active"],
+                    teams=given["teams"],
+                    luns=given["luns"].values_list("pk", flat=True),
+                    by=_user(request),
+                    email=given["email"],
+                    permalinks=form.said_of_permalinks,
+                )
+            except accounts.LastAdministrator as refused:
+                form.add_error("role", str(refused))
+            except closing.NotSaid as refused:
+                form.add_error("permalinks", str(refused))
+            else:
+                messages.success(request, f"The account {found} is changed.")
+                return redirect("people:people")
+    return _person_page(request, found, form, status)
+
+
+def _account(user_id: int) -> User:
+    found = User.objects.filter(pk=user_id).first()
+    if found is None:
+        raise Http404("There is no such account. The people page lists all there are.")
+    return found
+
+
+def _person_page(
+    request: HttpRequest,
+    found: User,
+    form: PersonForm,
+    status: int = 200,
+    *,
+    identity_form: IdentityForm | None = None,
+    new_password: str = "",
+    refused: str = "",
+) -> HttpResponse:
+    shared = closing.permalinks_of(found)
+    context = {
+        "person": found,
+        "permalinks": shared[:PERMALINKS_SHOWN],
+        "permalinks_total": shared.count(),
+        "new_password": new_password,
+        "refused": refused,
+        "password_form": NewPasswordForm() if _takes_password(request, found) else None,
+        "form": form,
+        "sign_on": settings.SIGN_ON,
+        "identities": identities.of_account(found),
+        "identity_form": identity_form or IdentityForm(),
+        "has_password": found.has_usable_password(),
+        "given": GivenPassword.objects.filter(user=found).first()
+        if found.has_usable_password()
+        else None,
+    }
+    return render(request, "accounts/person.html", context, status=status)
+
+
+def _takes_password(request: HttpRequest, found: User) -> bool:
+    """Whether a password could open the account, and is not changed on the account page."""
+    return settings.PASSWORD_SIGN_IN and found.is_active and found.pk != _user(request).pk
+
+
+@sensitive_variables("password")
+@never_cache
+@require_POST
+def set_password(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Give this account a new random password."""
+    found = _account(user_id)
+    if not settings.PASSWORD_SIGN_IN:
+        raise PermissionDenied("Sign-in with a password is switched off here.")
+    form = NewPasswordForm(request.POST)
+    form.full_clean()
+    try:
+        password = accounts.set_password(
+            found.pk, _user(request), revokes_tokens=form.cleaned_data["revokes_tokens"]
+        )
+    except accounts.NoPassword as refused:
+        return _person_page(request, found, PersonForm(user=found), 422, refused=str(refused))
+    # The answer itself shows it: a redirect would have to store it in plain text between.
+    found.refresh_from_db()
+    return _person_page(request, found, PersonForm(user=found), 201, new_password=password)
+
+
+@never_cache
+@require_POST
+def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Link a subject of the sign-in service to this account."""
+    found = _account(user_id)
+    if settings.SIGN_ON is None:
+        raise Http404("No sign-in service is set up: /guide/people/#single-sign-on says how.")
+    form = IdentityForm(request.POST)
+    if form.is_valid():
+        try:
+            identities.link(
+                found, settings.SIGN_ON.issuer, form.cleaned_data["subject"], _user(request)
+            )
+        except identities.NotLinked as refused:
+            form.add_error("subject", str(refused))
+        else:
+            messages.success(request, f"Who signs in as this subject is {found} from now on.")
+            return redirect("people:person", user_id=found.pk)
+    return _person_page(request, found, PersonForm(user=found), 422, identity_form=form)
+
+
+@never_cache
+@require_POST
+def unlink_identity(request: HttpRequest, user_id: int, identity_id: int) -> HttpResponse:
+    """The subject opens this account no more."""
+    found = _account(user_id)
+    if not identities.unlink(found, identity_id, _user(request)):
+        raise Http404("This account has no such link. Its page lists those it has.")
+    messages.success(request, f"The subject opens {found} no more.")
+    return redirect("people:person", user_id=found.pk)
+
+
+@never_cache
+@require_http_methods(["POST"])
+def teams(request: HttpRequest) -> HttpResponse:
+    """Make a team."""
+    form = TeamNameForm(request.POST)
+    if not form.is_valid():
+        return _people_page(request, 422, team_form=form)
+    try:
+        made = accounts.create_team(form.cleaned_data["name"], _user(request))
+    except accounts.NameTaken as taken:
+        form.add_error("name", str(taken))
+        return _people_page(request, 422, team_form=form)
+    return redirect("people:team", team_id=made.pk)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def team(request: HttpRequest, team_id: int) -> HttpResponse:
+    """Name, members and LUNs of one team."""
+    found = Team.objects.filter(pk=team_id).first()
+    if found is None:
+        raise Http404("There is no such team. The people page lists all there are.")
+    name = found.name
+    form = TeamForm(request.POST if request.method == "POST" else None, team=found)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            given: dict[str, Any] = form.cleaned_data
+            try:
+                accounts.change_team(
+                    found,
+                    name=given["name"],
+                    members=given["members"],
+                    luns=given["luns"].values_list("pk", flat=True),
+                    by=_user(request),
+                )
+            except accounts.NameTaken as taken:
+                form.add_error("name", str(taken))
+            else:
+                messages.success(request, f"The team {found} is changed.")
+                return redirect("people:people")
+    context = {"team": found, "name": name, "form": form}
+    return render(request, "accounts/team.html", context, status=status)
+
+
+@never_cache
+@require_safe
+def audit_log(request: HttpRequest) -> HttpResponse:
+    """What was done by whom, newest first; by ``who``, ``what`` and ``thing`` of the query."""
+    asked = {name: request.GET.get(name, "").strip()[:200] for name in ("who", "what", "thing")}
+    asked = {name: value.replace("\0", "") for name, value in asked.items()}
+    entries = AuditEntry.objects.order_by("-id")
+    if asked["who"]:
+        entries = entries.filter(who=asked["who"])
+    if asked["what"]:
+        entries = entries.filter(what=asked["what"])
+    if asked["thing"]:
+        entries = entries.filter(thing__icontains=asked["thing"])
+    shown = Paginator(entries, ENTRIES_SHOWN).get_page(request.GET.get("page"))
+    rest = request.GET.copy()
+    rest.pop("page", None)
+    context = {
+        "page": shown,
+        "asked": asked,
+        "words": sorted(audit.WORDS),
+        "query": rest.urlencode(),
+    }
+    return render(request, "accounts/audit.html", context)

@@ -1,0 +1,70 @@
+"""Sign-in with the site's OpenID provider: there and back again."""
+
+import logging
+
+from django.conf import settings
+from django.contrib.auth import login
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET
+
+from fsbench_web.accounts import audit, openid, passwords
+from fsbench_web.accounts.people import identities
+from fsbench_web.accounts.sign_in.forms import SignInForm
+from fsbench_web.accounts.sign_in.views import next_page, safe_page, sign_in_page
+from fsbench_web.platform.openid_settings import SignOn
+
+logger = logging.getLogger("fsbench.sign_in")
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+def _sign_on() -> SignOn:
+    found: SignOn | None = settings.SIGN_ON
+    if found is None:
+        raise Http404("No sign-in service is set up here: /guide/people/#single-sign-on says how.")
+    return found
+
+
+@never_cache
+@require_GET
+def begin(request: HttpRequest) -> HttpResponse:
+    """Send the browser to the provider.
+
+    A GET, because the site's content security policy lets no form lead elsewhere; it changes
+    nothing but what this browser's session remembers of the attempt.
+    """
+    wanted = next_page(request)
+    try:
+        return redirect(openid.begin(request, _sign_on(), wanted))
+    except openid.Refused as refused:
+        return _refused(request, refused, wanted)
+
+
+@sensitive_variables()
+@never_cache
+@require_GET
+def callback(request: HttpRequest) -> HttpResponse:
+    """Who comes back from the provider is signed in, or told why not."""
+    sign_on = _sign_on()
+    try:
+        claims, wanted, way_out = openid.finish(request, sign_on)
+        user = identities.account_of(claims, sign_on)
+    except openid.Refused as refused:
+        return _refused(request, refused, "")
+    with transaction.atomic():
+        login(request, user, backend=_BACKEND)
+        passwords.open_up(request)  # where the same session began with a given password
+        openid.remember(request, way_out)
+        audit.note(
+            user, "signed in", f"account {user}", issuer=claims.issuer, subject=claims.subject
+        )
+    return redirect(safe_page(request, wanted) or resolve_url("home"))
+
+
+def _refused(request: HttpRequest, refused: openid.Refused, wanted: str) -> HttpResponse:
+    logger.warning("sign-in with OpenID Connect refused: %s", refused.reason)
+    form = SignInForm(request)
+    return sign_in_page(request, form, wanted, "Not signed in.", refused.sentence, refused.status)

@@ -1,0 +1,245 @@
+"""Sign-in, sign-out and the account page."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from fsbench_web.accounts import audit, openid, passwords, rights, tokens
+from fsbench_web.accounts.models import ApiToken
+from fsbench_web.accounts.people import identities
+from fsbench_web.accounts.sign_in import known_browsers, throttle
+from fsbench_web.accounts.sign_in.forms import EmailForm, PasswordForm, SignInForm, TokenForm
+
+_TOO_MANY = {
+    throttle.Answer.NAME: f"{throttle.LIMIT} sign-ins with this name failed from here. "
+    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
+    "an administrator sets a new password for who forgot theirs, under People.",
+    throttle.Answer.ADDRESS: "Too many sign-ins, with different names, failed from this address. "
+    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again; "
+    "a browser in which you signed in before is not held up by that.",
+}
+
+_TOO_MANY_OLD = (
+    f"{throttle.LIMIT} wrong passwords came from here. "
+    f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes, then try again."
+)
+
+
+def next_page(request: HttpRequest) -> str:
+    """Where to go after sign-in: a path of this host, so that a link cannot lead astray."""
+    return safe_page(request, request.POST.get("next") or request.GET.get("next") or "")
+
+
+def safe_page(request: HttpRequest, wanted: str) -> str:
+    """The path if it is one of this host, else nothing."""
+    allowed = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    # Anything but a path would be looked up as the name of a view (resolve_url).
+    return wanted if allowed and wanted.startswith("/") else ""
+
+
+def _signed_in_user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    wanted = next_page(request)
+    if request.user.is_authenticated and request.method != "POST":
+        return redirect(wanted or "accounts:account")
+    form = SignInForm(request)
+    refused, status = "", 200
+    if request.method == "POST":
+        if not settings.PASSWORD_SIGN_IN:
+            raise PermissionDenied("Sign-in with a password is switched off here.")
+        name, address = request.POST.get("username", ""), request.META.get("REMOTE_ADDR", "")
+        form, status = SignInForm(request, data=request.POST), 422
+        browser = known_browsers.mark_of(request, name)
+        answer = throttle.admit_sign_in(name, address, browser)
+        if answer is not throttle.Answer.ADMITTED:
+            form, refused, status = SignInForm(request), _TOO_MANY[answer], 429
+        elif form.is_valid():
+            throttle.forget(name, address, browser)
+            user = form.get_user()
+            login(request, user)
+            detail = {"with": "a given password"} if passwords.signed_in(request, user) else {}
+            audit.note(user, "signed in", f"account {user}", **detail)
+            response = redirect(wanted or resolve_url("home"))
+            known_browsers.remember(response, name)
+            return response
+    heading = "Too many failed sign-ins." if refused else ""
+    return sign_in_page(request, form, wanted, heading, refused, status)
+
+
+def sign_in_page(
+    request: HttpRequest,
+    form: SignInForm,
+    wanted: str,
+    heading: str = "",
+    refused: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """The ways to sign in, and why the last one led to nothing."""
+    context = {
+        "form": form if settings.PASSWORD_SIGN_IN else None,
+        "sign_on": settings.SIGN_ON,
+        "next": wanted,
+        "heading": heading,
+        "refused": refused,
+        "anonymous_reading": settings.ANONYMOUS_READING,
+    }
+    return render(request, "accounts/sign_in.html", context, status=status)
+
+
+@never_cache
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """End the session here; who came by the sign-in service is led to its own way out.
+
+    By a link: the content security policy lets no form lead to another site, and who is signed in
+    there for other work may want to stay.
+    """
+    leaving = openid.leaving(request, settings.SIGN_ON)
+    logout(request)
+    if not leaving:
+        return redirect("home")
+    context = {"leaving": leaving, "sign_on": settings.SIGN_ON}
+    return render(request, "accounts/signed_out.html", context)
+
+
+def _has_password(user: User) -> bool:
+    """Whether the account opens with a password that can be changed here."""
+    return settings.PASSWORD_SIGN_IN and user.has_usable_password()
+
+
+def _may_not(user: User) -> list[rights.Decision]:
+    """What the account may not do, with the reason."""
+    asked = (rights.Action.IMPORT, rights.Action.RUN)
+    return [one for one in (rights.decide(user, action) for action in asked) if one.why]
+
+
+def account_page(
+    request: HttpRequest,
+    *,
+    password_form: PasswordForm | None = None,
+    token_form: TokenForm | None = None,
+    email_form: EmailForm | None = None,
+    new_token: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """One's own page, with the form that was not right."""
+    user = _signed_in_user(request)
+    role = rights.role_of(user)
+    context = {
+        "role": role.label if role else "",
+        "is_administrator": rights.is_administrator(user),
+        "granted": rights.granted_luns(user).select_related("lun__worker"),
+        "password_form": (password_form or PasswordForm(user)) if _has_password(user) else None,
+        "identities": identities.of_account(user),
+        "sign_on": settings.SIGN_ON,
+        "email_form": email_form or EmailForm(initial={"email": user.email}),
+        "sends_email": settings.SENDS_EMAIL,
+        "teams": user.teams.order_by("name"),
+        "may_not": _may_not(user),
+        "token_form": token_form or TokenForm(user=user),
+        "tokens": ApiToken.objects.filter(user=user),
+        "new_token": new_token,
+    }
+    return render(request, "accounts/account.html", context, status=status)
+
+
+@never_cache
+@require_GET
+@login_required
+def account(request: HttpRequest) -> HttpResponse:
+    return account_page(request)
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def change_password(request: HttpRequest) -> HttpResponse:
+    """Change it from the account page, or here before all else where somebody else set it."""
+    user, was_given = _signed_in_user(request), passwords.must_be_chosen(request)
+    if request.method != "POST" and not was_given:
+        return redirect(f"{resolve_url('accounts:account')}#password")
+    if not _has_password(user):
+        raise PermissionDenied("Your account opens without a password: there is none to change.")
+    if request.method != "POST":
+        return _choose_page(request, PasswordForm(user))
+    name, address = user.get_username(), request.META.get("REMOTE_ADDR", "")
+    # As at the sign-in: who found a session open must not find out its password by trying.
+    is_admitted = throttle.admit(name, address)
+    form = PasswordForm(user, request.POST, refused="" if is_admitted else _TOO_MANY_OLD)
+    status = 422 if is_admitted else 429
+    is_right = form.is_valid()
+    if "old_password" not in form.errors:
+        throttle.forget(name, address)
+    if is_right:
+        before = user.password
+        form.save(commit=False)
+        if passwords.choose(user, before):
+            # Every other session of the user ends; this one goes on.
+            update_session_auth_hash(request, user)
+            passwords.open_up(request)
+            messages.success(request, "Your password is changed. Other browsers are signed out.")
+            return redirect(next_page(request) or "accounts:account")
+        form.add_error(None, "The password was changed elsewhere a moment ago: sign in again.")
+    if was_given:
+        return _choose_page(request, form, status)
+    return account_page(request, password_form=form, status=status)
+
+
+def _choose_page(request: HttpRequest, form: PasswordForm, status: int = 200) -> HttpResponse:
+    """The only page of a session that a given password opened."""
+    context = {"form": form, "next": next_page(request)}
+    return render(request, "accounts/choose_password.html", context, status=status)
+
+
+@never_cache
+@require_POST
+@login_required
+def create_token(request: HttpRequest) -> HttpResponse:
+    # The answer itself shows the token: a redirect would have to store it in plain text between.
+    user = _signed_in_user(request)
+    form = TokenForm(request.POST, user=user)
+    if not form.is_valid():
+        return account_page(request, token_form=form, status=422)
+    try:
+        with transaction.atomic():
+            _, token = tokens.create(
+                user,
+                form.cleaned_data["name"],
+                can_import=form.cleaned_data["can_import"],
+                can_run=form.cleaned_data["can_run"],
+                can_administer=form.cleaned_data["can_administer"],
+                expires_at=form.expires_at,
+            )
+    except IntegrityError:
+        form.add_error("name", "A token of this name was made a moment ago; see the list below.")
+        return account_page(request, token_form=form, status=422)
+    return account_page(request, new_token=token, status=201)
+
+
+@require_POST
+@login_required
+def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
+    token = get_object_or_404(ApiToken, pk=token_id, user=_signed_in_user(request))
+    tokens.revoke(token, _signed_in_user(request))
+    messages.success(request, f"The token “{token.name}” is revoked and opens nothing any more.")
+    return redirect("accounts:account")

@@ -1,0 +1,275 @@
+"""What is measured on and with: LUNs, hardware, file systems, configurations."""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.api.catalog.workers import WorkerLun, lun_row
+from fsbench_web.api.protocol.auth import WRITER
+from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem
+from fsbench_web.catalog.hardware import device_rate, use
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
+from fsbench_web.catalog.workers.states import luns_with_use, worker_states
+from fsbench_web.studies.models import RunState
+
+router = Router()
+
+
+class LunOut(WorkerLun):
+    """``granted``: whether you may order runs on it. ``identity`` is how a person recognises it."""
+
+    worker: str
+    worker_state: str
+    identity: list[Any]
+    granted: bool
+
+
+class LunsOut(Schema):
+    luns: list[LunOut]
+
+
+class HardwareSummary(HardwareOut):
+    """``deliverable_kb_s`` is what its storage can deliver at most, as somebody stated it."""
+
+    deliverable_kb_s: float | None
+    studies: int
+    links: dict[str, str]
+
+
+class HardwareList(Schema):
+    hardware: list[HardwareSummary]
+
+
+class StudyOnHardwareOut(Schema):
+    slug: str
+    title: str
+    is_published: bool
+    configurations: int
+    runs: int
+
+
+class HardwareDetail(HardwareSummary):
+    used_by: list[StudyOnHardwareOut]
+    workers: list[str]
+
+
+class DeviceRateIn(Strict):
+    rate: str = Field(max_length=60, examples=["200MB/s", "1.5GB/s", "unknown"])
+
+
+class OptionOut(Schema):
+    """``choices`` are all values, or ``minimum`` and ``maximum`` bound a whole number."""
+
+    key: str
+    name: str
+    stage: str
+    choices: list[str]
+    minimum: int | None
+    maximum: int | None
+    help: str
+
+
+class FilesystemOut(Schema):
+    """``external_journal``: it can keep its journal on another LUN."""
+
+    slug: str
+    name: str
+    minimum_bytes: int
+    package: str
+    external_journal: bool
+    notes: str
+    options: list[OptionOut]
+
+
+class FilesystemsOut(Schema):
+    filesystems: list[FilesystemOut]
+
+
+class ConfigurationFilters(Page):
+    filesystem: str = Field("", description="ext4, xfs, ...")
+
+
+class ConfigurationsOut(PageOut):
+    configurations: list[ConfigurationOut]
+
+
+@router.get("/luns", response=LunsOut, summary="All LUNs", url_name="luns")
+def list_luns(request: HttpRequest) -> dict[str, Any]:
+    """What workers' own files list as free to erase, with what uses it now."""
+    user = rights.person()
+    every = rights.is_administrator(user) if user is not None else False
+    granted = set()
+    if user is not None and user.is_authenticated and not every:
+        granted = set(rights.granted_luns(user).values_list("lun_id", flat=True))  # type: ignore[arg-type]
+    may_run = user is not None and rights.may(user, rights.Action.RUN)
+    return {
+        "luns": [
+            {
+                **lun_row(state, lun),
+                "worker": state.worker.name,
+                "worker_state": state.state,
+                "identity": lun.identity,
+                "granted": may_run and (every or lun.pk in granted),
+            }
+            for state in worker_states(luns_with_use())
+            for lun in state.luns
+            if lun.is_listed
+        ]
+    }
+
+
+@router.get("/hardware", response=HardwareList, summary="Hardware", url_name="hardware_list")
+def list_hardware(request: HttpRequest) -> dict[str, Any]:
+    """All profiles, with how many studies are of each."""
+    studies = use.study_counts()
+    return {
+        "hardware": [
+            _profile(row, studies.get(row.pk, 0))
+            for row in HardwareProfile.objects.order_by("name", "pk")
+        ]
+    }
+
+
+@router.get(
+    "/hardware/{slug:slug}",
+    response={200: HardwareDetail, 404: Error},
+    summary="One hardware profile",
+    url_name="hardware",
+)
+def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """Its facts, the studies on it, the workers that are it."""
+    return _detail(_found(slug))
+
+
+@router.put(
+    "/hardware/{slug:slug}/device-rate",
+    response={200: HardwareDetail, 401: Error, 403: Error, 404: Error, 422: Error},
+    auth=WRITER,
+    summary="State what its storage can deliver",
+    url_name="device_rate",
+)
+def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> dict[str, Any]:
+    """Rates above it are flagged `above_device` from now on. For administrators."""
+    profile = _found(slug)
+    try:
+        rate = device_rate.parsed(stated.rate)
+    except ValueError as error:
+        raise Refused(422, [("rate", str(error))]) from None
+    with transaction.atomic():
+        HardwareProfile.objects.filter(pk=profile.pk).update(deliverable_kb_s=rate)
+        audit.note_here("device rate stated", f"hardware {slug}", kb_s=rate)
+    return _detail(_found(slug))
+
+
+@router.get(
+    "/filesystems", response=FilesystemsOut, summary="File systems and options", url_name="fs"
+)
+def list_filesystems(request: HttpRequest) -> dict[str, Any]:
+    """The closed lists that orders choose from."""
+    return {"filesystems": [_filesystem(spec) for spec in FILESYSTEMS.values()]}
+
+
+@router.get(
+    "/configurations",
+    response={200: ConfigurationsOut, 422: Error},
+    summary="Configurations",
+    url_name="configurations",
+)
+def list_configurations(
+    request: HttpRequest, response: HttpResponse, filters: Query[ConfigurationFilters]
+) -> dict[str, Any]:
+    """All file system configurations that were run or imported, with the runs you may see."""
+    seen = ~Q(series__study__in=rights.hidden_studies())
+    done = Q(series__runs__state=RunState.DONE)
+    found = (
+        FilesystemConfiguration.objects.annotate(
+            run_count=Count("series__runs", filter=seen),
+            done_count=Count("series__runs", filter=seen & done),
+        )
+        .filter(run_count__gt=0)
+        .order_by("filesystem", "label", "pk")
+    )
+    if filters.filesystem:
+        found = found.filter(filesystem=filters.filesystem)
+    rows, about = page(request, response, found, filters)
+    names = [name for name in ConfigurationOut.model_fields if name not in ("runs", "runs_done")]
+    return {
+        **about,
+        "configurations": [
+            {
+                **{name: getattr(row, name) for name in names},
+                "runs": row.run_count,
+                "runs_done": row.done_count,
+            }
+            for row in rows
+        ],
+    }
+
+
+def _found(slug: str) -> HardwareProfile:
+    profile = HardwareProfile.objects.filter(slug=slug).first()
+    if profile is None:
+        raise Http404(f'There is no hardware "{slug[:60]}"; /api/v1/hardware lists all.')
+    return profile
+
+
+def _profile(row: HardwareProfile, studies: int) -> dict[str, Any]:
+    return {
+        "slug": row.slug,
+        "name": row.name,
+        "facts": [(str(label), str(value)) for label, value in row.facts],
+        "source": row.source,
+        "deliverable_kb_s": row.deliverable_kb_s,
+        "studies": studies,
+        "links": {"self": f"/api/v1/hardware/{row.slug}", "page": f"/hardware/{row.slug}/"},
+    }
+
+
+def _detail(row: HardwareProfile) -> dict[str, Any]:
+    used_by = use.studies_on(row)
+    return {
+        **_profile(row, use.study_counts().get(row.pk, 0)),
+        "used_by": [
+            {
+                "slug": one.slug,
+                "title": one.title,
+                "is_published": one.is_published,
+                "configurations": one.configuration_count,
+                "runs": one.run_count,
+            }
+            for one in used_by
+        ],
+        "workers": list(row.worker_set.order_by("name").values_list("name", flat=True)),
+    }
+
+
+def _filesystem(spec: Filesystem) -> dict[str, Any]:
+    return {
+        "slug": spec.slug,
+        "name": spec.name,
+        "minimum_bytes": spec.minimum_bytes,
+        "package": spec.tool_package,
+        "external_journal": spec.journal is not None,
+        "notes": spec.notes,
+        "options": [
+            {
+                "key": option.key,
+                "name": option.name,
+                "stage": option.stage,
+                "choices": [choice.value for choice in option.choices],
+                "minimum": option.minimum,
+                "maximum": option.maximum,
+                "help": option.help,
+            }
+            for option in spec.options
+        ],
+    }

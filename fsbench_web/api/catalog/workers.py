@@ -1,0 +1,234 @@
+"""Workers: what is announced, and draining one for maintenance."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from ninja import Router, Schema
+
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.errors import Error
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers import maintenance
+from fsbench_web.catalog.workers.machines import GuestAbility
+from fsbench_web.catalog.workers.states import (
+    WorkerState,
+    lun_use,
+    luns_with_use,
+    worker_state,
+    worker_states,
+)
+
+router = Router()
+
+
+class WorkerLun(Schema):
+    """``run`` is the number of the run that uses it; ``problem`` is empty when it can be used.
+
+    ``state``: free, in use, not usable, for journals, or not known (its worker is silent);
+    ``silent_since`` is when such a worker was last heard, else null.
+    """
+
+    name: str
+    role: str
+    kind: str
+    device: str
+    size_bytes: int | None
+    schedulers: list[str]
+    problem: str
+    state: str
+    silent_since: datetime | None
+    run: int | None
+    waiting: int
+
+
+class GuestKernelOut(Schema):
+    """``filesystems`` as for the worker itself; ``problem`` says why it cannot be booted."""
+
+    name: str
+    version: str
+    problem: str
+    filesystems: dict[str, Any]
+    schedulers: list[str]
+    boot_s: float | None
+
+
+class FetchingOut(Schema):
+    """A kernel's package on its way: ``state`` is waiting, running, done or failed; ``share`` 0 to
+
+    1 of ``phase``, null where it is not known.
+    """
+
+    package: str
+    state: str
+    phase: str
+    share: float | None
+    problem: str
+
+
+class GuestOut(Schema):
+    """``accelerator`` is kvm or emulated (in software: for function, not for speed).
+
+    ``why_not_fetch`` says why the worker fetches no kernel when it is asked to.
+    """
+
+    usable: bool
+    reason: str
+    accelerator: str
+    accelerator_reason: str
+    qemu: str
+    most_memory_bytes: int | None
+    most_cpus: int | None
+    kernels: list[GuestKernelOut]
+    why_not_fetch: str
+    fetching: FetchingOut | None
+
+
+class WorkerOut(Schema):
+    """``state``: silent, draining, drained, not usable, busy or idle.
+
+    ``filesystems`` and ``tools`` are as announced: {name: {"usable", "reason", ...}}; ``guest`` is
+    what can be booted as a guest, null where the worker says nothing of that.
+    """
+
+    name: str
+    state: str
+    alive: bool
+    problems: list[str]
+    executor: str
+    kernel: str
+    distribution: str
+    versions: dict[str, str]
+    filesystems: dict[str, Any]
+    tools: dict[str, Any]
+    guest: GuestOut | None
+    started_at: datetime
+    seen_at: datetime
+    silent_for_s: int
+    drained_at: datetime | None
+    drained_by: str
+    running: list[int]
+    waiting: int
+    luns: list[WorkerLun]
+    links: dict[str, str]
+
+
+class WorkersOut(Schema):
+    workers: list[WorkerOut]
+
+
+@router.get("/workers", response=WorkersOut, summary="All workers", url_name="workers")
+def list_workers(request: HttpRequest) -> dict[str, Any]:
+    """Whether each worker lives, what it has and can do, what it runs and how many runs wait."""
+    return {"workers": [_worker(state) for state in worker_states(luns_with_use())]}
+
+
+@router.get(
+    "/workers/{slug:name}",
+    response={200: WorkerOut, 404: Error},
+    summary="One worker",
+    url_name="worker",
+)
+def get_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+    """As in the list of all."""
+    state = worker_state(name)
+    if state is None:
+        raise Http404(f"There is no worker {name[:100]}; /api/v1/workers lists them.")
+    return _worker(state)
+
+
+@router.post(
+    "/workers/{name}/drain",
+    response={200: WorkerOut, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Drain a worker for maintenance",
+    url_name="drain_worker",
+)
+def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+    """It finishes what it runs and claims nothing new; its queued runs wait. Asking twice is fine:
+
+    `drained_by` and `drained_at` stay those of the first. It can be stopped when its state is
+    `drained` (while something still runs it is `draining`).
+    """
+    return _set_drained(request, name, True)
+
+
+@router.post(
+    "/workers/{name}/resume",
+    response={200: WorkerOut, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Let a drained worker take runs again",
+    url_name="resume_worker",
+)
+def resume_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+    """Its queued runs go on by themselves."""
+    return _set_drained(request, name, False)
+
+
+def _set_drained(request: HttpRequest, name: str, is_drained: bool) -> dict[str, Any]:
+    # What is no slug is no worker; PostgreSQL would refuse to look for NUL.
+    worker = Worker.objects.filter(name=name).first() if name.isprintable() else None
+    if worker is None:
+        raise Http404(f"There is no worker {name[:100]}; /api/v1/workers lists them.")
+    maintenance.set_drained(worker, is_drained, by=user_of(request).get_username())
+    state = worker_state(name)
+    assert state is not None
+    return _worker(state)
+
+
+def _guest(ability: GuestAbility | None) -> dict[str, Any] | None:
+    if ability is None:
+        return None
+    said = asdict(ability)
+    return {**said, "usable": said.pop("is_usable")}
+
+
+def _worker(state: WorkerState) -> dict[str, Any]:
+    worker = state.worker
+    return {
+        "name": worker.name,
+        "state": state.state,
+        "alive": state.is_alive,
+        "problems": state.problems,
+        "executor": worker.executor,
+        "kernel": state.kernel,
+        "distribution": state.distribution,
+        "versions": {str(program): str(version) for program, version in state.versions},
+        "filesystems": worker.capabilities.get("filesystems", {}),
+        "tools": worker.capabilities.get("tools", {}),
+        "guest": _guest(state.guest),
+        "started_at": worker.started_at,
+        "seen_at": worker.seen_at,
+        "silent_for_s": state.silent_for_s,
+        "drained_at": worker.drained_at,
+        "drained_by": worker.drained_by,
+        "running": state.running,
+        "waiting": state.waiting,
+        "luns": [lun_row(state, lun) for lun in state.luns if lun.is_listed],
+        "links": {
+            "page": f"/workers/{worker.name}/",
+            "drain": f"/api/v1/workers/{worker.name}/drain",
+            "resume": f"/api/v1/workers/{worker.name}/resume",
+        },
+    }
+
+
+def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
+    """A LUN of the worker as ``WorkerLun`` says it."""
+    # What was announced long ago is no promise: whoever picks a LUN by an empty problem must not
+    # pick one of a host that is off.
+    silence = "" if state.is_alive else next(iter(state.problems), "")
+    return {
+        "name": lun.name,
+        "role": lun.role,
+        "kind": lun.kind,
+        "device": lun.device,
+        "size_bytes": lun.size_bytes,
+        "schedulers": lun.schedulers,
+        "problem": silence or lun.problem,
+        "state": lun_use(state, lun),
+        "silent_since": None if state.is_alive else state.worker.seen_at,
+        "run": state.run_of(lun),
+        "waiting": getattr(lun, "waiting", 0),
+    }

@@ -1,0 +1,115 @@
+"""Workloads: what can be run, with every parameter, its bounds and what the paper used."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router, Schema
+
+from fsbench_web.core.workloads import Parameter, workload_types
+from fsbench_web.core.workloads.parameters import Kind, Value
+from fsbench_web.studies.orders.forms.workload import PresetFields, by_paper, shown_presets
+
+router = Router()
+
+
+class ParameterOut(Schema):
+    """``kind``: whole, wholes (a list of whole numbers), flag, choice or size (a power of two).
+
+    What is ``fixed`` belongs to the workload: no order may change it. ``minimum`` and ``maximum``
+    are ``null`` where there is no number; ``default`` is ``null`` where a preset has to say it.
+    ``paper`` is what the paper used, as text.
+    """
+
+    key: str
+    label: str
+    kind: str
+    unit: str
+    default: Any
+    minimum: int | None
+    maximum: int | None
+    choices: list[str]
+    help: str
+    paper: str
+    fixed: bool
+
+
+class PresetOut(Schema):
+    """``parameters`` are all of them. ``asked_s`` is what the parameters themselves ask for, in
+    seconds, without what the disk adds; ``null`` where the disk decides alone."""
+
+    name: str
+    title: str
+    description: str
+    parameters: dict[str, Any]
+    space_needed_bytes: int
+    asked_s: float | None
+
+
+class WorkloadOut(Schema):
+    """``programs`` are those it calls, each with its Debian package."""
+
+    tool: str
+    name: str
+    about: str
+    paper: str
+    programs: dict[str, str]
+    parameters: list[ParameterOut]
+    presets: list[PresetOut]
+
+
+class WorkloadsOut(Schema):
+    workloads: list[WorkloadOut]
+
+
+@router.get("/workloads", response=WorkloadsOut, summary="All workloads", url_name="workloads")
+def list_workloads(request: HttpRequest) -> dict[str, Any]:
+    """What can be run. A preset's ``name`` is what an order calls ``workload``."""
+    return {
+        "workloads": [
+            _workload(workload.tool, workload.presets)
+            for group in by_paper(shown_presets((), {}))
+            for workload in group.workloads
+        ]
+    }
+
+
+def _workload(tool: str, presets: tuple[PresetFields, ...]) -> dict[str, Any]:
+    kind = workload_types()[tool]
+    return {
+        "tool": tool,
+        "name": kind.name,
+        "about": kind.about,
+        "paper": kind.paper,
+        "programs": dict(kind.programs),
+        "parameters": [_parameter(parameter) for parameter in kind.parameters],
+        "presets": [_preset(shown) for shown in presets],
+    }
+
+
+def _preset(shown: PresetFields) -> dict[str, Any]:
+    values: dict[str, Value] = shown.preset.workload().values
+    return {
+        "name": shown.preset.slug,
+        "title": shown.preset.title,
+        "description": shown.preset.description,
+        "parameters": values,
+        "space_needed_bytes": shown.space_bytes,
+        "asked_s": shown.asked_s,
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    has_bounds = parameter.kind in (Kind.WHOLE, Kind.WHOLES, Kind.SIZE)
+    return {
+        "key": parameter.key,
+        "label": parameter.label,
+        "kind": parameter.kind.value,
+        "unit": "KB" if parameter.kind == Kind.SIZE else parameter.unit,
+        "default": parameter.default,
+        "minimum": parameter.minimum if has_bounds else None,
+        "maximum": parameter.maximum if has_bounds else None,
+        "choices": [value for value, _ in parameter.choices],
+        "help": parameter.help,
+        "paper": parameter.paper,
+        "fixed": parameter.fixed,
+    }

@@ -1,0 +1,104 @@
+"""Imports as the API answers them: in lists, and one with its preview."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+
+from fsbench_web.api.imports.schemas import TestOut
+from fsbench_web.imports import preview, queue, uploads
+from fsbench_web.imports.models import Import, ImportFile, ImportState
+from fsbench_web.imports.plan import Target
+from fsbench_web.imports.problems import ImportProblem
+
+
+def summary(row: Import) -> dict[str, Any]:
+    """An import as ``ImportSummary`` says it."""
+    address = f"/api/v1/imports/{row.pk}"
+    return {
+        "id": row.pk,
+        "state": row.state,
+        "study": row.study.slug if row.study else row.target.get("study", ""),
+        "phase": row.phase,
+        "progress": row.progress,
+        "created_by": row.created_by.get_username() if row.created_by else None,
+        "created_at": row.created_at,
+        "links": {
+            "self": address,
+            "commit": f"{address}/commit",
+            "page": f"/imports/{row.pk}/",
+        },
+    }
+
+
+def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
+    """An import as ``ImportDetail`` says it: its preview, or what became of it."""
+    files: list[dict[str, Any]] = []
+    problems: list[ImportProblem] = []
+    is_large = bool(row.report.get("large"))
+    if row.state == ImportState.PREVIEWED and not is_large:
+        files, problems = _preview(request, row)
+    elif row.state != ImportState.DONE:
+        files = [_file(file) for file in row.files.defer("content_gzip")]
+        if row.state == ImportState.PREVIEWED:
+            problems = queue.problems_of(row)
+    runs = list(row.runs.order_by("id").values_list("id", flat=True))
+    return {
+        **summary(row),
+        "target": asdict(Target(**row.target)),
+        "is_large": is_large,
+        "files": files,
+        "problems": [problem.as_row() for problem in dict.fromkeys(problems)],
+        "report": row.report,
+        "runs": runs,
+    }
+
+
+def _preview(request: HttpRequest, row: Import) -> tuple[list[dict[str, Any]], list[ImportProblem]]:
+    assert isinstance(request.user, User)  # its uploader
+    found = uploads.preview_of(row, request.user)
+    shown = preview.shown(list(row.files.defer("content_gzip")), found)
+    return [
+        _file(
+            one.row,
+            format_name=one.parsed.format if one.parsed else None,
+            needs_columns=one.is_table and one.parsed is None,
+            runs=one.runs,
+        )
+        for one in shown.files
+    ], found.problems
+
+
+def _file(
+    file: ImportFile,
+    *,
+    format_name: str | None = None,
+    needs_columns: bool = False,
+    runs: list[preview.RunShown] | None = None,
+) -> dict[str, Any]:
+    return {
+        "id": file.pk,
+        "path": file.path,
+        "size_bytes": file.size_bytes,
+        "sha256": file.sha256,
+        "format": format_name,
+        "given": file.given,
+        "guesses": file.guesses,
+        "left_out": file.is_left_out,
+        "needs_columns": needs_columns,
+        "columns": file.mapping,
+        "runs": [
+            {
+                "filesystem": one.stored.planned.filesystem,
+                "configuration": one.stored.planned.configuration,
+                "hardware": one.stored.planned.hardware,
+                "repeat": one.stored.planned.repeat,
+                "tests": [
+                    {name: getattr(test, name) for name in TestOut.model_fields}
+                    for test in one.tests
+                ],
+            }
+            for one in runs or []
+        ],
+    }

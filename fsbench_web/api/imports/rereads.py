@@ -1,0 +1,108 @@
+"""Reading raw output again with today's parsers: what would change, and storing it."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from ninja import Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.imports.routes import ImportRefusal, refusal
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.errors import Error
+from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.imports.rereads import large
+from fsbench_web.imports.rereads import reading as rereading
+from fsbench_web.studies.models import Artefact
+
+router = Router()
+_WRITES = {401: Error, 403: ImportRefusal | Error, 404: Error, 422: ImportRefusal | Error}
+MOST_LISTED = 500
+
+
+class RereadOut(Schema):
+    """What today's parsers make of stored output. ``digest`` is what POST must repeat; null where
+    the numbers are too many to be replaced: then ``changed_runs`` differ.
+    """
+
+    artefact: int
+    is_empty: bool
+    changed: int
+    added: int
+    removed: int
+    moved: int
+    new_runs: int
+    changed_runs: list[int]
+    digest: str | None
+
+
+class RereadIn(Strict):
+    digest: str = Field(max_length=64)
+
+
+@router.get(
+    "/artefacts/{int:artefact_id}/reread",
+    response={200: RereadOut, 401: Error, 403: Error, 404: Error, 422: ImportRefusal | Error},
+    auth=WRITER,
+    summary="What reading raw output again would change",
+    url_name="reread",
+)
+def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
+    """Compares what is stored with what today's parsers read. Changes nothing."""
+    artefact = _artefact(artefact_id)
+    try:
+        if rereading.is_large(artefact):
+            runs = large.difference(artefact)
+            return _reread(artefact, runs.is_empty, new_runs=runs.new_runs, runs=runs.changed)
+        found = rereading.difference(artefact)
+    except ImportRefused as refused:
+        raise refusal(refused) from None
+    return _difference(artefact, found)
+
+
+@router.post(
+    "/artefacts/{int:artefact_id}/reread",
+    response={200: RereadOut, **_WRITES},
+    auth=WRITER,
+    summary="Read raw output again",
+    url_name="apply_reread",
+)
+def apply_reread(request: HttpRequest, artefact_id: int, wanted: RereadIn) -> dict[str, Any]:
+    """Stores what GET showed, if it is still that, and makes the scores anew."""
+    artefact = _artefact(artefact_id)
+    try:
+        found = rereading.apply(artefact_id, wanted.digest, user_of(request))
+    except ImportRefused as refused:
+        raise refusal(refused) from None
+    return _difference(artefact, found)
+
+
+def _artefact(artefact_id: int) -> Artefact:
+    found = Artefact.objects.select_related("run__series").filter(pk=artefact_id).first()
+    if found is None:
+        raise Http404(f"There is no raw output {artefact_id}.")
+    return found
+
+
+def _difference(artefact: Artefact, found: rereading.Difference) -> dict[str, Any]:
+    changed = {change.run_id for change in (*found.changed, *found.added, *found.removed)}
+    return _reread(artefact, found.is_empty, new_runs=found.new_runs, runs=sorted(changed)) | {
+        "changed": len(found.changed),
+        "added": len(found.added),
+        "removed": len(found.removed),
+        "moved": len(found.moved),
+        "digest": found.digest,
+    }
+
+
+def _reread(
+    artefact: Artefact, is_empty: bool, *, new_runs: int, runs: list[int]
+) -> dict[str, Any]:
+    return {
+        "artefact": artefact.pk,
+        "is_empty": is_empty,
+        **dict.fromkeys(("changed", "added", "removed", "moved"), 0),
+        "new_runs": new_runs,
+        "changed_runs": runs[:MOST_LISTED],
+        "digest": None,
+    }

@@ -1,0 +1,224 @@
+"""Imports: results of other people and other tools, all of a call's files or none."""
+
+from typing import Any, BinaryIO, cast
+
+from django.conf import settings
+from django.core.exceptions import TooManyFilesSent
+from django.http import HttpRequest
+from django.http.multipartparser import MultiPartParserError
+from ninja import Router, Schema, Status
+
+from fsbench_web.api.protocol import text
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
+from fsbench_web.imports.plan import Target
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.storing.commit import import_uploads
+from fsbench_web.imports.upload_limit import too_many_sentence
+
+router = Router()
+
+FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+ONLY_NEW = "if_new"
+_FROM_BROWSERS = "csrfmiddlewaretoken"
+MULTIPART = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "study"],
+                    "properties": {
+                        "file": {
+                            "type": "array",
+                            "items": {"type": "string", "format": "binary"},
+                            "description": "one or more; recognised by what they hold: output of "
+                            "benchmark tools, tables, spreadsheets, or an archive (zip, tar.gz) of "
+                            "them with a folder for each configuration",
+                        },
+                        "study": {
+                            "type": "string",
+                            "description": "slug of a study, or the title of one to be made",
+                        },
+                        "filesystem": {
+                            "type": "string",
+                            "description": "such as ext4; needed unless the file says so",
+                        },
+                        "configuration": {
+                            "type": "string",
+                            "description": "label such as ext4_noatime; needed unless the file "
+                            "says so",
+                        },
+                        "hardware": {
+                            "type": "string",
+                            "description": "slug or name of a hardware profile",
+                        },
+                        "source": {
+                            "type": "string",
+                            "description": "who measured it, or where it was published",
+                        },
+                        "licence": {
+                            "type": "string",
+                            "description": "what others may do with it",
+                        },
+                        "if_new": {
+                            "type": "string",
+                            "enum": ["true", "false"],
+                            "description": "true: runs whose very numbers the study has already "
+                            "are passed over instead of refused (not for previews)",
+                        },
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+class FileProblem(Schema):
+    """One problem at its place; ``file`` is null for what was given beside the files, ``line``
+
+    and ``column`` count from 1 and are null where the problem has none.
+    """
+
+    file: str | None
+    line: int | None
+    column: int | None
+    message: str
+
+
+class KnownRunOut(Schema):
+    """A run of ``file`` that was passed over: ``run`` has the very same numbers."""
+
+    file: str
+    run: int
+
+
+class ImportOut(Schema):
+    """What was stored: the numbers of the runs that were made. ``errors`` is empty.
+
+    ``known`` was there already, and is empty unless `if_new` was asked for.
+    """
+
+    id: int
+    state: str
+    runs: list[int]
+    errors: list[FileProblem]
+    known: list[KnownRunOut]
+
+
+class NothingNew(Schema):
+    """All was there already, and nothing was stored: ``state`` is known, ``id`` null."""
+
+    id: None
+    state: str
+    runs: list[int]
+    errors: list[FileProblem]
+    known: list[KnownRunOut]
+
+
+class ImportRefusal(ProblemDocument):
+    """Nothing was stored; ``errors`` holds every problem of every file."""
+
+    errors: list[FileProblem]
+
+
+@router.post(
+    "/imports",
+    response={
+        201: ImportOut,
+        200: NothingNew,
+        401: Error,
+        403: ImportRefusal | Error,
+        413: Error,
+        422: ImportRefusal | Error,
+    },
+    auth=WRITER,
+    summary="Import result files",
+    url_name="import_files",
+    openapi_extra=MULTIPART,
+)
+def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
+    """Stores tool output or CSV as runs. Several files in one call are repeats of one
+    configuration unless they say otherwise. A study that does not exist is made. When one file is
+    bad nothing is stored, and the answer names file, line and column of every problem. With
+    `if_new=true` what is there already is passed over; 200 where that is all.
+    """
+    # Read by hand rather than declared: the size is refused before anything is parsed, and every
+    # problem has the shape of the contract.
+    refuse_too_large(request)
+    try:
+        given = fields_of(request, ONLY_NEW)
+        only_new = _is_true(given.pop(ONLY_NEW))
+        files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
+        done = import_uploads(files, Target(**given), user_of(request), only_new=only_new)
+    except ImportRefused as refused:
+        raise refusal(refused) from None
+    return Status(200 if done.id is None else 201, vars(done))
+
+
+def _is_true(text: str) -> bool:
+    """Raises ImportRefused."""
+    if text not in ("", "true", "false"):
+        raise ImportRefused([ImportProblem(f'{ONLY_NEW} is true or false, not "{text[:60]}".')])
+    return text == "true"
+
+
+def refusal(refused: ImportRefused) -> RefusedAt:
+    """422 with every problem at its place; 403 where it is that whoever asks may not."""
+    detail = " ".join(_placed(error) for error in refused.problems)
+    status = 403 if refused.is_forbidden else 422
+    return RefusedAt(status, f"Nothing was stored. {detail}", refused.errors)
+
+
+def refuse_too_large(request: HttpRequest) -> None:
+    limit = settings.MAX_UPLOAD_BYTES
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if length.isdigit() and int(length) > limit:
+        sentence = (
+            f"The upload is larger than {limit // 1024 // 1024} MiB: send it in parts, or raise "
+            "FSBENCH_MAX_UPLOAD_MB."
+        )
+        raise Refused(413, [("file", sentence)])
+
+
+def fields_of(request: HttpRequest, *more: str) -> dict[str, str]:
+    """The form's fields, ``more`` among them. Raises ImportRefused."""
+    fields = (*FIELDS, *more)
+    if request.content_type != "multipart/form-data":
+        sentence = "Send multipart/form-data with the fields file and study, as `curl -F` does."
+        raise ImportRefused([ImportProblem(sentence)])
+    try:
+        posted = request.POST
+        files = request.FILES
+    except TooManyFilesSent:
+        raise ImportRefused([ImportProblem(too_many_sentence())]) from None
+    except MultiPartParserError as error:
+        raise ImportRefused([ImportProblem(f"The form cannot be read: {error}")]) from None
+    problems = [
+        ImportProblem(f'There is no field "{name[:60]}"; there is file, {", ".join(fields)}.')
+        for name in [*posted, *files]
+        if name not in (*fields, "file", _FROM_BROWSERS)
+    ]
+    problems += [
+        ImportProblem(f"{name} {text.UNSTORABLE}.")
+        for name in fields
+        if not text.is_storable(posted.get(name, ""))
+    ]
+    problems += [
+        ImportProblem(f"{name} is given {len(posted.getlist(name))} times: give it once.")
+        for name in fields
+        if len(posted.getlist(name)) > 1
+    ]
+    if "file" in posted:
+        problems.append(ImportProblem("file is a text here: send it as a file (`-F file=@PATH`)."))
+    if problems:
+        raise ImportRefused(problems)
+    return {name: posted.get(name, "") for name in fields}
+
+
+def _placed(problem: ImportProblem) -> str:
+    places = [problem.file, problem.line and f"line {problem.line}"]
+    place = ", ".join(str(part) for part in places if part)
+    return f"{place}: {problem.message}" if place else problem.message

@@ -1,0 +1,131 @@
+"""What the API says and hears of imports step by step."""
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Schema
+from pydantic import Field, StrictBool, StrictInt
+
+from fsbench_web.api.imports.routes import FileProblem
+from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut
+
+
+class TargetOut(Schema):
+    """As given beside the files."""
+
+    study: str
+    filesystem: str
+    configuration: str
+    hardware: str
+    source: str
+    licence: str
+
+
+class ImportSummary(Schema):
+    """``state``: received and accepted wait for the importer (large tables), previewed waits for
+    you, done is stored, failed is not. ``progress`` is 0 to 1 of ``phase``.
+    """
+
+    id: int
+    state: str
+    study: str
+    phase: str
+    progress: float
+    created_by: str | None
+    created_at: datetime
+    links: dict[str, str]
+
+
+class ImportsOut(PageOut):
+    imports: list[ImportSummary]
+
+
+class TestOut(Schema):
+    """What a file holds of one test, in ``unit``."""
+
+    test: str
+    cells: int
+    unit: str
+    smallest: float
+    largest: float
+
+
+class PlannedOut(Schema):
+    """One run that a commit would make."""
+
+    filesystem: str
+    configuration: str
+    hardware: str
+    repeat: int | None
+    tests: list[TestOut]
+
+
+class FileOut(Schema):
+    """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for
+
+    PUT .../files/{id}/columns.
+    """
+
+    id: int
+    path: str
+    size_bytes: int
+    sha256: str
+    format: str | None
+    given: dict[str, Any]
+    guesses: list[str]
+    left_out: bool
+    needs_columns: bool
+    columns: dict[str, Any] | None
+    runs: list[PlannedOut]
+
+
+class ImportDetail(ImportSummary):
+    """While it is previewed: what a commit would store, and all that stands against it.
+
+    ``report`` is what the importer found in a large table. Once done: ``runs``.
+    """
+
+    target: TargetOut
+    is_large: bool
+    files: list[FileOut]
+    problems: list[FileProblem]
+    report: dict[str, Any]
+    runs: list[int]
+
+
+class FileCorrection(Strict):
+    """What is left out stays as it is."""
+
+    id: StrictInt = Field(ge=1, le=LARGEST_ID)
+    filesystem: str | None = Field(None, max_length=200)
+    configuration: str | None = Field(None, max_length=200)
+    hardware: str | None = Field(None, max_length=200)
+    repeat: StrictInt | None = Field(None, ge=1, lt=10**6)
+    left_out: StrictBool | None = None
+
+
+class Correction(Strict):
+    study: str | None = Field(None, max_length=400)
+    source: str | None = Field(None, max_length=400)
+    licence: str | None = Field(None, max_length=400)
+    files: list[FileCorrection] = Field([], max_length=500)
+
+
+class ColumnsIn(Strict):
+    """Columns count from 0, ``header_line`` from 1. ``tests`` of the shape tests: [column, test,
+    unit]. See /guide/importing/ of the site.
+    """
+
+    shape: str = "long"
+    header_line: StrictInt = Field(1, ge=0, le=10**6)
+    delimiter: str = Field(",", max_length=10)
+    decimal: str = Field("", max_length=1)
+    columns: dict[str, StrictInt] = {}
+    constants: dict[str, str] = {}
+    tests: list[tuple[StrictInt, str, str]] = Field([], max_length=500)
+    rows_are: str = "file"
+    record_unit: str = "KB"
+    file_unit: str = "KB"
+    sheet: str = Field("", max_length=200)
+    name: str = Field("", max_length=100, description="keep it for tables with this header")

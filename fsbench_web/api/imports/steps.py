@@ -1,0 +1,238 @@
+"""Imports step by step: preview, correct, columns, commit, discard."""
+
+import gzip
+from typing import Any, BinaryIO, cast
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Status
+
+from fsbench_web.api.imports.answers import detail, summary
+from fsbench_web.api.imports.routes import (
+    MULTIPART,
+    ImportRefusal,
+    fields_of,
+    refusal,
+    refuse_too_large,
+    router,
+)
+from fsbench_web.api.imports.schemas import (
+    ColumnsIn,
+    Correction,
+    FileCorrection,
+    ImportDetail,
+    ImportsOut,
+)
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import given
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import Page, page
+from fsbench_web.core.formats import UnreadableFile
+from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.imports import mappings, preview, queue, uploads
+from fsbench_web.imports.models import Import, ImportFile, ImportState
+from fsbench_web.imports.plan import Target, target_problems
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.storing import large
+from fsbench_web.imports.views import mappings as mapping_views
+from fsbench_web.imports.views.uploads import gone
+from fsbench_web.platform import plain_text
+
+# One address answers all of its methods from one router.
+_WRITES = {401: Error, 403: ImportRefusal | Error, 404: Error, 422: ImportRefusal | Error}
+
+
+@router.get(
+    "/imports",
+    response={200: ImportsOut, 401: Error, 422: Error},
+    auth=WRITER,
+    summary="Your imports",
+    url_name="imports",
+)
+def list_imports(
+    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+) -> dict[str, Any]:
+    """What you uploaded, newest first; previews are kept for a day."""
+    found = Import.objects.filter(created_by=user_of(request)).select_related("created_by", "study")
+    rows, about = page(request, response, found.order_by("-id"), filters)
+    return {**about, "imports": [summary(row) for row in rows]}
+
+
+@router.post(
+    "/imports/previews",
+    response={201: ImportDetail, 413: Error, **_WRITES},
+    auth=WRITER,
+    summary="Upload files and look before they are stored",
+    url_name="preview_import",
+    openapi_extra=MULTIPART,
+)
+def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
+    """Nothing is stored until `POST /imports/{id}/commit`. A large table waits for the importer
+    first: ask `GET /imports/{id}` until its state is previewed.
+    """
+    refuse_too_large(request)
+    try:
+        target = Target(**fields_of(request))
+        if problems := target_problems(target):
+            raise ImportRefused(problems)
+        files = request.FILES.getlist("file")
+        sources = unpack([(file.name or "", cast(BinaryIO, file)) for file in files])
+        if large.is_large(sources):
+            row = queue.receive(sources[0], target, user_of(request))
+        else:
+            row = uploads.stash(sources, target, user_of(request))
+    except ImportRefused as refused:
+        raise refusal(refused) from None
+    return Status(201, detail(request, row))
+
+
+@router.get(
+    "/imports/{int:import_id}",
+    response={200: ImportDetail, 404: Error},
+    summary="One import",
+    url_name="import",
+)
+def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
+    """Its preview, for who uploaded it; its result, for who may see the study."""
+    row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
+    if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
+        raise Http404(gone(import_id))
+    return detail(request, row)
+
+
+@router.patch(
+    "/imports/{int:import_id}",
+    response={200: ImportDetail, **_WRITES},
+    auth=WRITER,
+    summary="Correct a preview",
+    url_name="correct_import",
+)
+def correct_import(request: HttpRequest, import_id: int, correction: Correction) -> dict[str, Any]:
+    """Say what files are of, leave files out, name the study anew. The answer is the preview."""
+    user = user_of(request)
+    row = _previewed(request, import_id)
+    rows = {file.pk: file for file in row.files.defer("content_gzip")}
+    form: dict[str, str] = {
+        name: text for name, text in given(correction).items() if isinstance(text, str)
+    }
+    problems = []
+    for said in correction.files:
+        file = rows.get(said.id)
+        if file is None:
+            problems.append(ImportProblem(f"This import has no file {said.id}."))
+        else:
+            form |= _form_of(file, said)
+    corrections, wrong = preview.corrections_of(form, rows.values())
+    target = preview.corrected_target(Target(**row.target), form)
+    problems += [*wrong, *target_problems(target)]
+    if problems:
+        raise refusal(ImportRefused(problems))
+    try:
+        uploads.correct(row.pk, target, corrections, user)
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
+    return detail(request, _previewed(request, import_id))
+
+
+@router.put(
+    "/imports/{int:import_id}/files/{int:file_id}/columns",
+    response={200: ImportDetail, **_WRITES},
+    auth=WRITER,
+    summary="Say which column of a table is what",
+    url_name="import_columns",
+)
+def set_columns(
+    request: HttpRequest, import_id: int, file_id: int, columns: ColumnsIn
+) -> dict[str, Any]:
+    """For tables that do not say it themselves. A large one is then checked again."""
+    row = _previewed(request, import_id)
+    file = row.files.filter(pk=file_id).first()
+    if file is None:
+        raise Http404(f"Import {import_id} has no file {file_id}.")
+    is_large = bool(row.report.get("large"))
+    data = mapping_views.head_of(file) if is_large else gzip.decompress(file.content_gzip)
+    said = Mapping.from_json(columns.model_dump(exclude={"name"}))
+    try:
+        problems = mappings.check(file, data, said)
+    except UnreadableFile as error:
+        problems = [
+            ImportProblem(one.message, file.path, one.line, one.column) for one in error.problems
+        ]
+    if unseen := plain_text.problem(columns.name):
+        problems.append(ImportProblem(f"The name of the mapping cannot be shown. {unseen}"))
+    if problems:
+        raise refusal(ImportRefused(problems))
+    mapping_views.keep(user_of(request), file, data, said, columns.name.strip())
+    if is_large:
+        queue.check_again(row)
+    return detail(request, Import.objects.get(pk=row.pk))
+
+
+@router.post(
+    "/imports/{int:import_id}/commit",
+    response={200: ImportDetail, **_WRITES},
+    auth=WRITER,
+    summary="Store what was previewed",
+    url_name="commit_import",
+)
+def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
+    """All of it or nothing. Asked twice, it stores once; a large table is stored by the importer,
+    and its state is accepted until then.
+    """
+    user = user_of(request)
+    row = Import.objects.filter(pk=import_id, created_by=user).first()
+    if row is None:
+        raise Http404(gone(import_id))
+    try:
+        if row.state == ImportState.PREVIEWED and row.report.get("large"):
+            queue.accept(row, user)
+        elif row.state in (ImportState.PREVIEWED, ImportState.DONE):
+            uploads.commit_stashed(import_id, user)
+        elif row.state != ImportState.ACCEPTED:
+            raise Refused(409, [(None, f"Import {import_id} is {row.state}: it cannot be stored.")])
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
+    except ImportRefused as refused:
+        raise refusal(refused) from None
+    return detail(request, Import.objects.select_related("study").get(pk=import_id))
+
+
+@router.delete(
+    "/imports/{int:import_id}",
+    response={204: None, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Discard an upload",
+    url_name="discard_import",
+)
+def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
+    """One that was not stored. What is stored stays."""
+    discardable = (ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED)
+    row = Import.objects.filter(
+        pk=import_id, state__in=discardable, created_by=user_of(request)
+    ).first()
+    if row is None:
+        raise Http404(gone(import_id))
+    row.delete()
+    return Status(204, None)
+
+
+def _previewed(request: HttpRequest, import_id: int) -> Import:
+    row = Import.objects.filter(
+        pk=import_id, state=ImportState.PREVIEWED, created_by=user_of(request)
+    ).first()
+    if row is None:
+        raise Http404(gone(import_id))
+    return row
+
+
+def _form_of(file: ImportFile, said: FileCorrection) -> dict[str, str]:
+    """The preview form's fields for one file: what is not said stays as it is."""
+    now = file.given
+    form = {
+        f"{name}-{file.pk}": str(getattr(said, name) or "")
+        if name in said.model_fields_set
+        else str(now.get(name) or "")
+        for name in ("filesystem", "configuration", "hardware", "repeat")
+    }
+    is_left_out = file.is_left_out if said.left_out is None else said.left_out
+    return form if is_left_out else form | {f"take-{file.pk}": "on"}

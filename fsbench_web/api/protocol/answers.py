@@ -1,0 +1,138 @@
+"""What every call of the API has in common: HEAD, 405, and answers that need not be sent twice.
+
+An ETag is made of the answer itself, after everything that whoever asks must not see was left out.
+So it tells nobody anything that their own answer would not, and two people with the same answer may
+have the same one. Caches in between keep nothing (``private``): the next one may see less.
+"""
+
+import hashlib
+from collections.abc import Callable
+from copy import copy
+from functools import wraps
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http.response import HttpResponseBase
+from django.urls import resolve
+from django.utils.cache import patch_vary_headers
+from ninja import Header
+
+from fsbench_web.api.protocol import entity_tags, errors
+from fsbench_web.platform import problems
+
+View = Callable[..., HttpResponseBase]
+IfMatch = Annotated[
+    str,
+    Header(alias="If-Match", description="the `ETag` of the read: 412 where it was changed since"),
+]
+"""What a call declares that keeps it by ``require_match``; all others refuse it (``described``)."""
+_READS = ("GET", "HEAD")
+CHANGED = (
+    "What you want to change was changed by somebody else since you read it (If-Match): read it "
+    "again, then decide."
+)
+
+NOT_IT = "This is not any more what If-Match names: ask without it for what it is now."
+
+
+def in_common(view: View) -> View:
+    """HEAD is answered as GET (the server drops the body), 405 in the API's error body, and what
+    the caller has already with 304.
+    """
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        method = request.method
+        if malformed := _malformed(request):
+            return _problem(400, malformed)
+        request.method = "GET" if method == "HEAD" else method
+        response = view(request, *args, **kwargs)
+        request.method = method
+        if response.status_code == 405:
+            return _not_taken(request, response)
+        patch_vary_headers(response, ["Authorization", "Cookie"])
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        if method in _READS and response.status_code == 200 and isinstance(response, HttpResponse):
+            return _unless_known(request, response)
+        return response
+
+    return wrapper
+
+
+def _not_taken(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
+    allowed = response["Allow"]
+    answer = _problem(405, (None, f"{request.path} answers {allowed}, not {request.method}."))
+    answer["Allow"] = allowed
+    return answer
+
+
+def _problem(status: int, problem: tuple[str | None, str]) -> HttpResponse:
+    return JsonResponse(
+        errors.body(status, [problem]), status=status, content_type=problems.MEDIA_TYPE
+    )
+
+
+def _malformed(request: HttpRequest) -> tuple[str, str] | None:
+    """Which precondition cannot be read. One that is ignored would write what it should not."""
+    for name in ("If-Match", "If-None-Match"):
+        try:
+            _tags(request, name)
+        except ValueError:
+            return (
+                name,
+                f"{name} is no list of entity tags: send what ETag said, with its quotation marks "
+                "(several with commas between them), or * for any.",
+            )
+    return None
+
+
+def _tags(request: HttpRequest, name: str) -> entity_tags.Tags | None:
+    """None without the header. Raises ValueError."""
+    said = request.headers.get(name)
+    return None if said is None else entity_tags.parsed(said)
+
+
+def _unless_known(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    if "no-store" in response.headers["Cache-Control"]:
+        return response
+    if "ETag" not in response.headers:  # else a view knows better what makes its answer another
+        digest = hashlib.sha256(response.headers.get("Content-Type", "").encode() + b"\n")
+        digest.update(response.content)
+        response["ETag"] = f'"{digest.hexdigest()[:32]}"'
+    tag = response["ETag"]
+    wanted, known = _tags(request, "If-Match"), _tags(request, "If-None-Match")
+    if wanted is not None and not wanted.has_exactly(tag):
+        return _problem(412, ("If-Match", NOT_IT))
+    if known is None or not known.has(tag):
+        return response
+    answer = HttpResponse(status=304)
+    del answer["Content-Type"]
+    for name in ("ETag", "Cache-Control", "Vary", "Link", "X-Total-Count"):
+        if name in response:
+            answer[name] = response[name]
+    return answer
+
+
+def require_match(request: HttpRequest) -> None:
+    """Refuse a change of what is not any more as the caller read it (412).
+
+    Without ``If-Match`` everything goes. The caller holds the lock of the row, and so nothing comes
+    between this look and the change. Raises Refused.
+    """
+    wanted = _tags(request, "If-Match")
+    if wanted is None or wanted.any:
+        return
+    asked = copy(request)
+    asked.method = "GET"
+    asked.META = {
+        name: value
+        for name, value in request.META.items()
+        if name not in ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")
+    }
+    # Both were made of the headers and the address of the change.
+    asked.__dict__.pop("headers", None)
+    asked.GET = QueryDict()
+    match = resolve(request.path_info)
+    answer = match.func(asked, *match.args, **match.kwargs)
+    if not wanted.has_exactly(answer.headers.get("ETag", "")):
+        raise errors.Refused(412, [("If-Match", CHANGED)])

@@ -1,0 +1,270 @@
+"""Comparisons with what is known of their differences: verdicts, findings, files."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.results.deltas import (
+    DeltaRowOut,
+    Filters,
+    PublishedOut,
+    refusal,
+    refuse_unknown_studies,
+)
+from fsbench_web.compare.exports import views
+from fsbench_web.compare.exports.formats import FORMATS
+from fsbench_web.compare.pictures import views as pictures_views
+from fsbench_web.compare.pictures.kinds import KINDS, PictureSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.wording import describe
+from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refuse_missing_baseline
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+
+router = Router()
+_ERRORS = {404: Error, 422: Error}
+
+
+class VerdictOut(Schema):
+    """Whether a difference is more than chance. ``status`` is significant, tie or unknown, and
+
+    ``reasons`` say why. ``p_holm`` is corrected over all ``tested`` pairs of the whole answer, so
+    that what is significant alone may be a tie among many.
+    """
+
+    status: str
+    reasons: list[str]
+    difference_percent: float | None
+    p_value: float | None
+    p_holm: float | None
+    tested: int | None
+    margin_percent: float
+    against: list[str]
+
+
+class ComparedRow(DeltaRowOut):
+    """A row of ``/deltas`` with where it comes from. ``verdict`` is of the best against it (of the
+    best row: of it against all others), ``change_verdict`` of it against the baseline.
+    ``interval`` is the 95% interval and says of what.
+    """
+
+    label: str | None
+    filesystem: str
+    study: str
+    hardware: str | None
+    workload: str | None
+    lun: str | None
+    kernel: str | None
+    distribution: str | None
+    preparation: str | None
+    origin: str
+    series_id: int | None
+    run_ids: list[int]
+    configurations: int | None
+    cells: int | None
+    cells_expected: int | None
+    half_width: float | None
+    half_width_percent: float | None
+    interval: dict[str, Any] | None
+    is_baseline: bool | None
+    verdict: VerdictOut | None
+    change_verdict: VerdictOut | None
+
+
+class ComparedTable(Schema):
+    test: str
+    category: str
+    unit: str
+    lower_is_better: bool
+    rows: list[ComparedRow]
+
+
+class ComparisonOut(Schema):
+    """``query`` is canonical: two comparisons with the same one are the same.
+
+    ``run_count`` counts the runs that were considered.
+    """
+
+    query: str
+    description: str
+    by: str
+    baseline: str
+    margin_percent: float
+    run_count: int
+    tables: list[ComparedTable]
+    links: dict[str, str]
+
+
+class FindingOut(Schema):
+    """One sentence or two. ``status`` is significant, tie, unknown, alone or not ranked."""
+
+    test: str
+    category: str
+    status: str
+    text: str
+    is_headline: bool
+
+
+class FindingsOut(Schema):
+    """``tested`` pairs were tested at once; ``margin_percent`` is null where nothing was."""
+
+    summary: list[FindingOut]
+    findings: list[FindingOut]
+    tested: int
+    margin_percent: float | None
+
+
+class PictureFilters(Filters):
+    """What is not of the picture is of the comparison that it shows."""
+
+    picture: str = Field("", description=f"{', '.join(KINDS)}; none: bars")
+    of: str = Field("", description="the test that it is of; none: the first")
+    in_: str = Field("", alias="in", description="the category; none: the first")
+    line: list[str] = Field([], description="series of the contenders of a picture of several")
+    a: str = Field("", description="series of the contender of a picture of one")
+    b: str = Field("", description="series of the other one, of a ratio")
+    record: str = Field("", description="a record size in KB")
+    file: str = Field("", description="a file size in KB")
+
+
+@router.get(
+    "/comparison",
+    response={200: ComparisonOut, **_ERRORS},
+    summary="A comparison with its verdicts",
+    url_name="comparison",
+)
+def get_comparison(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+    """The tables of `/deltas` with everything that is known of each row: the runs behind it, its
+
+    95% interval, and whether it differs from the best and from the `baseline` by more than chance.
+    """
+    found = _comparison(request, counts_runs=True)
+    query = found.spec.to_query()
+    tail = f"?{query}" if query else ""
+    return {
+        "query": query,
+        "description": describe(found.spec, found.choices),
+        "by": found.spec.by,
+        "baseline": found.spec.baseline,
+        "margin_percent": found.spec.margin,
+        "run_count": found.run_count,
+        "tables": [_table(table) for table in found.tables],
+        "links": {
+            "page": f"/compare/{tail}",
+            "findings": f"/api/v1/findings{tail}",
+            **{suffix: f"/api/v1/exports/deltas.{suffix}{tail}" for suffix in FORMATS},
+        },
+    }
+
+
+@router.get(
+    "/findings",
+    response={200: FindingsOut, **_ERRORS},
+    summary="What a comparison says, in sentences",
+    url_name="findings",
+)
+def get_findings(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+    """Every number in them stands in the tables; a winner that is not significantly ahead is
+    called a tie.
+    """
+    tables = _comparison(request).tables
+    found = findings.collected(tables)
+    every = [one for test in found.tests for one in (test.headline, *test.others)]
+    return {
+        "summary": [_finding(one) for one in found.summary],
+        "findings": [_finding(one) for one in every],
+        "tested": found.tested,
+        "margin_percent": found.margin_percent,
+    }
+
+
+@router.get(
+    "/exports/deltas.{str:suffix}",
+    response=_ERRORS,
+    summary="A comparison as a file",
+    url_name="export",
+    openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
+)
+def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) -> HttpResponse:
+    """As csv, json, md, tex, xlsx and what else `/compare/export/` offers, for papers and wikis."""
+    _spec(request)
+    return refused_as_json(views.comparison_file(request, suffix=suffix, needs_baseline=True))
+
+
+@router.get(
+    "/exports/pictures.csv",
+    response=_ERRORS,
+    summary="The numbers of a picture",
+    url_name="picture_numbers",
+    openapi_extra=binary("text/csv", description="Unrounded, one line each"),
+)
+def export_picture(request: HttpRequest, filters: Query[PictureFilters]) -> HttpResponse:
+    """The parameters are those of the page `/compare/pictures/`: a matrix, its ratio to another,
+    curves over loads, scores side by side.
+    """
+    try:
+        PictureSpec.from_query(request.GET)
+    except SpecError as error:
+        raise refusal(error) from None
+    return refused_as_json(pictures_views.csv_file(request))
+
+
+def refused_as_json(answer: HttpResponse) -> HttpResponse:
+    """What a view of the pages answered; its refusals in the API's own shape."""
+    if answer.status_code < 400:
+        return answer
+    status = 422 if answer.status_code == 400 else answer.status_code
+    sentences = [line for line in answer.content.decode().splitlines() if line.strip()]
+    raise Refused(status, [(None, sentence) for sentence in sentences])
+
+
+def _spec(request: HttpRequest) -> ComparisonSpec:
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+    except SpecError as error:
+        raise refusal(error) from None
+    refuse_unknown_studies(spec)
+    return spec
+
+
+def _comparison(request: HttpRequest, counts_runs: bool = False) -> Comparison:
+    spec = _spec(request)
+    try:
+        found = comparison(spec, counts_runs)
+        refuse_missing_baseline(spec, found.tables)
+        return found
+    except SpecError as error:
+        raise refusal(error) from None
+
+
+def _table(table: DeltaTable) -> dict[str, Any]:
+    return {
+        "test": table.test,
+        "category": table.category,
+        "unit": table.unit,
+        "lower_is_better": table.lower_is_better,
+        "rows": [row_of(row) for row in table.rows],
+    }
+
+
+def row_of(row: DeltaRow) -> dict[str, Any]:
+    """As ``ComparedRow`` says it."""
+    values = row.as_dict()
+    published = values["published"]
+    return {name: values[name] for name in ComparedRow.model_fields} | {
+        "published": published and {name: published[name] for name in PublishedOut.model_fields}
+    }
+
+
+def _finding(one: findings.Finding) -> dict[str, Any]:
+    return {
+        "test": one.test,
+        "category": one.category,
+        "status": one.status,
+        "text": one.text,
+        "is_headline": one.is_headline,
+    }

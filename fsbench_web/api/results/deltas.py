@@ -1,0 +1,218 @@
+"""Delta tables: the rows of the comparison pages, as JSON and as CSV."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.results.studies import no_study
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import csv
+from fsbench_web.compare.tables.delta_tables import refuse_missing_baseline, told_tables
+from fsbench_web.compare.tables.emulation import Notice
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.studies.models import Study
+
+router = Router()
+
+
+class Filters(Schema):
+    """Every filter may be repeated; one that is left out takes all. The same words as on the
+    comparison page, whose query string can be used here as it is.
+    """
+
+    study: list[str] = Field([], description="slugs of studies; none: all studies together")
+    by: str = Field(
+        "filesystem",
+        description="what is ranked: filesystem, configuration, kernel, distribution, hardware, "
+        "lun, journal_lun, scheduler, journal, mkfs, mount, workload, study, preparation, machine, "
+        "or one option as option.atime",
+    )
+    test: list[str] = Field([], description="write, rewrite, read, reread, random_write, ...")
+    category: list[str] = Field([], description="maximum, minimum, total_average, ..., overall")
+    filesystem: list[str] = Field([], description="ext4, xfs, ...")
+    workload: list[str] = Field([], description="slugs of workloads")
+    hardware: list[str] = Field([], description="slugs of hardware profiles")
+    configuration: list[str] = Field([], description="labels, in lower case")
+    kernel: list[str] = Field([], description="in lower case, spaces as -; unknown where it is")
+    distribution: list[str] = Field([], description="likewise")
+    lun: list[str] = Field([], description="likewise: nvme0n1-on-bench-1")
+    scheduler: list[str] = Field([], description="mq-deadline, ...; default, unknown")
+    journal: list[str] = Field([], description="internal, external or unknown")
+    mkfs: list[str] = Field(
+        [],
+        description="options as block_size=4096, of which a configuration has every one (of "
+        "several values of one option, any); defaults, unknown",
+    )
+    mount: list[str] = Field([], description="likewise: journal_mode=writeback")
+    preparation: list[str] = Field([], description="plain, discarded, ...")
+    machine: list[str] = Field([], description="own (no guest), guest-kvm-1-gib-2-cpus, ...")
+    emulated: str = Field(
+        "", description="out, with or only; none: emulated results where there is nothing else"
+    )
+    baseline: str = Field("", description="a contender; rows then have change_percent")
+    cells: str = Field("", description="sound, cached or uncached; none: every cell")
+    matched: str = Field("", description="1: only cells that all contenders of a table have")
+    sort: str = Field("", description="the order on the page; here rows are worst first")
+    margin: str = Field("", description="percent by which means must differ; none: 10")
+    min_runs: str = Field("", description="runs behind a score, at least")
+    part_test: list[str] = Field(
+        [],
+        description="only the tables of these tests, as they stand in the whole comparison: "
+        "verdicts are corrected over all of it",
+    )
+    part_category: list[str] = Field([], description="likewise")
+
+
+class PublishedOut(Schema):
+    """What the paper printed beside the score. ``differs`` names what does not follow from its
+    own table by more than rounding (0.01 percentage points).
+    """
+
+    best: bool
+    delta1_percent: float | None
+    delta2_percent: float | None
+    differs: list[str]
+
+
+class DeltaRowOut(Schema):
+    """One contender. Deltas are percent, null where they would divide by zero; ``runs`` is null
+    where a publication does not say how many stand behind its figure. ``change_percent`` is there
+    when a baseline is asked for: by how much faster than that, null in a table without it.
+    """
+
+    contender: str
+    configuration: str | None
+    score: float
+    best: bool
+    delta1_percent: float | None
+    delta2_percent: float | None
+    runs: int | None
+    published: PublishedOut | None
+    flags: list[str]
+    change_percent: float | None = None
+
+
+class DeltaTableOut(Schema):
+    """One test and category; rows worst first, ties all marked best."""
+
+    test: str
+    category: str
+    unit: str
+    lower_is_better: bool
+    rows: list[DeltaRowOut]
+
+
+class Deltas(Schema):
+    """``emulated_left_out`` is how many series are not shown because they were emulated; the key is
+    there only where any are.
+    """
+
+    tables: list[DeltaTableOut]
+    emulated_left_out: int = 0
+
+
+_ERRORS = {404: Error, 422: Error}
+
+
+@router.get(
+    "/deltas",
+    response={200: Deltas, **_ERRORS},
+    summary="Delta tables",
+    url_name="deltas",
+    exclude_unset=True,
+)
+def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+    """Delta tables of the scores that match, recomputed and unrounded, next to what was printed.
+
+    `delta1_percent = (best - score) / best`, `delta2_percent = (score - best) / score`; of the
+    reciprocals where lower is better. A score leaves no run and no cell out.
+    """
+    has_baseline = bool(filters.baseline)
+    tables, emulated = _told(request)
+    answer: dict[str, Any] = {"tables": [_table(table, has_baseline) for table in tables]}
+    if emulated is not None and emulated.left_out:
+        answer["emulated_left_out"] = emulated.left_out
+    return answer
+
+
+@router.get(
+    "/deltas.csv",
+    response={200: str, **_ERRORS},
+    summary="Delta tables as CSV",
+    url_name="deltas_csv",
+    openapi_extra={
+        "responses": {
+            200: {
+                "description": "text/csv",
+                "content": {"text/csv": {"schema": {"type": "string"}}},
+            }
+        }
+    },
+)
+def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
+    """The same rows, one line each. What is missing is an empty cell, `best` is true or false,
+    flags are joined by `;`, and printed deltas keep the digits of the paper.
+    """
+    return HttpResponse(
+        csv.write(_tables(request)),
+        content_type=csv.MEDIA_TYPE,
+        headers={"Content-Disposition": 'inline; filename="deltas.csv"'},
+    )
+
+
+def _tables(request: HttpRequest) -> list[DeltaTable]:
+    return _told(request)[0]
+
+
+def _told(request: HttpRequest) -> tuple[list[DeltaTable], Notice | None]:
+    """The tables of the request's own query string, which the page would read the same way."""
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+        refuse_unknown_studies(spec)
+        told = told_tables(spec)
+        refuse_missing_baseline(spec, told[0])
+        return told
+    except SpecError as error:
+        raise refusal(error) from None
+
+
+def refusal(error: SpecError) -> Refused:
+    """A comparison that cannot be shown, as the API answers it."""
+    return Refused(422, [(error.parameter, problem) for problem in error.problems])
+
+
+def refuse_unknown_studies(spec: ComparisonSpec) -> None:
+    known = set(Study.objects.filter(slug__in=spec.studies).values_list("slug", flat=True))
+    for slug in spec.studies:
+        if slug not in known:
+            raise Http404(no_study(slug))
+
+
+def _table(table: DeltaTable, has_baseline: bool) -> dict[str, Any]:
+    return {
+        "test": table.test,
+        "category": table.category,
+        "unit": table.unit,
+        "lower_is_better": table.lower_is_better,
+        "rows": [_row(row, has_baseline) for row in table.rows],
+    }
+
+
+def _row(row: DeltaRow, has_baseline: bool) -> dict[str, Any]:
+    """The keys of the contract, and one more where a baseline is asked for.
+
+    Where a score comes from is on the page and in the study.
+    """
+    values = row.as_dict()
+    published = values["published"]
+    return {
+        **{
+            name: values[name]
+            for name in DeltaRowOut.model_fields
+            if has_baseline or name != "change_percent"
+        },
+        "published": published and {name: published[name] for name in PublishedOut.model_fields},
+    }

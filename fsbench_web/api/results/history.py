@@ -1,0 +1,171 @@
+"""Lines over time: one configuration over kernels or days, and where its level changes."""
+
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import LARGEST_ID
+from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.compare.history import lines as history
+
+router = Router()
+_ERRORS = {404: Error, 422: Error}
+
+
+class HistoryFilters(Schema):
+    """A line over time, by any of its series."""
+
+    series: int = Field(ge=1, le=LARGEST_ID, description="number of a series of the line")
+    test: str = Field("", description="none: its first")
+    category: str = Field("", description="none: total_average, or its first")
+    along: Literal["kernel", "date"] = "kernel"
+    margin: int = Field(10, ge=0, le=100, description="percent by which levels must differ")
+
+
+class PointOut(Schema):
+    """The runs of one kernel or day, each scored by itself."""
+
+    name: str
+    runs: list[int]
+    values: list[float]
+    mean: float
+    interval: dict[str, Any] | None
+
+
+class ChangeOut(Schema):
+    """Where the level changes: from the point before to ``to``."""
+
+    to: str
+    sentence: str
+    is_slower: bool
+    before: float
+    after: float
+    change_percent: float
+    p_value: float
+
+
+class HistoryOut(Schema):
+    """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs."""
+
+    series: int
+    configuration: str
+    test: str
+    category: str
+    along: str
+    unit: str
+    lower_is_better: bool
+    tests: dict[str, list[str]]
+    points: list[PointOut]
+    changes: list[ChangeOut]
+    left_out: int
+    problem: str
+
+
+class LineOut(Schema):
+    """A line that can be looked at, by one of its series."""
+
+    series: int
+    configuration: str
+    filesystem: str
+    workload: str | None
+    hardware: str | None
+    lun: str | None
+    kernels: int
+    runs: int
+
+
+class LinesOut(Schema):
+    lines: list[LineOut]
+
+
+@router.get(
+    "/history",
+    response={200: HistoryOut, **_ERRORS},
+    summary="One configuration over kernels or days",
+    url_name="history",
+)
+def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
+    """The same work on the same disk, and where it got slower or faster by more than chance."""
+    series = history.series_of(str(filters.series))
+    offered = dict(history.choices(series))
+    test = filters.test or next(iter(offered), "")
+    categories = offered.get(test, [])
+    preferred = history.DEFAULT_CATEGORY
+    category = filters.category or (
+        preferred if preferred in categories else next(iter(categories), "")
+    )
+    if offered and category not in categories:
+        raise Refused(
+            422,
+            [("test", f'This line has no "{test[:60]}" with "{category[:40]}"; see /history.')],
+        )
+    shown = (
+        history.history(series, test, category, filters.along, float(filters.margin))
+        if test
+        else history.History()
+    )
+    return {
+        "series": series.pk,
+        "configuration": series.configuration.label,
+        "test": test,
+        "category": category,
+        "along": filters.along,
+        "unit": shown.unit,
+        "lower_is_better": shown.lower_is_better,
+        "tests": offered,
+        "points": [
+            {
+                "name": point.name,
+                "runs": list(point.runs),
+                "values": list(point.values),
+                "mean": point.mean,
+                "interval": point.interval.as_dict() if point.interval else None,
+            }
+            for point in shown.points
+        ],
+        "changes": [
+            {
+                "to": shown.points[one.change.place].name,
+                "sentence": one.sentence,
+                "is_slower": one.is_slower,
+                "before": one.change.before,
+                "after": one.change.after,
+                "change_percent": one.change.change_percent,
+                "p_value": one.change.p_value,
+            }
+            for one in shown.changes
+        ],
+        "left_out": shown.left_out,
+        "problem": shown.problem,
+    }
+
+
+@router.get(
+    "/history/lines",
+    response={200: LinesOut, **_ERRORS},
+    summary="The lines of a study",
+    url_name="history_lines",
+)
+def list_lines(
+    request: HttpRequest, study: str = Query(description="slug of a study")
+) -> dict[str, Any]:
+    """Those over most kernels first, 100 at most."""
+    found = history.line_choices(study_or_404(study).pk, history.MOST_LINES)
+    return {
+        "lines": [
+            {
+                "series": one.series.pk,
+                "configuration": one.series.configuration.label,
+                "filesystem": one.series.configuration.filesystem,
+                "workload": one.series.workload.slug if one.series.workload else None,
+                "hardware": one.series.hardware.slug if one.series.hardware else None,
+                "lun": one.series.lun.name if one.series.lun else None,
+                "kernels": one.kernels,
+                "runs": one.runs,
+            }
+            for one in found
+        ]
+    }

@@ -1,0 +1,250 @@
+"""Studies: the list, and one with its configurations and hardware."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Literal
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.protocol.pages import (
+    DEFAULT_LIMIT,
+    LARGEST_ID,
+    MOST,
+    Page,
+    PageOut,
+    link,
+    page,
+)
+from fsbench_web.api.protocol.text import is_storable
+from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.studies.models import Run, RunState, Score, Series, Study
+
+router = Router()
+
+
+class StudyCounts(Schema):
+    """``runs`` are all runs; those that are not done, are on their way or entered no score."""
+
+    configurations: int
+    runs: int
+    runs_done: int
+    scores: int
+
+
+class StudySummary(Schema):
+    """``published_on`` is as precise as the paper is; empty texts are not known."""
+
+    slug: str
+    title: str
+    summary: str
+    is_published: bool
+    authors: str
+    organisation: str
+    published_on: str
+    created_at: datetime
+    counts: StudyCounts
+    links: dict[str, str]
+
+
+class ConfigurationOut(Schema):
+    """``is_known`` is false where only the label is known, and not the options behind it."""
+
+    label: str
+    filesystem: str
+    options: dict[str, str]
+    scheduler: str
+    external_journal: bool
+    is_known: bool
+    runs: int
+    runs_done: int
+
+
+class HardwareOut(Schema):
+    """``facts`` are [label, value] in reading order."""
+
+    slug: str
+    name: str
+    facts: list[tuple[str, str]]
+    source: str
+
+
+class StudyOut(StudySummary):
+    """``sections`` are what a published study says of itself; empty for other studies."""
+
+    runs_by_state: dict[str, int]
+    configurations: list[ConfigurationOut]
+    hardware: list[HardwareOut]
+    workloads: list[str]
+    sections: list[Any]
+
+
+class StudiesOut(PageOut):
+    studies: list[StudySummary]
+
+
+class StudyFilters(Schema):
+    """Without them the list is whole."""
+
+    limit: int | None = Field(None, ge=1, le=MOST)
+    offset: int = Field(0, ge=0, le=LARGEST_ID)
+    format: Literal["list", "page"] = Field(
+        "list", description="page: an object with `total` and `studies`, as other lists answer"
+    )
+
+
+def study_or_404(slug: str) -> Study:
+    """The study, or a 404 that names those there are."""
+    study = Study.objects.filter(slug=slug).first() if is_storable(slug) else None
+    if study is None:
+        raise Http404(no_study(slug))
+    return study
+
+
+def no_study(slug: str) -> str:
+    """A sentence for a study that does not exist. Names the first studies that do."""
+    known = list(Study.objects.values_list("slug", flat=True)[:21])
+    named = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
+    shown = slug if len(slug) <= 60 else f"{slug[:59]}…"
+    return f'There is no study "{shown}"; there is {named or "none yet"}.'
+
+
+@router.get(
+    "/studies",
+    response={200: list[StudySummary] | StudiesOut, 422: Error},
+    summary="All studies",
+    url_name="studies",
+)
+def list_studies(
+    request: HttpRequest, response: HttpResponse, filters: Query[StudyFilters]
+) -> list[dict[str, Any]] | dict[str, Any]:
+    """All studies, published ones first, with what is in them. With `limit` a page of them, and
+
+    `Link` to the others. A bare list, as v1 has always answered; with `format=page` an object as
+    all other lists are, of 100 studies unless `limit` says otherwise.
+    """
+    found = Study.objects.order_by("-is_published", "title", "slug")
+    if filters.format == "page":
+        part = Page(limit=filters.limit or DEFAULT_LIMIT, offset=filters.offset)
+        rows, about = page(request, response, found, part)
+        return {**about, "studies": _summaries(rows)}
+    if filters.limit is None:
+        return _summaries(found[filters.offset :])
+    link(request, response, found.count(), filters.limit, filters.offset)
+    return _summaries(found[filters.offset : filters.offset + filters.limit])
+
+
+def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
+    configurations = Counter(
+        dict(
+            Series.objects.order_by()
+            .values_list("study")
+            .annotate(n=Count("configuration", distinct=True))
+        )
+    )
+    scores = Counter(
+        dict(Score.objects.order_by().values_list("series__study").annotate(n=Count("id")))
+    )
+    states: dict[int, Counter[str]] = {}
+    counted = Run.objects.order_by().values_list("series__study", "state").annotate(n=Count("id"))
+    for study_id, state, n in counted:
+        states.setdefault(study_id, Counter())[state] = n
+    return [
+        _summary(study, configurations[study.pk], states.get(study.pk, Counter()), scores[study.pk])
+        for study in studies
+    ]
+
+
+@router.get(
+    "/studies/{str:slug}",
+    response={200: StudyOut, 404: Error},
+    summary="One study",
+    url_name="study",
+)
+def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """A study with its configurations, hardware, workloads, and for a paper what it says."""
+    study = study_or_404(slug)
+    series = list(
+        Series.objects.filter(study=study)
+        .select_related("configuration", "hardware", "workload")
+        .order_by("configuration__filesystem", "configuration__label", "id")
+    )
+    runs: dict[int, Counter[str]] = {}
+    for row in Run.objects.filter(series__study=study).values_list("series", "state"):
+        runs.setdefault(row[0], Counter())[row[1]] += 1
+    states: Counter[str] = sum(runs.values(), Counter())
+    configurations = _configurations(series, runs)
+    profiles = {item.hardware.pk: item.hardware for item in series if item.hardware}
+    profiles = {profile.pk: profile for profile in study.systems.order_by("id")} | profiles
+    scores = Score.objects.filter(series__study=study).count()
+    return {
+        **_summary(study, len(configurations), states, scores),
+        "runs_by_state": {str(state): states[state] for state in RunState if states[state]},
+        "configurations": configurations,
+        "hardware": [_hardware(profile) for profile in profiles.values()],
+        "workloads": sorted({item.workload.slug for item in series if item.workload}),
+        "sections": study.sections,
+    }
+
+
+def _summary(
+    study: Study, configurations: int, states: Counter[str], scores: int
+) -> dict[str, Any]:
+    return {
+        "slug": study.slug,
+        "title": study.title,
+        "summary": study.summary,
+        "is_published": study.is_published,
+        "authors": study.authors,
+        "organisation": study.organisation,
+        "published_on": study.published_on,
+        "created_at": study.created_at,
+        "counts": {
+            "configurations": configurations,
+            "runs": states.total(),
+            "runs_done": states[RunState.DONE],
+            "scores": scores,
+        },
+        "links": {
+            "self": f"/api/v1/studies/{study.slug}",
+            "deltas": f"/api/v1/deltas?study={study.slug}",
+            "page": f"/studies/{study.slug}/",
+        },
+    }
+
+
+def _configurations(series: list[Series], runs: dict[int, Counter[str]]) -> list[dict[str, Any]]:
+    """One entry a configuration; its series (another kernel, another LUN) are added up."""
+    found: dict[int, dict[str, Any]] = {}
+    for item in series:
+        configuration = item.configuration
+        entry = found.setdefault(
+            configuration.pk,
+            {
+                "label": configuration.label,
+                "filesystem": configuration.filesystem,
+                "options": configuration.options,
+                "scheduler": configuration.scheduler,
+                "external_journal": configuration.external_journal,
+                "is_known": configuration.is_known,
+                "runs": 0,
+                "runs_done": 0,
+            },
+        )
+        states = runs.get(item.pk, Counter())
+        entry["runs"] += states.total()
+        entry["runs_done"] += states[RunState.DONE]
+    return list(found.values())
+
+
+def _hardware(profile: HardwareProfile) -> dict[str, Any]:
+    return {
+        "slug": profile.slug,
+        "name": profile.name,
+        "facts": [(str(label), str(value)) for label, value in profile.facts],
+        "source": profile.source,
+    }

@@ -1,0 +1,156 @@
+"""Studies: making one, who sees it, its report."""
+
+from typing import Any, Literal
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Schema, Status
+from pydantic import Field
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.models import Team
+from fsbench_web.api.protocol.answers import IfMatch, require_match
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.errors import Error, Refused, nearest
+from fsbench_web.api.results.comparison import refused_as_json
+from fsbench_web.api.results.studies import StudyOut, get_study, router, study_or_404
+from fsbench_web.compare.report import views as report_views
+from fsbench_web.compare.selection.spec import CONTENDERS
+from fsbench_web.platform import plain_text
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.orders import new_study
+from fsbench_web.studies.views.access import AccessForm
+
+# One address answers all of its methods from one router.
+
+
+class StudyIn(Strict):
+    title: str = Field(max_length=400, examples=["Array test"])
+    summary: str = Field("", max_length=4000)
+
+
+class AccessOut(Schema):
+    """``team`` is the name of the team that owns it, or null."""
+
+    visibility: str
+    team: str | None
+    created_by: str | None
+
+
+class AccessIn(Strict):
+    """What is left out stays as it is. ``team``: a name, or null for none."""
+
+    visibility: Literal["public", "team", "private"] | None = None
+    team: str | None = None
+
+
+@router.post(
+    "/studies",
+    response={201: StudyOut, 401: Error, 403: Error, 409: Error, 422: Error},
+    auth=WRITER,
+    summary="Make a study",
+    url_name="make_study",
+)
+def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]:
+    """An empty study; orders and imports make theirs by themselves. 409 where its address is
+    taken, also by one that you may not see.
+    """
+    if said := plain_text.problem(study.summary, is_multiline=True):
+        raise Refused(422, [("summary", said)])
+    try:
+        title = new_study.checked_title(study.title)
+        with transaction.atomic():
+            made = new_study.create(title, user_of(request), summary=study.summary)
+    except new_study.BadTitle as error:
+        raise Refused(422, [("title", str(error))]) from None
+    except new_study.StudyExists as error:
+        raise Refused(409, [("title", str(error))]) from None
+    return Status(201, get_study(request, made.slug))
+
+
+@router.get(
+    "/studies/{slug:slug}/access",
+    response={200: AccessOut, 401: Error, 403: Error, 404: Error},
+    auth=WRITER,
+    summary="Who sees a study",
+    url_name="study_access",
+)
+def get_study_access(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """For its maker, its team and administrators."""
+    study = study_or_404(slug)
+    rights.require(user_of(request), rights.Action.OWN, study)
+    return _access(study)
+
+
+@router.patch(
+    "/studies/{slug:slug}/access",
+    response={200: AccessOut, 401: Error, 403: Error, 404: Error, 412: Error, 422: Error},
+    auth=WRITER,
+    summary="Say who sees a study",
+    url_name="change_study_access",
+)
+def change_study_access(
+    request: HttpRequest, slug: str, access: AccessIn, if_match: IfMatch = ""
+) -> dict[str, Any]:
+    """Its visibility, and the team that owns it. With `If-Match`, only if nobody changed it."""
+    user = user_of(request)
+    found = study_or_404(slug)
+    with transaction.atomic():
+        study = Study.objects.select_for_update().get(pk=found.pk)
+        rights.require(user, rights.Action.OWN, study)
+        if study.is_published:
+            raise Refused(422, [("visibility", "A published study is public and stays so.")])
+        require_match(request)
+        said = given(access)
+        values = {
+            "visibility": said.get("visibility") or study.visibility,
+            "team": _team(said["team"]) if "team" in said else study.team_id,
+        }
+        form = AccessForm(values, instance=study, user=user)
+        cleaned(form)
+        made = form.save(commit=False)
+        made.save(update_fields=["visibility", "team"])
+        audit.note(
+            user,
+            "study access changed",
+            f"study {slug}",
+            visibility=made.visibility,
+            team=str(made.team) if made.team else None,
+        )
+        return _access(made)
+
+
+@router.get(
+    "/studies/{slug:slug}/report.pdf",
+    response={404: Error, 422: Error},
+    summary="The report of a study as PDF",
+    url_name="study_report",
+    openapi_extra=binary("application/pdf", description="The report"),
+)
+def get_study_report(
+    request: HttpRequest, slug: str, by: str = Query("", description="what its tables rank")
+) -> HttpResponse:
+    """Method, findings, tables and charts, as the page prints them."""
+    study_or_404(slug)
+    if by and by not in CONTENDERS:
+        raise Refused(422, [("by", f"by: there is no such property{nearest(by, CONTENDERS)}")])
+    return refused_as_json(report_views.pdf_file(request, slug))
+
+
+def _access(study: Study) -> dict[str, Any]:
+    return {
+        "visibility": study.visibility,
+        "team": study.team.name if study.team else None,
+        "created_by": study.created_by.get_username() if study.created_by else None,
+    }
+
+
+def _team(name: str | None) -> int | None:
+    if not name:
+        return None
+    team = Team.objects.filter(name=name).first()
+    if team is None:
+        raise Refused(422, [("team", f'There is no team "{name[:80]}".')])
+    return team.pk

@@ -1,0 +1,191 @@
+"""What a run left: raw output, numbers, environment; and ordering it once more."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut, link
+from fsbench_web.api.runs.routes import listed_runs, not_retried, run_or_404, run_summary
+from fsbench_web.api.runs.schemas import RunSummary
+from fsbench_web.studies.runs import control
+from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.views import artefacts as artefact_views
+from fsbench_web.studies.views import run_details
+
+router = Router()
+MOST_MEASUREMENTS = 10_000
+
+
+class ArtefactOut(Schema):
+    id: int
+    run: int
+    name: str
+    media_type: str
+    sha256: str
+    size_bytes: int
+    created_at: datetime
+    links: dict[str, str]
+
+
+class Artefacts(Schema):
+    artefacts: list[ArtefactOut]
+
+
+class MeasurementOut(Schema):
+    """One number as the tool printed it, and where: ``line`` of the raw output ``artefact``.
+
+    Sizes are KB of 1024 bytes. ``samples`` are its intervals, where the tool prints them.
+    """
+
+    test: str
+    load: str
+    record_size_kb: int | None
+    file_size_kb: int | None
+    value: float
+    unit: str
+    samples: Any
+    flags: list[str] | None
+    artefact_id: int | None
+    line: int | None
+
+
+class MeasurementsOut(PageOut):
+    measurements: list[MeasurementOut]
+
+
+class MeasurementFilters(Schema):
+    test: str = Field("", description="write, read, ...; none: all")
+    limit: int = Field(1000, ge=1, le=MOST_MEASUREMENTS)
+    offset: int = Field(0, ge=0, le=LARGEST_ID)
+
+
+class EnvironmentOut(Schema):
+    """``facts`` by section: [label, value] in reading order. Empty where nothing was captured."""
+
+    kernel: str
+    distribution: str
+    facts: dict[str, Any]
+
+
+class RetryRunIn(Strict):
+    confirm: str = Field("", description="the names of the run's LUNs, which are erased again")
+
+
+class RunRetried(Schema):
+    """``run`` is the new one; null where it was ordered again already, or did not end badly."""
+
+    run: RunSummary | None
+
+
+@router.get(
+    "/runs/{int:run_id}/artefacts",
+    response={200: Artefacts, 404: Error},
+    summary="Raw output of a run",
+    url_name="run_artefacts",
+)
+def list_artefacts(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """The files that its numbers stand in, also where they were kept with another run."""
+    run = run_or_404(run_id)
+    return {
+        "artefacts": [
+            {
+                **{
+                    name: getattr(row, name)
+                    for name in ArtefactOut.model_fields
+                    if name != "links" and name != "run"
+                },
+                "run": row.run_id,
+                "links": {
+                    "content": f"/api/v1/runs/{run.pk}/artefacts/{row.pk}",
+                    "page": f"/runs/{run.pk}/artefacts/{row.pk}/lines/",
+                },
+            }
+            for row in run_details.artefacts(run)
+        ]
+    }
+
+
+@router.get(
+    "/runs/{int:run_id}/artefacts/{int:artefact_id}",
+    response={404: Error},
+    summary="One raw output",
+    url_name="run_artefact",
+    openapi_extra=binary("text/plain", description="As it came, byte by byte"),
+)
+def get_artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
+    """The bytes that were stored, whatever they are; always as plain text to keep."""
+    run_or_404(run_id)
+    return artefact_views.artefact(request, run_id, artefact_id)
+
+
+@router.get(
+    "/runs/{int:run_id}/measurements",
+    response={200: MeasurementsOut, 404: Error, 422: Error},
+    summary="The numbers of a run",
+    url_name="run_measurements",
+)
+def list_measurements(
+    request: HttpRequest,
+    response: HttpResponse,
+    run_id: int,
+    filters: Query[MeasurementFilters],
+) -> dict[str, Any]:
+    """Every number, unrounded, in the order in which they were stored."""
+    found = run_or_404(run_id).measurements.order_by("id")
+    if filters.test:
+        found = found.filter(Q(test=filters.test))
+    total, start = found.count(), filters.offset
+    link(request, response, total, filters.limit, start)
+    rows = found[start : start + filters.limit].values(*MeasurementOut.model_fields)
+    return {
+        "total": total,
+        "limit": filters.limit,
+        "offset": start,
+        "measurements": list(rows),
+    }
+
+
+@router.get(
+    "/runs/{int:run_id}/environment",
+    response={200: EnvironmentOut, 404: Error},
+    summary="The system that a run ran on",
+    url_name="run_environment",
+)
+def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """Kernel, distribution, tools and devices as its worker wrote them down."""
+    run = run_or_404(run_id)
+    return {
+        "kernel": run.series.kernel,
+        "distribution": run.series.distribution,
+        "facts": run.environment.facts if run.environment else {},
+    }
+
+
+@router.post(
+    "/runs/{int:run_id}/retry",
+    response={201: RunRetried, 200: RunRetried, 401: Error, 403: Error, 404: Error, 422: Error},
+    auth=WRITER,
+    summary="Order a run again",
+    url_name="retry_run",
+)
+def retry_run(request: HttpRequest, run_id: int, order: RetryRunIn) -> Status[dict[str, Any]]:
+    """A new run for one that failed, was lost or cancelled; once, however often it is called."""
+    run_or_404(run_id)
+    try:
+        made = control.retry_run(run_id, order.confirm, user_of(request))
+    except ControlRefused as refused:
+        raise not_retried(refused) from None
+    if made is None:
+        return Status(200, {"run": None})
+    found = listed_runs().filter(pk=made.pk).first()
+    if found is None:
+        raise Http404(f"There is no run {made.pk}.")
+    return Status(201, {"run": run_summary(found)})

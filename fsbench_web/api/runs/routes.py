@@ -1,0 +1,313 @@
+"""Runs: trigger one or a sweep, list, follow, cancel, read the log."""
+
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Status
+
+from fsbench_web.api.protocol import idempotency
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.description import binary
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import page
+from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.api.runs.schemas import (
+    LogFilters,
+    LogOut,
+    Order,
+    Ordered,
+    RunFilters,
+    RunOut,
+    RunsOut,
+    RunSummary,
+    ScoreOut,
+)
+from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
+from fsbench_web.catalog.workers.machines import MIB, Machine
+from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.studies.models import Run, RunState, Score
+from fsbench_web.studies.orders.lookup import existing_study, lun_named
+from fsbench_web.studies.orders.submission import (
+    ConfigurationRequest,
+    GuestRequest,
+    RunRequest,
+    SubmissionRefused,
+    submit,
+)
+from fsbench_web.studies.runs import authority, control, logs
+from fsbench_web.studies.runs.control import ControlRefused
+
+router = Router()
+
+
+@router.get(
+    "/runs",
+    response={200: RunsOut, 404: Error, 422: Error},
+    summary="Runs, newest first",
+    url_name="runs",
+)
+def list_runs(
+    request: HttpRequest, response: HttpResponse, filters: Query[RunFilters]
+) -> dict[str, Any]:
+    """All runs, or those that match every filter."""
+    runs = listed_runs()
+    if filters.study:
+        runs = runs.filter(series__study=study_or_404(filters.study))
+    if filters.state:
+        runs = runs.filter(state__in=filters.state)
+    for value, lookup in (
+        (filters.filesystem, "series__configuration__filesystem"),
+        (filters.workload, "series__workload__slug"),
+        (filters.worker, "series__lun__worker__name"),
+        (filters.sweep, "submission"),
+        (filters.series, "series"),
+    ):
+        if value:
+            runs = runs.filter(**{lookup: value})
+    if filters.lun:
+        of_lun = Q(series__lun__name=filters.lun) | Q(series__journal_lun__name=filters.lun)
+        runs = runs.filter(of_lun)
+    rows, about = page(request, response, runs.order_by("-id"), filters)
+    return {**about, "runs": [run_summary(run) for run in rows]}
+
+
+@router.post(
+    "/runs",
+    response={201: Ordered, 401: Error, 403: Error, 422: Error},
+    auth=WRITER,
+    summary="Trigger one run or a sweep",
+    url_name="order_runs",
+)
+def order_runs(
+    request: HttpRequest,
+    order: Order,
+    idempotency_key: idempotency.Key = "",
+) -> Status[dict[str, Any]]:
+    """Queues the runs. The LUN will be erased, so `confirm` must repeat its name; where journals
+    are kept on other LUNs, theirs behind it, each once, with a space between them.
+
+    All problems are told at once, and then nothing is queued. A call that is sent again with the
+    same `Idempotency-Key` makes nothing new and answers with the first call's runs; with that key
+    and another body it is refused.
+    """
+    user = user_of(request)
+    token = idempotency.token("", user, idempotency_key)
+    try:
+        made = submit(_request(order), order.confirm, user, token, idempotency.digest(order))
+    except SubmissionRefused as refused:
+        problems: list[tuple[str | None, str]] = [
+            (_FIELDS.get(part, part), sentence)
+            for part, sentences in refused.by_part.items()
+            for sentence in sentences
+        ]
+        raise Refused(403 if refused.is_forbidden else 422, problems) from None
+    runs = list(listed_runs().filter(pk__in=[run.pk for run in made]).order_by("id"))
+    return Status(
+        201, {"study": runs[0].series.study.slug, "runs": [run_summary(run) for run in runs]}
+    )
+
+
+@router.get(
+    "/runs/{int:run_id}",
+    response={200: RunOut, 404: Error},
+    summary="Follow a run",
+    url_name="run",
+)
+def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """A run's state, progress and commands; its scores once it is done."""
+    return _detail(run_or_404(run_id))
+
+
+@router.post(
+    "/runs/{int:run_id}/cancel",
+    response={200: RunSummary, 401: Error, 403: Error, 404: Error, 409: Error},
+    auth=WRITER,
+    summary="Cancel a run",
+    url_name="cancel_run",
+)
+def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
+    """A queued run is cancelled at once; an active one stops as soon as its worker has tidied up
+
+    (`cancel_requested` is true until then). A run that has ended keeps its state: 409.
+    """
+    run = run_or_404(run_id)
+    state = control.cancel_run(run.pk, by=user_of(request).get_username())
+    run = run_or_404(run_id)
+    if run.has_ended and state != RunState.CANCELLED:
+        raise Refused(409, [(None, f"Run {run.pk} has ended as {state}; it cannot be cancelled.")])
+    return run_summary(run)
+
+
+@router.get(
+    "/runs/{int:run_id}/log",
+    response={200: LogOut, 404: Error, 422: Error},
+    summary="The log of a run",
+    url_name="run_log",
+    openapi_extra=binary("text/plain", description="OK"),
+)
+def get_log(
+    request: HttpRequest, run_id: int, filters: Query[LogFilters]
+) -> HttpResponse | dict[str, Any]:
+    """Lines with their time and stream (fsbench, stdout, stderr). To follow a run, ask again with
+    the answer's `after` until `state` is an end and `more` is false. `format=text`, or a client
+    that accepts `text/plain` rather than JSON, gets all lines after `after` as plain text.
+    """
+    run = run_or_404(run_id)
+    if filters.format == "text" or _prefers_text(request):
+        text = "".join(
+            f"{line.at.isoformat()} {line.stream} {line.text}\n"
+            for line in logs.lines(run, filters.after)
+        )
+        return HttpResponse(text, content_type="text/plain; charset=utf-8")
+    found = logs.lines(run, filters.after, filters.limit + 1)
+    shown = found[: filters.limit]
+    return {
+        "run": run.pk,
+        "state": run.state,
+        "lines": [
+            {"id": line.id, "at": line.at, "stream": line.stream, "text": line.text}
+            for line in shown
+        ],
+        "after": shown[-1].id if shown else filters.after,
+        "more": len(found) > len(shown),
+    }
+
+
+# Where the form's parts are called otherwise in JSON.
+_FIELDS = {
+    "confirmation": "confirm",
+    "schedulers": "configurations",
+    "journals": "configurations",
+    "executor": "guest",
+    "kernels": "guest.kernels",
+    "guest_memory_mib": "guest.memory_mib",
+    "guest_cpus": "guest.cpus",
+}
+
+
+def _request(order: Order) -> RunRequest:
+    lun_id, problem = lun_named(order.lun, order.worker)
+    slug = existing_study(order.study)
+    until = order.until
+    return RunRequest(
+        lun_id=lun_id,
+        configurations=tuple(
+            ConfigurationRequest(
+                wanted.filesystem, wanted.options, wanted.scheduler, wanted.journal
+            )
+            for wanted in order.configurations
+        ),
+        workload=order.workload,
+        parameters=order.parameters,
+        repeats=order.repeats,
+        until=RepeatTarget(float(until.half_width_percent), until.least, until.most)
+        if until
+        else None,
+        preparation=Preparation(**order.preparation.model_dump()) if order.preparation else PLAIN,
+        study=slug,
+        new_study="" if slug else order.study,
+        guest=GuestRequest(
+            tuple(order.guest.kernels), order.guest.memory_mib * MIB, order.guest.cpus
+        )
+        if order.guest
+        else None,
+        run_again=order.run_again,
+        unreadable={"lun": [problem]} if problem else {},
+    )
+
+
+def listed_runs() -> QuerySet[Run]:
+    """Runs with all that a summary says, in one query."""
+    return Run.objects.select_related(
+        *("series__study", "series__configuration", "series__workload", "series__lun__worker"),
+        *("series__journal_lun", "repeat_rule"),
+    ).annotate(again_as=F("retried_as__id"))
+
+
+def run_or_404(run_id: int) -> Run:
+    """The run with all that a summary says. Raises Http404."""
+    run = listed_runs().filter(pk=run_id).first()
+    if run is None:
+        raise Http404(f"There is no run {run_id}; /api/v1/runs lists them.")
+    return run
+
+
+def run_summary(run: Run) -> dict[str, Any]:
+    """A run of ``listed_runs`` as ``RunSummary`` says it."""
+    series = run.series
+    configuration, lun = series.configuration, series.lun
+    address = f"/api/v1/runs/{run.pk}"
+    return {
+        "id": run.pk,
+        "study": series.study.slug,
+        "configuration": {
+            "label": configuration.label,
+            "filesystem": configuration.filesystem,
+            "options": configuration.options,
+            "scheduler": configuration.scheduler,
+            "external_journal": configuration.external_journal,
+        },
+        "workload": series.workload.slug if series.workload else None,
+        "lun": lun.name if lun else None,
+        "journal": series.journal_lun.name if series.journal_lun else None,
+        "worker": lun.worker.name if lun else None,
+        "repeat": run.repeat,
+        "sweep": run.submission_id,
+        "reference": run.is_reference,
+        "retry_of": run.retry_of_id,
+        "retried_as": run.again_as,  # type: ignore[attr-defined]
+        "rerun": run.rerun,
+        "contended": run.is_contended,
+        "preparation": series.preparation,
+        "machine": series.machine,
+        "emulated": Machine.of(series.machine).is_emulated,
+        "origin": run.origin,
+        "state": run.state,
+        "reason": run.reason,
+        "cause": run.cause,
+        "phase": run.phase,
+        "progress": run.progress,
+        "remaining_s": run.remaining_s,
+        "cancel_requested": run.cancel_requested_at is not None,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "links": {
+            "self": address,
+            "log": f"{address}/log",
+            "cancel": f"{address}/cancel",
+            "study": f"/api/v1/studies/{series.study.slug}",
+            "page": f"/runs/{run.pk}/",
+        },
+    }
+
+
+def not_retried(refused: ControlRefused) -> Refused:
+    """Why runs are not ordered again, as the API answers it."""
+    status = 403 if refused.is_forbidden else 422
+    return Refused(status, [("confirm", said) for said in refused.problems])
+
+
+def _detail(run: Run) -> dict[str, Any]:
+    scores = Score.objects.filter(series=run.series).order_by("id")
+    return {
+        **run_summary(run),
+        "refusal": authority.refusal(run.pk) if run.state == RunState.QUEUED else "",
+        "confirmed": run.confirmed,
+        "kernel": run.series.kernel,
+        "distribution": run.series.distribution,
+        "conditions": run.conditions,
+        "repeat_rule": run.repeat_rule,
+        "commands": run.commands,
+        "changes": [
+            {"at": change.at, "state": change.state, "reason": change.reason}
+            for change in run.changes.order_by("id")
+        ],
+        "scores": list(scores.values(*ScoreOut.model_fields)) if run.state == RunState.DONE else [],
+    }
+
+
+def _prefers_text(request: HttpRequest) -> bool:
+    preferred = request.get_preferred_type(["application/json", "text/plain"])
+    return preferred == "text/plain"

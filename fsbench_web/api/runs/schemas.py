@@ -1,0 +1,272 @@
+"""What the API says and hears of runs."""
+
+import json
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import (
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
+
+from fsbench_web.api.protocol import text
+from fsbench_web.api.protocol.bodies import Closed
+from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
+from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
+from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
+from fsbench_web.core.workloads import presets
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.models import RunState
+
+MOST_LINES = 10_000
+
+
+class ConfigurationIn(Closed):
+    """One file system; options left out stay at their tool's defaults."""
+
+    filesystem: str = Field(examples=["ext4"])
+    options: dict[str, StrictInt | str] = Field({}, examples=[{"atime": "noatime"}])
+    scheduler: str = Field("", description="one of the LUN's schedulers", examples=["none"])
+    journal: str = Field(
+        "",
+        description="name of the worker's LUN that keeps the journal; it is erased as well. "
+        "Empty: the journal is kept on the data LUN",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_an_object(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(
+                f"an entry is an object: write {json.dumps({'filesystem': value[:60]})}, with "
+                "options, scheduler and journal if any (a sweep's document takes the bare name)"
+            )
+        return value
+
+
+class PreparationIn(Closed):
+    """What is done before each run, beyond a new file system; not on a directory LUN."""
+
+    discard: StrictBool = Field(False, description="discard (TRIM) the LUN before mkfs")
+    precondition: StrictBool = Field(
+        False, description="write the whole LUN once with random data before mkfs"
+    )
+    fill_percent: StrictInt = Field(
+        0, ge=0, le=MAXIMUM_FILL_PERCENT, description="fill so much of the new file system"
+    )
+
+
+class UntilIn(Closed):
+    """Repeat until the 95% Student-t half-width of the overall score is small in every test."""
+
+    half_width_percent: StrictInt | StrictFloat = Field(description="of the mean", examples=[5])
+    least: StrictInt = Field(3, description="finished repeats at least")
+    most: StrictInt = Field(10, description="repeats at most, failed ones among them")
+
+
+class GuestIn(Closed):
+    """A virtual machine, booted anew for every run: a reboot before each, with its own kernel."""
+
+    kernels: list[str] = Field(
+        description="names of the worker's kernels; every configuration is run with each",
+        min_length=1,
+        max_length=50,
+        examples=[["debian-6.1"]],
+    )
+    memory_mib: StrictInt = Field(DEFAULT_MEMORY_BYTES // MIB, description="MiB")
+    cpus: StrictInt = DEFAULT_CPUS
+
+
+class Order(Closed):
+    """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
+
+    study: str = Field(description="slug of a study, or the title of one to be made")
+    lun: str = Field(description="the LUN's name")
+    worker: str = Field("", description="the LUN's worker, where several have one of that name")
+    configurations: list[ConfigurationIn] = Field(
+        max_length=1000, description="each is run in turn, then all of them again"
+    )
+    workload: str = Field(description=", ".join(presets()), examples=["iozone-small"])
+    parameters: dict[str, StrictBool | StrictInt | StrictStr | list[StrictInt]] = Field(
+        {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
+    )
+    repeats: StrictInt = Field(2, description="how often each configuration is run")
+    until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
+    preparation: PreparationIn | None = None
+    guest: GuestIn | None = Field(None, description="null: the worker's own executor")
+    run_again: StrictInt = Field(
+        DEFAULT_RUN_AGAIN,
+        description="how often in a row a run that was interrupted (its worker, host or daemon "
+        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
+    )
+    confirm: str = Field(
+        "",
+        description="the LUN's name once more, and behind it those of all journals, with a space "
+        "between them: all data on them will be lost",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_storable(cls, value: Any) -> Any:
+        place = text.unstorable(value)
+        if place is not None:
+            raise ValueError(f"{place or 'a key'} {text.UNSTORABLE}")
+        return value
+
+
+class RunConfiguration(Schema):
+    label: str
+    filesystem: str
+    options: dict[str, str]
+    scheduler: str
+    external_journal: bool
+
+
+class RunSummary(Schema):
+    """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows.
+
+    ``cause`` is why it did not end as done, one of a closed list, "" for all others. ``retry_of``
+    is the run that it replaces, ``retried_as`` the one that replaces it; ``rerun`` is above 0 where
+    fsbench did so by itself, because ``retry_of`` was interrupted: so many times in a row.
+
+    ``machine`` is {} for the worker's own executor, else that of the guest; ``emulated`` says that
+    it ran in software: for function, not for speed.
+    """
+
+    id: int
+    study: str
+    configuration: RunConfiguration
+    workload: str | None
+    lun: str | None
+    journal: str | None
+    worker: str | None
+    repeat: int
+    sweep: int | None
+    reference: bool
+    retry_of: int | None
+    retried_as: int | None
+    rerun: int
+    contended: bool
+    preparation: dict[str, Any]
+    machine: dict[str, Any]
+    emulated: bool
+    origin: str
+    state: str
+    reason: str
+    cause: str
+    phase: str
+    progress: float
+    remaining_s: float | None
+    cancel_requested: bool
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    links: dict[str, str]
+
+
+class ScoreOut(Schema):
+    """A score of all finished repeats of this run's configuration under its circumstances.
+
+    ``half_width`` is of the 95% interval of the repeats' own scores, in the score's unit and in
+    percent of their mean; null below two repeats.
+    """
+
+    test: str
+    category: str
+    value: float
+    unit: str
+    repeats: int | None
+    half_width: float | None
+    half_width_percent: float | None
+    cells: int | None
+    cells_expected: int | None
+    flags: list[str]
+
+
+class StateChangeOut(Schema):
+    at: datetime
+    state: str
+    reason: str
+
+
+class RepeatRuleOut(Schema):
+    """``stop_reason`` says why no further repeat follows; empty while one may."""
+
+    half_width_percent: float
+    least: int
+    most: int
+    stop_reason: str
+
+
+class RunOut(RunSummary):
+    """``commands`` as run; ``scores`` are empty until the run is done.
+
+    ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in
+    ``others`` the runs that were active meanwhile. ``refusal`` says why a run that waits will not
+    start: who ordered it may not any more. ``confirmed`` is what its LUNs were when somebody
+    confirmed them, by role: another device is not erased.
+    """
+
+    refusal: str
+    confirmed: dict[str, Any]
+
+    conditions: dict[str, Any]
+    repeat_rule: RepeatRuleOut | None
+
+    kernel: str
+    distribution: str
+    commands: list[dict[str, Any]]
+    changes: list[StateChangeOut]
+    scores: list[ScoreOut]
+
+
+class RunsOut(PageOut):
+    """A page of runs, newest first; ``total`` counts all that match."""
+
+    runs: list[RunSummary]
+
+
+class Ordered(Schema):
+    """The runs that were made, in the order in which they will be run."""
+
+    study: str
+    runs: list[RunSummary]
+
+
+class LogLineOut(Schema):
+    id: int
+    at: datetime
+    stream: str
+    text: str
+
+
+class LogOut(Schema):
+    """``after`` is what to ask for next; ``more`` says that further lines are there already."""
+
+    run: int
+    state: str
+    lines: list[LogLineOut]
+    after: int
+    more: bool
+
+
+class RunFilters(Page):
+    study: str = Field("", description="slug of a study")
+    state: list[RunState] = Field([], description="may be repeated")
+    filesystem: str = Field("", description="ext4, xfs, ...")
+    workload: str = Field("", description="slug of a workload")
+    worker: str = Field("", description="name of a worker")
+    lun: str = Field("", description="name of a data or journal LUN")
+    sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of an order")
+    series: int | None = Field(None, ge=1, le=LARGEST_ID)
+
+
+class LogFilters(Schema):
+    after: int = Field(0, ge=0, le=LARGEST_ID, description="only lines with a larger id")
+    limit: int = Field(1000, ge=1, le=MOST_LINES)
+    format: Literal["json", "text"] = Field("json", description="text: all lines as plain text")

@@ -1,0 +1,124 @@
+"""Series: the repeats of one configuration under the same circumstances."""
+
+from typing import Any
+
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from fsbench_web.api.protocol.errors import Error
+from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut
+from fsbench_web.studies.models import RunState, Score, Series
+
+router = Router()
+
+
+class SeriesFilters(Page):
+    study: str = Field("", description="slug of a study")
+    filesystem: str = Field("", description="ext4, xfs, ...")
+
+
+class SeriesOut(Schema):
+    """What all of its runs have in common; null and empty where it is not known."""
+
+    id: int
+    study: str
+    configuration: RunConfiguration
+    workload: str | None
+    hardware: str | None
+    lun: str | None
+    journal: str | None
+    worker: str | None
+    kernel: str
+    distribution: str
+    preparation: dict[str, Any]
+    runs: int
+    runs_done: int
+    links: dict[str, str]
+
+
+class SeriesWithScores(SeriesOut):
+    """``scores`` are over all finished repeats."""
+
+    run_ids: list[int]
+    scores: list[ScoreOut]
+
+
+class ManySeries(PageOut):
+    series: list[SeriesOut]
+
+
+@router.get(
+    "/series",
+    response={200: ManySeries, 404: Error, 422: Error},
+    summary="Series",
+    url_name="series_list",
+)
+def list_series(
+    request: HttpRequest, response: HttpResponse, filters: Query[SeriesFilters]
+) -> dict[str, Any]:
+    """All series, or those of one study or file system."""
+    found = _listed()
+    if filters.study:
+        found = found.filter(study=study_or_404(filters.study))
+    if filters.filesystem:
+        found = found.filter(configuration__filesystem=filters.filesystem)
+    rows, about = page(request, response, found.order_by("-id"), filters)
+    return {**about, "series": [_series(row) for row in rows]}
+
+
+@router.get(
+    "/series/{int:series_id}",
+    response={200: SeriesWithScores, 404: Error},
+    summary="One series",
+    url_name="series",
+)
+def get_series(request: HttpRequest, series_id: int) -> dict[str, Any]:
+    """Its circumstances, its runs and its scores."""
+    row = _listed().filter(pk=series_id).first()
+    if row is None:
+        raise Http404(f"There is no series {series_id}; /api/v1/series lists them.")
+    scores = Score.objects.filter(series=row).order_by("id")
+    return {
+        **_series(row),
+        "run_ids": list(row.runs.order_by("id").values_list("id", flat=True)),
+        "scores": list(scores.values(*ScoreOut.model_fields)),
+    }
+
+
+def _listed() -> Any:
+    return Series.objects.select_related(
+        *("study", "configuration", "workload", "hardware", "lun__worker", "journal_lun")
+    ).annotate(
+        run_count=Count("runs"),
+        done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+    )
+
+
+def _series(row: Any) -> dict[str, Any]:
+    configuration = row.configuration
+    return {
+        "id": row.pk,
+        "study": row.study.slug,
+        "configuration": {
+            name: getattr(configuration, name) for name in RunConfiguration.model_fields
+        },
+        "workload": row.workload.slug if row.workload else None,
+        "hardware": row.hardware.slug if row.hardware else None,
+        "lun": row.lun.name if row.lun else None,
+        "journal": row.journal_lun.name if row.journal_lun else None,
+        "worker": row.lun.worker.name if row.lun else None,
+        "kernel": row.kernel,
+        "distribution": row.distribution,
+        "preparation": row.preparation,
+        "runs": row.run_count,
+        "runs_done": row.done_count,
+        "links": {
+            "self": f"/api/v1/series/{row.pk}",
+            "study": f"/api/v1/studies/{row.study.slug}",
+            "history": f"/api/v1/history?series={row.pk}",
+        },
+    }

@@ -1,0 +1,157 @@
+"""The commands of one run, in order: what the preview shows and the worker runs. Pure: no Django.
+
+Every part comes from the closed lists of ``catalog.configurations.filesystems`` and from
+``workloads``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.filesystems import (
+    OptionError,
+    journal_command,
+    mkfs_command,
+    mount_command,
+)
+from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.preparation import (
+    MIB,
+    NOT_FOR_DIRECTORIES,
+    PLAIN,
+    PRECONDITION_FROM_BYTES,
+    Preparation,
+    PreparationError,
+)
+from fsbench_web.core.workloads import Place, Workload
+
+# The folder of the files that fill the file system, and the program that writes them: the agent
+# itself (runner/agent/agent.py --fill), because how much fits is known only there.
+FILL_FOLDER = "fsbench.fill"
+AGENT_PROGRAM = "fsbench-agent"
+
+
+@dataclass(frozen=True)
+class PlannedCommand:
+    """One command as an argument list.
+
+    ``phase``: discard, precondition, journal, mkfs, mount, fill, benchmark or unmount. A benchmark
+    may be several commands, and have the file system mounted anew between them. ``stdin`` is what
+    the command reads, ``output`` the name of the raw output that is kept of it, ``timeout_s`` its
+    own limit where it has one.
+    """
+
+    phase: str
+    argv: tuple[str, ...]
+    stdin: str = ""
+    output: str = ""
+    timeout_s: float | None = None
+
+
+def run_commands(
+    filesystem: str,
+    options: Mapping[str, object],
+    workload: Workload,
+    device: str,
+    mount_point: str,
+    makes_filesystem: bool,
+    *,
+    preparation: Preparation = PLAIN,
+    size_bytes: int | None = None,
+    journal: JournalLun | None = None,
+) -> list[PlannedCommand]:
+    """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
+
+    A ``journal`` is erased with it.
+
+    A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
+    ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
+    size, which preconditioning needs. Raises OptionError (catalog.configurations.filesystems) for a
+    file system or option that is not allowed, and PreparationError for a preparation that cannot be
+    made there.
+    """
+    if not makes_filesystem:
+        if preparation != PLAIN:
+            raise PreparationError(NOT_FOR_DIRECTORIES)
+        if journal is not None:
+            raise OptionError(
+                "A directory LUN has the file system it has: its journal stays where it is."
+            )
+        return _benchmark_commands(workload, mount_point, [])
+    # mkfs would discard what preconditioning has just written.
+    mkfs = mkfs_command(filesystem, options, device, journal, keeps_blocks=preparation.precondition)
+    mount = PlannedCommand(
+        "mount", tuple(mount_command(filesystem, options, device, mount_point, journal))
+    )
+    unmount = PlannedCommand("unmount", ("umount", mount_point))
+    return [
+        *_device_commands(preparation, device, size_bytes),
+        *_journal_commands(filesystem, options, journal),
+        PlannedCommand("mkfs", tuple(mkfs)),
+        mount,
+        *_fill_commands(preparation, mount_point),
+        *_benchmark_commands(workload, mount_point, [unmount, mount]),
+        unmount,
+    ]
+
+
+def _benchmark_commands(
+    workload: Workload, folder: str, remount: list[PlannedCommand]
+) -> list[PlannedCommand]:
+    """The workload's commands; ``remount`` is what unmounts and mounts, where that can be done."""
+    found: list[PlannedCommand] = []
+    for command in workload.commands(Place(folder)):
+        if command.remount:
+            found += remount
+        found.append(
+            PlannedCommand(
+                "benchmark", command.argv, command.stdin, command.output, command.timeout_s
+            )
+        )
+    return found
+
+
+def _journal_commands(
+    filesystem: str, options: Mapping[str, object], journal: JournalLun | None
+) -> list[PlannedCommand]:
+    if journal is None:
+        return []
+    argv = journal_command(filesystem, options, journal)
+    return [PlannedCommand("journal", tuple(argv))] if argv else []
+
+
+def _device_commands(
+    preparation: Preparation, device: str, size_bytes: int | None
+) -> list[PlannedCommand]:
+    """What is done to the device before mkfs: blkdiscard(8), then dd(1) past the page cache.
+
+    The data are random, so that an array which compresses or finds doubles has to store them. A
+    device that was unplugged is not made as a file (nocreat), which would fill the memory of /dev.
+    """
+    found = []
+    if preparation.discard:
+        found.append(PlannedCommand("discard", ("blkdiscard", device)))
+    if preparation.precondition:
+        if size_bytes is None:
+            raise PreparationError("The LUN's size is not known: it cannot be written once.")
+        count = size_bytes - PRECONDITION_FROM_BYTES
+        found.append(
+            PlannedCommand(
+                "precondition",
+                (
+                    *("dd", "if=/dev/urandom", f"of={device}", "bs=1M"),
+                    *(f"count={count}", f"seek={PRECONDITION_FROM_BYTES // MIB}"),
+                    *("iflag=fullblock,count_bytes", "oflag=direct", "conv=nocreat,notrunc,fsync"),
+                    "status=progress",
+                ),
+            )
+        )
+    return found
+
+
+def _fill_commands(preparation: Preparation, mount_point: str) -> list[PlannedCommand]:
+    if not preparation.fill_percent:
+        return []
+    folder = f"{mount_point.rstrip('/')}/{FILL_FOLDER}"
+    return [
+        PlannedCommand("fill", (AGENT_PROGRAM, "--fill", str(preparation.fill_percent), folder))
+    ]

@@ -1,0 +1,287 @@
+"""The file systems fsbench can make, and the options it allows for each. Pure: no Django.
+
+Options are keys and values from closed lists. A command line is always built from them here, as a
+list of arguments; no text of a user ever becomes part of one. Sources: mke2fs(8), ext4(5),
+mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f2fs(8),
+mkfs.nilfs2(8), mount(8).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.journals import (
+    EXT_JOURNAL,
+    JFS_JOURNAL,
+    MIB,
+    REISER_JOURNAL,
+    XFS_LOG,
+    ExternalJournal,
+    JournalLun,
+)
+from fsbench_web.catalog.configurations.marks import OWN_LABEL as OWN_LABEL
+from fsbench_web.catalog.configurations.options import (
+    AGCOUNT,
+    ATIME,
+    BARRIER,
+    BTRFS_COMPRESSION,
+    BTRFS_COPY_ON_WRITE,
+    BTRFS_NODE_SIZE,
+    DIR_INDEX,
+    EXT_BLOCK_SIZE,
+    EXT_JOURNAL_SIZE,
+    INODE_SIZE,
+    JOURNAL_MODE,
+    LOGBUFS,
+    NILFS_ORDER,
+    REISER_TAILS,
+    Option,
+)
+from fsbench_web.catalog.configurations.options import OptionError as OptionError
+from fsbench_web.core import needs
+
+
+@dataclass(frozen=True)
+class Filesystem:
+    """A file system that a worker may make on a LUN.
+
+    ``mkfs`` is the fixed part of the command, its program that of ``fsbench_web.core.needs``.
+    ``minimum_bytes`` is the smallest LUN its tools accept. ``journal`` is None where the journal
+    cannot be kept on another device. ``without_discard`` keeps mkfs from discarding the device,
+    which most do where they can.
+    """
+
+    slug: str
+    name: str
+    mkfs: tuple[str, ...]
+    minimum_bytes: int
+    options: tuple[Option, ...] = ()
+    notes: str = ""
+    journal: ExternalJournal | None = None
+    without_discard: tuple[str, ...] = ()
+
+    @property
+    def kernel_name(self) -> str:
+        """What the kernel calls it: in /proc/filesystems, in mountinfo, for mount -t."""
+        return needs.FILESYSTEMS[self.slug].kernel_name
+
+    @property
+    def tool_package(self) -> str:
+        """The Debian package that its mkfs comes from."""
+        return needs.FILESYSTEMS[self.slug].package
+
+    def option(self, key: str) -> Option:
+        """The option named ``key``. Raises OptionError with the keys there are."""
+        for option in self.options:
+            if option.key == key:
+                return option
+        allowed = ", ".join(option.key for option in self.options)
+        raise OptionError(f'{self.name} has no option "{key}"; it has {allowed}.')
+
+
+# -F: the LUN is a whole device, not a partition. Lazy initialisation would write in the
+# background while the benchmark runs, so everything is written by mkfs (mke2fs(8), -E).
+_EXT_BASE = ("-q", "-F", "-L", OWN_LABEL, "-E", "lazy_itable_init=0")
+_EXT_JOURNAL_BASE = (
+    *("-q", "-F", "-L", OWN_LABEL),
+    *("-E", "lazy_itable_init=0,lazy_journal_init=0"),
+)
+_EXT_OPTIONS = (EXT_BLOCK_SIZE, INODE_SIZE, DIR_INDEX)
+
+FILESYSTEMS: dict[str, Filesystem] = {
+    filesystem.slug: filesystem
+    for filesystem in (
+        Filesystem(
+            "ext2",
+            "ext2",
+            ("mkfs.ext2", *_EXT_BASE),
+            4 * MIB,
+            (*_EXT_OPTIONS, ATIME),
+            notes="No journal: the high-water mark of the paper",
+            without_discard=("-E", "nodiscard"),
+        ),
+        Filesystem(
+            "ext3",
+            "ext3",
+            ("mkfs.ext3", *_EXT_JOURNAL_BASE),
+            16 * MIB,
+            (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            journal=EXT_JOURNAL,
+            without_discard=("-E", "nodiscard"),
+        ),
+        Filesystem(
+            "ext4",
+            "ext4",
+            ("mkfs.ext4", *_EXT_JOURNAL_BASE),
+            16 * MIB,
+            (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            journal=EXT_JOURNAL,
+            without_discard=("-E", "nodiscard"),
+        ),
+        Filesystem(
+            "xfs",
+            "XFS",
+            ("mkfs.xfs", "-q", "-f", "-L", OWN_LABEL),
+            300 * MIB,
+            (AGCOUNT, LOGBUFS, ATIME),
+            journal=XFS_LOG,
+            without_discard=("-K",),
+        ),
+        Filesystem(
+            "btrfs",
+            "Btrfs",
+            ("mkfs.btrfs", "-q", "-f", "-L", OWN_LABEL),
+            128 * MIB,
+            (BTRFS_NODE_SIZE, BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
+            without_discard=("-K",),
+        ),
+        Filesystem(
+            "jfs",
+            "JFS",
+            ("mkfs.jfs", "-q", "-L", OWN_LABEL),
+            16 * MIB,
+            (ATIME,),
+            journal=JFS_JOURNAL,
+        ),
+        Filesystem(
+            "reiser3",
+            "ReiserFS",
+            # Twice -f: no question, also for a whole device.
+            ("mkfs.reiserfs", "-q", "-f", "-f", "-l", OWN_LABEL),
+            40 * MIB,
+            (REISER_TAILS, JOURNAL_MODE, ATIME),
+            notes="Version 3; Linux removed it in 6.13",
+            journal=REISER_JOURNAL,
+        ),
+        Filesystem(
+            "f2fs",
+            "F2FS",
+            ("mkfs.f2fs", "-q", "-f", "-l", OWN_LABEL),
+            64 * MIB,
+            (ATIME,),
+            without_discard=("-t", "0"),
+        ),
+        Filesystem(
+            "nilfs2",
+            "NILFS2",
+            ("mkfs.nilfs2", "-q", "-f", "-L", OWN_LABEL),
+            136 * MIB,
+            (NILFS_ORDER, ATIME),
+            without_discard=("-K",),
+        ),
+    )
+}
+# mke2fs(8) -J device=, mkfs.xfs(8) -l logdev=, jfs_mkfs(8) -J device=, mkreiserfs(8) -j.
+EXTERNAL_JOURNAL_FILESYSTEMS = tuple(slug for slug, spec in FILESYSTEMS.items() if spec.journal)
+
+# What sysfs calls them now, and the short label of the paper's ancestor where there is one
+# (noop -> none, deadline -> mq-deadline, cfq -> bfq; anticipatory has no successor).
+SCHEDULER_LABELS = {
+    "none": "noop",
+    "mq-deadline": "dl",
+    "kyber": "kyber",
+    "bfq": "bfq",
+    "noop": "noop",
+    "deadline": "dl",
+    "cfq": "cfq",
+    "anticipatory": "as",
+}
+
+
+def filesystem(slug: str) -> Filesystem:
+    """The file system named ``slug``. Raises OptionError with the names there are."""
+    try:
+        return FILESYSTEMS[slug]
+    except KeyError:
+        raise OptionError(
+            f'fsbench cannot make a file system "{slug}"; it can make {", ".join(FILESYSTEMS)}.'
+        ) from None
+
+
+def validated_options(slug: str, options: Mapping[str, object]) -> dict[str, str]:
+    """The options with every value as its canonical text, in the order of the file system's list.
+
+    Empty values mean "the tool's default" and are dropped. Raises OptionError for a key or value
+    that is not allowed.
+    """
+    spec = filesystem(slug)
+    for key in options:
+        spec.option(key)
+    return {
+        option.key: option.choice(options[option.key]).value
+        for option in spec.options
+        if options.get(option.key) not in (None, "")
+    }
+
+
+def external_journal(slug: str) -> ExternalJournal:
+    """How ``slug`` keeps its journal on another device. Raises OptionError where it cannot."""
+    spec = filesystem(slug)
+    if spec.journal is None:
+        raise OptionError(
+            f"{spec.name} cannot keep its journal on another device; "
+            f"{', '.join(EXTERNAL_JOURNAL_FILESYSTEMS)} can."
+        )
+    return spec.journal
+
+
+def journal_command(slug: str, options: Mapping[str, object], journal: JournalLun) -> list[str]:
+    """The arguments that make the journal on its device and erase what was there.
+
+    Empty where ``mkfs_command`` does that itself. Raises OptionError where no journal can be kept
+    on another device.
+    """
+    return external_journal(slug).make_command(journal, validated_options(slug, options))
+
+
+def mkfs_command(
+    slug: str,
+    options: Mapping[str, object],
+    device: str,
+    journal: JournalLun | None = None,
+    keeps_blocks: bool = False,
+) -> list[str]:
+    """The arguments that make the file system on ``device`` and erase what was there.
+
+    With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
+    """
+    spec = filesystem(slug)
+    arguments = [
+        argument
+        for option in spec.options
+        if option.stage == "mkfs" and option.key in options
+        for argument in option.choice(options[option.key]).arguments
+    ]
+    if journal is not None:
+        arguments += external_journal(slug).mkfs_arguments(journal, options)
+    if keeps_blocks:
+        return [*_joined([*spec.mkfs, *arguments], spec.without_discard), device]
+    return [*spec.mkfs, *arguments, device]
+
+
+def _joined(argv: list[str], more: tuple[str, ...]) -> list[str]:
+    """Both together; of mke2fs(8) the last -E alone counts, so that its values are joined."""
+    if more[:1] != ("-E",) or "-E" not in argv:
+        return [*argv, *more]
+    place = argv.index("-E") + 1
+    return [*argv[:place], f"{argv[place]},{more[1]}", *argv[place + 1 :]]
+
+
+def mount_command(
+    slug: str,
+    options: Mapping[str, object],
+    device: str,
+    mount_point: str,
+    journal: JournalLun | None = None,
+) -> list[str]:
+    """The arguments that mount ``device``."""
+    spec = filesystem(slug)
+    words = [
+        argument
+        for option in spec.options
+        if option.stage == "mount" and option.key in options
+        for argument in option.choice(options[option.key]).arguments
+    ]
+    if journal is not None:
+        words += external_journal(slug).mount_words(journal)
+    flags = ["-o", ",".join(words)] if words else []
+    return ["mount", "-t", spec.kernel_name, *flags, device, mount_point]

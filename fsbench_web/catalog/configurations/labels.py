@@ -1,0 +1,116 @@
+"""Short labels of configurations, as the Unisys paper writes them: ext3_wb_noatime_dl_xj. Pure.
+
+The order is the paper's: file system, journal mode, access times, scheduler, external journal;
+what the paper does not have (allocation groups, block size) stands before the scheduler.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fsbench_web.catalog.configurations.filesystems import (
+    FILESYSTEMS,
+    SCHEDULER_LABELS,
+    Option,
+    OptionError,
+)
+
+_FIRST = ("journal_mode", "atime")
+EXTERNAL_JOURNAL_LABEL = "xj"
+# The paper writes ext3_wb_noatime_dl_xj, and jfs_xj_noop.
+_JOURNAL_BEFORE_SCHEDULER = {"jfs"}
+# The elevators that got a new name with the multi-queue block layer. cfq and anticipatory have
+# no equal today and stay what they are.
+_RENAMED_SCHEDULERS = {"noop": "none", "deadline": "mq-deadline"}
+
+
+def canonical_scheduler(scheduler: str) -> str:
+    """Today's name of an I/O scheduler: ``deadline`` of an old kernel is ``mq-deadline``."""
+    return _RENAMED_SCHEDULERS.get(scheduler, scheduler)
+
+
+def configuration_label(
+    filesystem: str,
+    options: Mapping[str, str],
+    scheduler: str = "",
+    external_journal: bool = False,
+) -> str:
+    """The label of a configuration whose options have passed ``validated_options``."""
+    spec = FILESYSTEMS[filesystem]
+    keys = [key for key in _FIRST if key in options]
+    keys += [
+        option.key for option in spec.options if option.key in options and option.key not in _FIRST
+    ]
+    parts = [filesystem, *(spec.option(key).choice(options[key]).label for key in keys)]
+    ends = [SCHEDULER_LABELS.get(scheduler, scheduler)] if scheduler else []
+    if external_journal:
+        place = 0 if filesystem in _JOURNAL_BEFORE_SCHEDULER else len(ends)
+        ends.insert(place, EXTERNAL_JOURNAL_LABEL)
+    return "_".join([*parts, *ends])
+
+
+@dataclass
+class LabelParts:
+    """What a label says, in the words of ``catalog.configurations.filesystems``."""
+
+    filesystem: str
+    options: dict[str, str] = field(default_factory=dict)
+    scheduler: str = ""
+    external_journal: bool = False
+
+
+def parse_label(label: str) -> LabelParts | None:
+    """What a label says, or None when a part of it is not known or is said twice.
+
+    The parts may come in any order: the paper itself writes both ``jfs_xj_dl`` and
+    ``ext3_wb_noatime_dl_xj``.
+    """
+    # Two options of mount, and one value of ours: noatime-nodiratime.
+    filesystem, *words = label.replace("noatime_nodiratime", "noatime-nodiratime").split("_")
+    spec = FILESYSTEMS.get(filesystem)
+    if spec is None:
+        return None
+    parts = LabelParts(filesystem)
+    for word in words:
+        if word == EXTERNAL_JOURNAL_LABEL:
+            if parts.external_journal:
+                return None
+            parts.external_journal = True
+        elif word in SCHEDULER_LABELS.values():
+            if parts.scheduler:
+                return None
+            parts.scheduler = _scheduler_of(word)
+        else:
+            for option in spec.options:
+                value = _value_of(option, word)
+                if value is not None:
+                    break
+            else:
+                return None
+            if option.key in parts.options:
+                return None
+            parts.options[option.key] = value
+    return parts
+
+
+def _scheduler_of(word: str) -> str:
+    """The first scheduler with this label: SCHEDULER_LABELS lists today's names first."""
+    return next(name for name, label in SCHEDULER_LABELS.items() if label == word)
+
+
+def _value_of(option: Option, word: str) -> str | None:
+    """The value of ``option`` that is labelled ``word``, or None."""
+    for choice in option.choices:
+        if choice.label == word:
+            return choice.value
+    if not option.label_template:
+        return None
+    before, after = option.label_template.split("{}")
+    # No leading zero: the label of 4 is ag4, and ag04 is not something fsbench writes.
+    match = re.fullmatch(f"{re.escape(before)}([1-9][0-9]*){re.escape(after)}", word)
+    if match is None:
+        return None
+    try:
+        return option.choice(match[1]).value
+    except OptionError:
+        return None

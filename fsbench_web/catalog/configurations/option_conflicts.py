@@ -1,0 +1,52 @@
+"""Options that do not go together, or do not fit the LUN."""
+
+from collections.abc import Iterator, Mapping
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import Lun
+from fsbench_web.core.numbers import size
+
+# xfs(5): an allocation group is 16 MB or more.
+XFS_SMALLEST_GROUP_BYTES = 16 * 1024 * 1024
+
+
+def option_conflicts(
+    slug: str, options: Mapping[str, str], lun: Lun | None, journal: Lun | None = None
+) -> Iterator[str]:
+    """Options that are allowed one by one, and that mkfs or mount would refuse or ignore.
+
+    ``options`` have passed ``validated_options``. What depends on a LUN is left out without one.
+    """
+    if lun is not None and lun.kind == Lun.Kind.DIRECTORY and options:
+        yield (
+            f"{lun.name} is a directory: no file system is made there, so that no option can be "
+            "set. Leave all options at their defaults."
+        )
+        return
+    if "compression" in options and options.get("copy_on_write") == "off":
+        # btrfs(5): nodatacow implies nodatasum, and disables compression.
+        yield "Btrfs does not compress without copy on write: set only one of the two."
+    if journal is not None and "journal_size_mb" in options:
+        yield (
+            f"The journal on {journal.name} has the size of that LUN: leave out the journal size "
+            f"of {FILESYSTEMS[slug].name}, or keep the journal on the LUN itself."
+        )
+    if lun is None or lun.size_bytes is None:
+        return
+    lun_size = size(lun.size_bytes)
+    if "agcount" in options:
+        groups = int(options["agcount"])
+        if groups * XFS_SMALLEST_GROUP_BYTES > lun.size_bytes:
+            yield (
+                f"{lun.name} ({lun_size}) has room for "
+                f"{lun.size_bytes // XFS_SMALLEST_GROUP_BYTES} XFS allocation groups of 16 MiB, "
+                f"not for {groups}: choose fewer."
+            )
+    if "journal_size_mb" in options:
+        megabytes = int(options["journal_size_mb"])
+        # mke2fs(8), -J size=: no more than half of the file system.
+        if megabytes * 1024 * 1024 > lun.size_bytes // 2:
+            yield (
+                f"A journal of {megabytes} MiB is more than half of {lun.name} ({lun_size}): "
+                f"choose a smaller one for {FILESYSTEMS[slug].name}."
+            )

@@ -1,0 +1,79 @@
+"""File system configurations by what they are: the same options are one row, made once."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fsbench_web.catalog.configurations import filesystems, labels
+from fsbench_web.catalog.models import FilesystemConfiguration
+
+
+def configuration_for(
+    filesystem: str,
+    options: Mapping[str, object],
+    scheduler: str = "",
+    external_journal: bool = False,
+) -> FilesystemConfiguration:
+    """Get or create the configuration with these options.
+
+    ``options`` are keys and values of ``catalog.configurations.filesystems``; empty values mean the
+    tool's default. ``scheduler`` is a name that sysfs knows or knew (``deadline`` is
+    ``mq-deadline`` today, and one configuration with it); empty means the host's default. Raises
+    OptionError for what is not on the allow-list.
+    """
+    validated = filesystems.validated_options(filesystem, options)
+    if scheduler and scheduler not in filesystems.SCHEDULER_LABELS:
+        raise filesystems.OptionError(
+            f'"{scheduler}" is not an I/O scheduler fsbench knows: '
+            f"{', '.join(filesystems.SCHEDULER_LABELS)}."
+        )
+    if external_journal:
+        filesystems.external_journal(filesystem)
+    scheduler = labels.canonical_scheduler(scheduler)
+    return _get_or_create(
+        {
+            "filesystem": filesystem,
+            "options": validated,
+            "scheduler": scheduler,
+            "external_journal": external_journal,
+            "is_known": True,
+        },
+        labels.configuration_label(filesystem, validated, scheduler, external_journal),
+    )
+
+
+def unknown_configuration(filesystem: str, label: str) -> FilesystemConfiguration:
+    """Get or create a configuration of which only file system and label are known.
+
+    It is compared like any other, and never run.
+    """
+    return _get_or_create({"filesystem": filesystem, "is_known": False, "label": label}, label)
+
+
+def from_label(label: str, filesystem: str = "") -> FilesystemConfiguration:
+    """The configuration that ``label`` names in the paper's grammar (ext3_wb_noatime_dl_xj).
+
+    Known when every part of the label is known to ``catalog.configurations.filesystems``; its own
+    label is then the one with the parts in the usual order. Else unknown, of ``filesystem``, or of
+    what stands before the label's first underscore.
+    """
+    parts = labels.parse_label(label)
+    if parts is not None and filesystem in ("", parts.filesystem):
+        try:
+            return configuration_for(
+                parts.filesystem, parts.options, parts.scheduler, parts.external_journal
+            )
+        except filesystems.OptionError:
+            pass  # ext2_xj: every word is known, the whole is not possible here
+    return unknown_configuration(filesystem or label.split("_")[0], label)
+
+
+def _get_or_create(identity: dict[str, Any], label: str) -> FilesystemConfiguration:
+    # get_or_create on a unique digest is safe when two transactions make the same one at once.
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    configuration, _ = FilesystemConfiguration.objects.get_or_create(
+        digest=digest, defaults={**identity, "label": label}
+    )
+    return configuration

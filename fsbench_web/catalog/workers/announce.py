@@ -1,0 +1,136 @@
+"""What a worker host says of itself, and the only writer of Worker and Lun rows.
+
+(But whether a worker is drained, which a person decides: ``catalog.workers.maintenance``.)
+
+A worker announces itself when it starts and with every heartbeat. The rows let people choose a
+LUN; the permission to erase it stays with the host's own file (runner.host.luns).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from fsbench_web.catalog.models import HardwareProfile, Lun, Worker
+from fsbench_web.platform import clock
+
+
+@dataclass(frozen=True)
+class LunAnnouncement:
+    """A LUN of the host's allow-list. ``problem`` is empty when it can be used now.
+
+    ``device`` is the path that commands name. ``identity`` is [[label, value], ...]. ``scheduler``
+    is the one of ``schedulers`` that is in effect while no run uses the LUN. ``fingerprint``
+    tells it from another one of its name (catalog.workers.lun_identity).
+    """
+
+    name: str
+    role: str
+    kind: str
+    device: str
+    size_bytes: int | None = None
+    identity: list[list[str]] = field(default_factory=list)
+    schedulers: list[str] = field(default_factory=list)
+    problem: str = ""
+    controller: str = ""
+    can_discard: bool = False
+    scheduler: str = ""
+    fingerprint: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WorkerAnnouncement:
+    """A worker host with all its LUNs: one that is missing here is no longer listed.
+
+    ``capabilities``::
+
+        {"filesystems": {"ext4": {"usable": true, "reason": ""}, ...},
+         "tools": {"iozone": {"usable": true, "version": "3.489", "path": "/usr/bin/iozone",
+                              "reason": "", "package": "iozone3"}},
+         "kernel": "6.1.0-18-amd64", "distribution": "Debian GNU/Linux 12 (bookworm)",
+         "executor_reason": "why this executor was chosen",
+         "versions": [["fsbench", "0.1.0"], ["Docker", "20.10.24"], ...],
+         "host_mark": "what tells this host from another one of the same name",
+         "guest": {"usable": true, "accelerator": "kvm", "kernels": [{"name": "debian-6.1", ...}]},
+         "setup": {"kind": "image" | "packages", "state": "running" | "failed" | "missing",
+                   "title": "...", "reason": "why it is done", "share": 0.4 or null,
+                   "remaining_s": 30.0 or null, "problem": "what happened and what to do, or empty",
+                   "command": "sudo make tools, or empty"},
+         "is_usable": true, "reason": "why no run can start, when it is not usable"}
+
+    ``setup`` is there while the worker makes its image or installs tools by itself, when that
+    failed, or when it may not (docs/operating.md). ``guest`` is there where guest kernels can be
+    booted (docs/guest.md has all of its keys; ``catalog.workers.machines.guest_ability`` reads it).
+    A reason says what is wrong and what to do. ``hardware`` is [[label, value], ...].
+    """
+
+    name: str
+    executor: str
+    capabilities: dict[str, Any]
+    luns: list[LunAnnouncement]
+    hardware: list[list[str]] = field(default_factory=list)
+    has_started: bool = False
+
+
+@transaction.atomic
+def announce(announcement: WorkerAnnouncement) -> Worker:
+    """Write the worker, its hardware profile and its LUNs as they are now.
+
+    With ``has_started`` the worker's start time is set; the first announcement always sets it.
+    """
+    now = clock.now()
+    values: dict[str, Any] = {
+        "executor": announcement.executor,
+        "capabilities": announcement.capabilities,
+        "hardware": _hardware(announcement),
+        "seen_at": now,
+    }
+    if announcement.has_started:
+        values["started_at"] = now
+    worker, _ = Worker.objects.update_or_create(
+        name=announcement.name, defaults=values, create_defaults={"started_at": now, **values}
+    )
+    for lun in announcement.luns:
+        Lun.objects.update_or_create(
+            worker=worker,
+            name=lun.name,
+            defaults={
+                "role": lun.role,
+                "kind": lun.kind,
+                "device": lun.device,
+                "identity": lun.identity,
+                "fingerprint": lun.fingerprint,
+                "size_bytes": lun.size_bytes,
+                "controller": lun.controller,
+                "schedulers": lun.schedulers,
+                "scheduler": lun.scheduler,
+                "can_discard": lun.can_discard,
+                "problem": lun.problem,
+                "is_listed": True,
+                "announced_at": now,
+            },
+        )
+    listed = [lun.name for lun in announcement.luns]
+    worker.luns.exclude(name__in=listed).filter(is_listed=True).update(
+        is_listed=False, announced_at=now
+    )
+    return worker
+
+
+def _hardware(announcement: WorkerAnnouncement) -> HardwareProfile | None:
+    """The host's own profile; a name or facts edited by a person are kept apart from it."""
+    if not announcement.hardware:
+        return None
+    profile, _ = HardwareProfile.objects.update_or_create(
+        slug=f"host-{announcement.name}",
+        defaults={
+            "facts": announcement.hardware,
+            "source": f"captured by worker {announcement.name}",
+        },
+        create_defaults={
+            "name": f"Host {announcement.name}",
+            "facts": announcement.hardware,
+            "source": f"captured by worker {announcement.name}",
+        },
+    )
+    return profile

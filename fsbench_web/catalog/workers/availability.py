@@ -1,0 +1,343 @@
+"""What can be run where, told from what the workers announced (catalog.workers.announce).
+
+Everything here answers with sentences that say what to do, for the form, the API and the pages.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from fsbench_web.catalog.configurations.filesystems import (
+    FILESYSTEMS,
+    OptionError,
+    external_journal,
+)
+from fsbench_web.catalog.configurations.labels import canonical_scheduler
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
+from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
+from fsbench_web.core.numbers import size
+from fsbench_web.core.workloads.base import Limits
+from fsbench_web.core.workloads.own import ALLOWED_PREFIX
+from fsbench_web.platform import clock
+
+# Pages of this site, with docs/operating.md and docs/guest.md; the API says these sentences too.
+_LISTING = "/guide/operating/#what-a-worker-may-touch of this site"
+_STARTING = "/guide/operating/#starting-and-stopping of this site"
+_GUESTS = "/guide/guest/#setting-it-up of this site"
+# What Debian's kernel mounts in a guest, and many a host's kernel has not.
+_OF_GUESTS = ("jfs", "reiser3", "f2fs", "nilfs2")
+
+
+def is_alive(worker: Worker, now: datetime | None = None) -> bool:
+    """Whether the worker gave a sign of life lately (FSBENCH_WORKER_SILENT_AFTER_S)."""
+    silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
+    return worker.seen_at >= (now or clock.now()) - silent_after
+
+
+def kernel(worker: Worker) -> str:
+    """The kernel that the worker announced, or "" when it did not."""
+    return str(worker.capabilities.get("kernel") or "")
+
+
+def distribution(worker: Worker) -> str:
+    """The distribution that the worker announced, or ""."""
+    return str(worker.capabilities.get("distribution") or "")
+
+
+def setup(worker: Worker) -> WorkerSetup | None:
+    """What the worker sets up by itself; None where it says nothing, or is silent."""
+    return worker_setup(worker.capabilities) if is_alive(worker) else None
+
+
+def worker_problems(worker: Worker) -> Iterator[str]:
+    """Why no run can start on this worker now."""
+    now = clock.now()
+    if not is_alive(worker, now):
+        yield (
+            f"The worker {worker.name} has given no sign of life for "
+            f"{timesince(worker.seen_at, now)}: start it on its host ({_STARTING}), then order "
+            "again."
+        )
+    if worker.drained_at is not None:
+        by = f" by {worker.drained_by}" if worker.drained_by else ""
+        at = f"{timezone.localtime(worker.drained_at):%Y-%m-%d at %H:%M}"
+        yield (
+            f"The worker {worker.name} was drained for maintenance{by} "
+            f"on {at} and takes no run: resume it on its page (/workers/{worker.name}/), or choose "
+            "a LUN of another worker."
+        )
+    if not worker.capabilities.get("is_usable", True):
+        yield str(worker.capabilities.get("reason") or f"The worker {worker.name} cannot run now.")
+
+
+def lun_problems(lun: Lun) -> Iterator[str]:
+    """Why this LUN cannot take a run now, its worker's reasons included."""
+    yield from worker_problems(lun.worker)
+    yield from _listing_problems(lun)
+    if lun.role != Lun.Role.DATA:
+        yield (
+            f"{lun.name} is set aside for external journals: choose a LUN with the role data, or "
+            f"change its role in the LUN file of the worker {lun.worker.name}."
+        )
+
+
+def _listing_problems(lun: Lun) -> Iterator[str]:
+    if not lun.is_listed:
+        yield (
+            f"{lun.name} is no longer in the LUN file of the worker {lun.worker.name}: choose "
+            f"another LUN, or list it there again ({_LISTING})."
+        )
+    elif lun.problem:
+        yield f"{lun.name} cannot be used now: {lun.problem}"
+
+
+def journal_luns(worker: Worker) -> list[Lun]:
+    """The LUNs of this worker that may keep a journal, by name."""
+    return list(worker.luns.filter(role=Lun.Role.JOURNAL, is_listed=True).order_by("name"))
+
+
+def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
+    """Why a file system (of ``FILESYSTEMS``) on ``lun`` cannot keep its journal on ``journal``."""
+    try:
+        external = external_journal(slug)
+    except OptionError as error:
+        yield str(error)
+        return
+    if lun.kind == Lun.Kind.DIRECTORY:
+        yield (
+            f"{lun.name} is a directory on a file system that has its journal already: choose a "
+            "LUN that is a device or a sparse file, or leave the journal out."
+        )
+    if journal.role != Lun.Role.JOURNAL:
+        yield (
+            f"{journal.name} is a LUN for data: choose one that the LUN file of the worker "
+            f'{lun.worker.name} lists with role = "journal" ({_LISTING}).'
+        )
+    yield from _listing_problems(journal)
+    if journal.size_bytes is not None and journal.size_bytes < external.minimum_bytes:
+        yield (
+            f"A journal of {FILESYSTEMS[slug].name} needs {size(external.minimum_bytes)} or more, "
+            f"and {journal.name} has {size(journal.size_bytes)}: choose a larger LUN for it."
+        )
+
+
+def guest(worker: Worker) -> GuestAbility | None:
+    """What the worker announced of its guest kernels; None where it said nothing."""
+    return guest_ability(worker.capabilities)
+
+
+def guest_problems(lun: Lun) -> Iterator[str]:
+    """Why no run on this LUN can be a guest's."""
+    worker, ability = lun.worker, guest(lun.worker)
+    if ability is None:
+        yield (
+            f"The worker {worker.name} does not say that it can boot guest kernels: choose its own "
+            f"executor, or set up guests on its host ({_GUESTS})."
+        )
+    elif not ability.is_usable:
+        yield ability.reason or (
+            f"The worker {worker.name} cannot boot guests now: choose its own executor."
+        )
+    elif not ability.usable_kernels:
+        yield (
+            f"No kernel of the worker {worker.name} can be booted as a guest: put one into its "
+            f"folder of kernels ({_GUESTS}), or choose its own executor."
+        )
+    if lun.kind == Lun.Kind.DIRECTORY:
+        yield (
+            f"{lun.name} is a directory, and a guest is given a disk: choose a LUN that is a "
+            "device or a sparse file, or the worker's own executor."
+        )
+
+
+def kernel_problem(worker: Worker, name: str) -> str:
+    """Why this worker cannot boot the kernel of this name, or ""."""
+    ability = guest(worker)
+    found = ability.kernel(name) if ability else None
+    if found is not None:
+        return found.problem
+    known = ", ".join(one.name for one in ability.kernels) if ability else ""
+    return f'The worker {worker.name} has no kernel "{name}" for guests; it has {known or "none"}.'
+
+
+def guest_limit_problems(cpus: int, limits: Limits) -> Iterator[str]:
+    """Why a guest with so many CPUs cannot hold a benchmark to these limits."""
+    if limits.cpus and cpus < limits.cpus:
+        yield (
+            f"The workload asks for {limits.cpus} CPUs, and the guest has {cpus}: give it more, or "
+            "choose fewer for the workload."
+        )
+    if limits.memory_bytes:
+        yield (
+            "A guest has its memory as a whole: set the workload's memory limit to 0, and say how "
+            "much memory the guest has."
+        )
+
+
+def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) -> Iterator[str]:
+    """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it.
+
+    ``kernel`` is the guest's that is to mount it; None: the worker's own executor.
+    """
+    spec, worker = FILESYSTEMS[slug], lun.worker
+    if lun.kind == Lun.Kind.DIRECTORY:
+        found = directory_filesystem(lun)
+        if found != spec.kernel_name:
+            yield (
+                f"{lun.name} is a directory on {found or 'a file system that is not known'}, and "
+                f"{spec.name} is not made there: choose a LUN that is a device or a sparse file."
+            )
+        return
+    if kernel is not None:
+        if not kernel.mounts(slug):
+            yield _not_mounted(spec.name, kernel, slug)
+    elif (ability := worker.capabilities.get("filesystems", {}).get(slug)) is None:
+        yield (
+            f"The worker {worker.name} does not say that it can make {spec.name}: it is of another "
+            "version of fsbench. Bring it up to date, or choose another file system."
+        )
+    elif not ability.get("usable"):
+        said = str(ability.get("reason") or "").strip() or (
+            f"The worker {worker.name} cannot mount {spec.name}: choose another file system."
+        )
+        yield f"{said}{_guests_that_mount(worker, spec.name, slug)}"
+    if lun.size_bytes is not None and lun.size_bytes < spec.minimum_bytes:
+        yield (
+            f"{spec.name} needs {size(spec.minimum_bytes)} or more, and {lun.name} has "
+            f"{size(lun.size_bytes)}: choose a larger LUN or leave {spec.name} out."
+        )
+
+
+def _not_mounted(name: str, kernel: GuestKernel, slug: str) -> str:
+    said = str(kernel.filesystems.get(slug, {}).get("reason") or "").strip()
+    return said or (
+        f"The guest kernel {kernel.name} cannot mount {name}: choose another kernel, or leave "
+        f"{name} out."
+    )
+
+
+def _guests_that_mount(worker: Worker, name: str, slug: str) -> str:
+    """Which guest kernels of a worker can what its host cannot; "" where none can."""
+    ability = guest(worker)
+    found = [one.name for one in ability.usable_kernels if one.mounts(slug)] if ability else []
+    if not found:
+        return _kernel_to_fetch(worker, name, slug, ability)
+    which = (
+        f"the guest kernel {found[0]} mounts"
+        if len(found) == 1
+        else f"the guest kernels {', '.join(found)} mount"
+    )
+    return f" But {which} {name}: choose a guest as the executor."
+
+
+def _kernel_to_fetch(worker: Worker, name: str, slug: str, ability: GuestAbility | None) -> str:
+    """How a worker gets a guest kernel that mounts what its host does not; "" where none helps."""
+    if slug not in _OF_GUESTS or ability is None or ability.is_trying:
+        return ""
+    how = "whoever runs its host calls manage.py guest_kernel there"
+    if not ability.why_not_fetch:
+        how = (
+            f"an administrator presses “Fetch a kernel” on the page of {worker.name}, or calls "
+            "manage.py guest_kernel on its host"
+        )
+    needs = "" if worker.executor == "docker" else " Guests need Docker and the benchmark image."
+    return f" A guest with Debian's kernel mounts {name}: {how}.{needs}"
+
+
+def directory_filesystem(lun: Lun) -> str:
+    """The file system that a directory LUN lies on, as its worker announced it, or ""."""
+    return next((str(value) for label, value in lun.identity if label == "File system"), "")
+
+
+def scheduler_problem(lun: Lun, scheduler: str, kernel: GuestKernel | None = None) -> str:
+    """Why this LUN cannot be set to this I/O scheduler, or "".
+
+    In a guest its disks take the schedulers of its ``kernel``.
+    """
+    if kernel is not None:
+        return _guest_scheduler_problem(kernel, scheduler)
+    if lun.schedulers and not scheduler:
+        # The device would keep the scheduler of whatever run came before: that is no setting.
+        return f"Choose an I/O scheduler for {lun.name}: {', '.join(lun.schedulers)}."
+    if scheduler and not lun.schedulers:
+        return f"{lun.name} has no I/O scheduler to set: leave the scheduler out."
+    if scheduler and scheduler not in lun.schedulers:
+        return (
+            f'{lun.name} has no I/O scheduler "{scheduler}": choose one of '
+            f"{', '.join(lun.schedulers)}."
+        )
+    return ""
+
+
+def _guest_scheduler_problem(kernel: GuestKernel, scheduler: str) -> str:
+    offered = ", ".join(kernel.schedulers)
+    if kernel.schedulers and not scheduler:
+        return f"Choose an I/O scheduler of the guest kernel {kernel.name}: {offered}."
+    if scheduler and canonical_scheduler(scheduler) not in kernel.elevators:
+        return f'The guest kernel {kernel.name} has no I/O scheduler "{scheduler}"' + (
+            f": choose one of {offered}." if offered else ": leave the scheduler out."
+        )
+    return ""
+
+
+def memory_bytes(worker: Worker) -> int | None:
+    """The memory of the worker's host, as its hardware profile has it; None: not said."""
+    for label, text in worker.hardware.facts if worker.hardware else []:
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(MiB|MB|GiB|GB|TiB|TB)", str(text).strip())
+        if label == "Memory" and found:
+            # Memory comes in powers of two, whatever its label calls them.
+            return int(float(found[1]) * 2 ** {"M": 20, "G": 30, "T": 40}[found[2][0]])
+    return None
+
+
+def processors(worker: Worker) -> int | None:
+    """How many the worker's host has, as its hardware profile says; None: not said."""
+    for label, text in worker.hardware.facts if worker.hardware else []:
+        if label == "Processors online" and re.fullmatch("[0-9]{1,6}", str(text)):
+            return int(text)
+    return None
+
+
+def limit_problems(worker: Worker, limits: Limits) -> Iterator[str]:
+    """Why this worker cannot hold a benchmark to these limits."""
+    found = processors(worker)
+    if limits.cpus and found is not None and found < limits.cpus:
+        yield (
+            f"The workload asks for {limits.cpus} CPUs, and the worker {worker.name} has {found}: "
+            "choose fewer, or a LUN of a larger worker."
+        )
+    if limits.memory_bytes and worker.executor == "local":
+        yield (
+            f"The worker {worker.name} runs benchmarks without a container and cannot limit their "
+            "memory: set the memory limit to 0, or choose a LUN of a worker with Docker."
+        )
+
+
+def missing_tool(worker: Worker, tool: str) -> str:
+    """Why this worker cannot run this benchmark tool, or ""."""
+    ability = worker.capabilities.get("tools", {}).get(tool)
+    if ability is None and tool.startswith(ALLOWED_PREFIX):
+        return (
+            f"The worker {worker.name} does not let uploaded commands call "
+            f"{tool.removeprefix(ALLOWED_PREFIX)}: whoever runs that host may add it to "
+            "FSBENCH_OWN_PROGRAMS there and restart the worker."
+        )
+    if ability is None:
+        return (
+            f"The worker {worker.name} does not say that it has {tool}: it does not know a "
+            "workload that needs it. Install the same version of fsbench, and the package that "
+            "brings the workload, there."
+        )
+    if ability.get("usable"):
+        return ""
+    reason = str(ability.get("reason") or "").strip()
+    package = ability.get("package")
+    if reason:
+        return reason
+    install = f": install the package {package} there" if package else ""
+    return f"The worker {worker.name} has no {tool}{install}."

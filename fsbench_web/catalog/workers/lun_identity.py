@@ -1,0 +1,98 @@
+"""Whether a LUN is still the device that somebody confirmed. Pure: the worker reads, this judges.
+
+A name in the host's list may lead to another disk tomorrow. A fingerprint is what tells one from
+the other, as far as the host can know it (``runner.host.fingerprint``)::
+
+    {"kind": "device", "size_bytes": 500107862016, "serial": "S3Z", "wwn": "0x5002",
+     "partition": "1 at 2048", "partuuid": "…", "uuid": "of LVM or RAID",
+     "inode": "12", "born": "1795325001.004711000", "mark": "…",
+     "slot": "pci0000:00/0000:00:05.0", "boot": "…", "disk": "17"}
+
+What is not known is left out. ``inode``, ``born`` and ``mark`` are of the file under a loop device
+or of a folder; ``mark`` is an id that fsbench wrote when it made the file. ``slot``, ``boot`` and
+``disk`` are for disks that have no name of their own: where it is plugged in, and what the kernel
+counted it as since it was booted.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+Fingerprint = Mapping[str, Any]
+
+_OWN_NAMES = ("serial", "wwn", "partition", "partuuid", "uuid", "inode", "born", "mark")
+_NAMES_OF_A_DISK = {"serial", "wwn", "partuuid", "uuid", "inode"}
+_LABELS = {
+    "serial": "serial",
+    "wwn": "WWN",
+    "partition": "partition",
+    "partuuid": "partition UUID",
+    "uuid": "UUID",
+    "inode": "inode",
+    "born": "made",
+    "mark": "mark",
+}
+
+
+def is_same(confirmed: Fingerprint, found: Fingerprint) -> bool:
+    """Whether both are of one device. What was known when it was confirmed must be known still.
+
+    A disk without any name of its own is the same as long as the kernel has not seen it go; after
+    a reboot it is what is in the same place with the same size.
+    """
+    for key in ("kind", "size_bytes"):
+        if confirmed.get(key) != found.get(key):
+            return False
+    if any(confirmed[key] != found.get(key) for key in _OWN_NAMES if key in confirmed):
+        return False
+    if _NAMES_OF_A_DISK & set(confirmed):
+        return True
+    if confirmed.get("boot") == found.get("boot"):
+        return confirmed.get("disk") == found.get("disk") and "disk" in confirmed
+    return confirmed.get("slot") == found.get("slot") and "slot" in confirmed
+
+
+def in_words(fingerprint: Fingerprint) -> str:
+    """For people: "serial S3Z, WWN 0x5002, 500107862016 bytes"."""
+    parts = [
+        f"{_LABELS[key]} {_shown(key, fingerprint[key])}"
+        for key in _OWN_NAMES
+        if key in fingerprint
+    ]
+    if not _NAMES_OF_A_DISK & set(fingerprint) and "disk" in fingerprint:
+        where = f" at {fingerprint['slot']}" if "slot" in fingerprint else ""
+        parts.append(f"disk {fingerprint['disk']} since the host was booted{where}")
+    if fingerprint.get("size_bytes") is not None:
+        parts.append(f"{fingerprint['size_bytes']} bytes")
+    return ", ".join(parts) or "nothing is known of it"
+
+
+def _shown(key: str, value: object) -> str:
+    if key != "born":
+        return str(value)
+    whole, _, part = str(value).partition(".")
+    return f"{datetime.fromtimestamp(int(whole), UTC):%Y-%m-%d %H:%M:%S}.{part[:3]} UTC"
+
+
+def difference(name: str, confirmed: Fingerprint, found: Fingerprint) -> str:
+    """Why a run must not use what ``name`` leads to now; empty where it may."""
+    if not confirmed:
+        return (
+            f"What {name} was when this run was ordered is not known: that was not kept then. "
+            "Order it again, so that what is erased is what you confirm."
+        )
+    if is_same(confirmed, found):
+        return ""
+    return (
+        f"{name} is another device now than the one that was confirmed when this run was ordered. "
+        f"Confirmed: {in_words(confirmed)}. Now: {in_words(found)}. Order it again if this one may "
+        "be erased."
+    )
+
+
+def digest(fingerprints: Iterable[Fingerprint]) -> str:
+    """One word for what a page showed: whoever confirms says with it what was seen."""
+    text = json.dumps([dict(one) for one in fingerprints], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,270 @@
+"""On what kind of machine a run is run: the worker's own executor, or a guest kernel. Pure.
+
+A guest is a virtual machine that boots a kernel of its own for one run, and with it what no
+container has: a reboot before the run, and file systems that the host's kernel has dropped. Where
+the processor's help (KVM) cannot be used it is emulated in software: then a result says that
+something works, never how fast it is.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.labels import canonical_scheduler
+
+OWN, GUEST = "own", "guest"
+EXECUTORS = {
+    OWN: "The worker's own executor",
+    GUEST: "A guest kernel, booted anew for every run",
+}
+KVM, EMULATED = "kvm", "emulated"
+# As the plan of a guest run names its LUNs: the first and the second virtio disk.
+GUEST_DEVICE, GUEST_JOURNAL_DEVICE = "/dev/vda", "/dev/vdb"
+# Artefacts of a guest run: all that its kernel printed, and the lines of a crash alone.
+CONSOLE, OOPS = "console.log", "oops.txt"
+MIB = 1024**2
+LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 256 * MIB, 1024 * 1024 * MIB
+LEAST_CPUS, MOST_CPUS = 1, 256
+DEFAULT_MEMORY_BYTES, DEFAULT_CPUS = 1024 * MIB, 2
+TO_BE_BOOTED = "It is about to be booted for the first time."
+"""What a worker announces as the problem of a kernel that nobody has tried yet."""
+_PACKAGE = re.compile(r"linux-image-[a-z0-9][a-z0-9.+~-]{0,80}")
+_TOO_OLD = (
+    "This worker is of another version of fsbench, which fetches no kernels: bring it up to date."
+)
+USUAL_BOOT_S = {KVM: 5, EMULATED: 15}
+"""What a boot takes where the worker has not measured its own yet, in seconds."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a series is run. Without ``kernel`` it is the worker's own executor.
+
+    ``kernel`` is the name of one of the worker's kernels; its version is the series' kernel.
+    ``memory_bytes`` and ``cpus`` are those of the guest.
+    """
+
+    kernel: str = ""
+    accelerator: str = ""
+    memory_bytes: int = 0
+    cpus: int = 0
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any] | None) -> "Machine":
+        """The inverse of ``stored``."""
+        if not stored or stored.get("executor") != GUEST:
+            return OWN_MACHINE
+        return cls(
+            str(stored.get("kernel") or ""),
+            str(stored.get("accelerator") or ""),
+            int(stored.get("memory_bytes") or 0),
+            int(stored.get("cpus") or 0),
+        )
+
+    def stored(self) -> dict[str, Any]:
+        """As ``Series.machine`` has it; empty for the worker's own executor."""
+        if not self.is_guest:
+            return {}
+        return {
+            "executor": GUEST,
+            "kernel": self.kernel,
+            "accelerator": self.accelerator,
+            "memory_bytes": self.memory_bytes,
+            "cpus": self.cpus,
+        }
+
+    @property
+    def is_guest(self) -> bool:
+        return bool(self.kernel)
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether speeds measured here are no speeds of anything."""
+        return self.accelerator == EMULATED
+
+    @property
+    def words(self) -> str:
+        """For people: "guest, KVM, 2 GiB, 2 CPUs"; "" for the worker's own executor.
+
+        Its kernel is told apart from it: machines of several kernels are otherwise the same.
+        """
+        if not self.is_guest:
+            return ""
+        how = "emulated" if self.is_emulated else "KVM"
+        cpus = f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}"
+        return f"guest, {how}, {memory_words(self.memory_bytes)}, {cpus}"
+
+
+OWN_MACHINE = Machine()
+
+
+def memory_words(memory_bytes: int) -> str:
+    """``2 GiB``, ``1536 MiB``: memory comes in powers of two."""
+    mib = memory_bytes // MIB
+    return f"{mib // 1024} GiB" if mib and mib % 1024 == 0 else f"{mib} MiB"
+
+
+@dataclass(frozen=True)
+class GuestKernel:
+    """A kernel that a worker can boot, as announced (catalog.workers.announce).
+
+    ``filesystems`` are {slug: {"usable", "reason"}} as its boot has shown; ``problem`` is a
+    sentence where it cannot be booted; ``boot_s`` None where nobody measured it.
+    """
+
+    name: str
+    version: str
+    problem: str
+    filesystems: Mapping[str, Mapping[str, Any]]
+    schedulers: tuple[str, ...]
+    boot_s: float | None
+
+    def mounts(self, slug: str) -> bool:
+        """Whether a file system of ``catalog.configurations.filesystems`` can be made
+        and mounted with it.
+        """
+        return not self.problem and bool(self.filesystems.get(slug, {}).get("usable"))
+
+    @property
+    def elevators(self) -> dict[str, str]:
+        """Its I/O schedulers by today's name: {"none": "noop"} of a kernel that still has noop."""
+        return {canonical_scheduler(name): name for name in self.schedulers}
+
+    @property
+    def mounted(self) -> str:
+        """The names of all file systems that it mounts, for people."""
+        names = [spec.name for slug, spec in FILESYSTEMS.items() if self.mounts(slug)]
+        return ", ".join(names) or "no file system that fsbench can make"
+
+
+def kernel_package_problem(package: str) -> str:
+    """Why this cannot be the name of a kernel's package; "" for one, and for none at all."""
+    if not package or _PACKAGE.fullmatch(package):
+        return ""
+    shown = package if len(package) <= 60 else f"{package[:59]}…"
+    return (
+        f'"{shown}" is no package of a kernel: its name begins with linux-image- and goes on with '
+        "small letters, digits and . + ~ -. Leave it empty for the distribution's own kernel."
+    )
+
+
+@dataclass(frozen=True)
+class Fetching:
+    """A kernel's package on its way to a worker, as announced.
+
+    ``state`` is waiting (a run is being measured), running, done or failed; ``phase`` says what is
+    done now, ``share`` 0 to 1 of that, None where it is not known; ``problem`` why it failed.
+    """
+
+    package: str
+    state: str
+    phase: str
+    share: float | None
+    problem: str
+
+    @property
+    def is_on_its_way(self) -> bool:
+        return self.state in ("waiting", "running")
+
+    @property
+    def percent(self) -> int | None:
+        return None if self.share is None else round(100 * self.share)
+
+
+@dataclass(frozen=True)
+class GuestAbility:
+    """What a worker says of its guests. ``reason`` says why there can be none.
+
+    ``why_not_fetch`` says why the worker fetches no kernel when it is asked to, "" if it does.
+    """
+
+    is_usable: bool
+    reason: str
+    accelerator: str
+    accelerator_reason: str
+    qemu: str
+    most_memory_bytes: int | None
+    most_cpus: int | None
+    kernels: tuple[GuestKernel, ...]
+    why_not_fetch: str = ""
+    fetching: Fetching | None = None
+
+    @property
+    def is_emulated(self) -> bool:
+        return self.accelerator != KVM
+
+    @property
+    def usable_kernels(self) -> tuple[GuestKernel, ...]:
+        """Those that can be booted, in the order of their announcement."""
+        return tuple(one for one in self.kernels if not one.problem) if self.is_usable else ()
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether a kernel is about to be booted for the first time."""
+        return any(one.problem == TO_BE_BOOTED for one in self.kernels)
+
+    def kernel(self, name: str) -> GuestKernel | None:
+        """The kernel of this name."""
+        return next((one for one in self.kernels if one.name == name), None)
+
+    def boot_s(self, kernel: str) -> tuple[float, bool]:
+        """(seconds from start to agent, whether this worker measured it)."""
+        found = self.kernel(kernel)
+        if found is not None and found.boot_s is not None:
+            return found.boot_s, True
+        return float(USUAL_BOOT_S[EMULATED if self.is_emulated else KVM]), False
+
+
+def guest_ability(capabilities: Mapping[str, Any]) -> GuestAbility | None:
+    """What a worker announced of its guests; None where it said nothing of any.
+
+    Workers of other versions announce what they know: a kernel without a name is no kernel, and
+    what is missing elsewhere is not known.
+    """
+    said = capabilities.get("guest")
+    if not isinstance(said, Mapping):
+        return None
+    kernels = tuple(
+        GuestKernel(
+            str(one["name"]),
+            str(one.get("version") or ""),
+            str(one.get("problem") or ""),
+            one.get("filesystems") or {},
+            tuple(map(str, one.get("schedulers") or ())),
+            _number(one.get("boot_s")),
+        )
+        for one in said.get("kernels") or ()
+        if isinstance(one, Mapping) and one.get("name")
+    )
+    memory, cpus = _number(said.get("most_memory_bytes")), _number(said.get("most_cpus"))
+    return GuestAbility(
+        bool(said.get("usable")),
+        str(said.get("reason") or ""),
+        KVM if said.get("accelerator") == KVM else EMULATED,
+        str(said.get("accelerator_reason") or ""),
+        str(said.get("qemu") or ""),
+        None if memory is None else int(memory),
+        None if cpus is None else int(cpus),
+        kernels,
+        str(said.get("why_not_fetch", _TOO_OLD) or ""),
+        _fetching(said.get("fetching")),
+    )
+
+
+def _fetching(said: object) -> Fetching | None:
+    if not isinstance(said, Mapping):
+        return None
+    share = _number(said.get("share"))
+    return Fetching(
+        str(said.get("package") or ""),
+        str(said.get("state") or ""),
+        str(said.get("phase") or ""),
+        None if share is None else min(1.0, max(0.0, share)),
+        str(said.get("problem") or ""),
+    )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,86 @@
+"""What a worker says of its own setting up: its benchmark image, its tools. Pure: no Django.
+
+A worker that lacks what the built-in workloads need gets it by itself, beside everything else, and
+announces how far it is (catalog.workers.announce)::
+
+    {"kind": "image" or "packages", "state": "running", "failed" or "missing",
+     "title": "Building the benchmark image", "reason": "why it is done", "share": 0.4,
+     "remaining_s": 40.0, "problem": "what went wrong", "command": "sudo make tools"}
+
+``missing``: it may not do that itself, and ``command`` is the one a person can run. It is the word
+of another process, perhaps of another version: what cannot be read is not shown.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+KINDS = {
+    "image": "Building the benchmark image",
+    "packages": "Installing the benchmark tools",
+}
+RUNNING, FAILED, MISSING = "running", "failed", "missing"
+_STATES = (RUNNING, FAILED, MISSING)
+_TITLE_LENGTH, _TEXT_LENGTH, _COMMAND_LENGTH = 120, 600, 300
+_MOST_S = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """``share`` is 0 to 1, ``remaining_s`` seconds; None where the worker does not know.
+
+    The texts are one line each, bounded, and as the worker wrote them: pages escape them.
+    """
+
+    kind: str
+    state: str
+    title: str
+    reason: str = ""
+    share: float | None = None
+    remaining_s: float | None = None
+    problem: str = ""
+    command: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        return self.state == RUNNING
+
+
+def worker_setup(capabilities: Mapping[str, Any]) -> WorkerSetup | None:
+    """What the worker announced of its setting up; None where it says nothing that can be read."""
+    said = capabilities.get("setup")
+    if not isinstance(said, Mapping):
+        return None
+    kind, state = said.get("kind"), said.get("state")
+    if not isinstance(kind, str) or kind not in KINDS or state not in _STATES:
+        return None
+    is_running = state == RUNNING
+    return WorkerSetup(
+        kind,
+        str(state),
+        _line(said.get("title"), _TITLE_LENGTH) or KINDS[kind],
+        _line(said.get("reason"), _TEXT_LENGTH),
+        _number(said.get("share"), 1.0) if is_running else None,
+        _number(said.get("remaining_s"), _MOST_S) if is_running else None,
+        "" if is_running else _line(said.get("problem"), _TEXT_LENGTH),
+        "" if is_running else _line(said.get("command"), _COMMAND_LENGTH),
+    )
+
+
+def _line(value: object, most: int) -> str:
+    """The text on one line, without signs that nobody sees, cut where it is too long."""
+    if not isinstance(value, str):
+        return ""
+    # Ten times as much is looked at: a text of megabytes is not worked on to be thrown away.
+    shown = "".join(sign if sign.isprintable() else " " for sign in value[: 10 * most])
+    line = " ".join(shown.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def _number(value: object, most: float) -> float | None:
+    """The number if it is one from 0 to ``most``."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    # Compared before it is made a float: a whole number may be larger than any float.
+    return float(value) if 0 <= value <= most and math.isfinite(value) else None

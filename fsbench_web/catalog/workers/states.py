@@ -1,0 +1,182 @@
+"""Workers with their LUNs, as pages and the API show them: in a constant number of queries."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import GuestAbility
+from fsbench_web.catalog.workers.setup import WorkerSetup
+from fsbench_web.platform import clock
+
+# How often pages look at workers again: while one sets itself up, while one is busy, and while
+# nothing is under way that anybody waits for.
+SETUP_EVERY_S, BUSY_EVERY_S, IDLE_EVERY_S = 2, 5, 30
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """A worker, whether it lives, and its LUNs."""
+
+    worker: Worker
+    is_alive: bool
+    problems: list[str]
+    luns: list[Lun]
+
+    @property
+    def kernel(self) -> str:
+        return availability.kernel(self.worker)
+
+    @property
+    def distribution(self) -> str:
+        return availability.distribution(self.worker)
+
+    @property
+    def filesystems(self) -> list[tuple[str, dict[str, object] | None]]:
+        """(name, what the worker announced of it) for every file system fsbench can make."""
+        announced = self.worker.capabilities.get("filesystems", {})
+        return [(spec.name, announced.get(slug)) for slug, spec in FILESYSTEMS.items()]
+
+    @property
+    def tools(self) -> list[tuple[str, dict[str, object]]]:
+        return sorted(self.worker.capabilities.get("tools", {}).items())
+
+    @property
+    def guest(self) -> GuestAbility | None:
+        """What it announced of guest kernels, or None."""
+        return availability.guest(self.worker)
+
+    @property
+    def setup(self) -> WorkerSetup | None:
+        """What it sets up by itself, or None; of a worker that is silent nothing is known."""
+        return availability.setup(self.worker)
+
+    @property
+    def versions(self) -> list[list[str]]:
+        """[[program, version], ...] of the worker itself."""
+        return list(self.worker.capabilities.get("versions", []))
+
+    @property
+    def schedulers(self) -> list[str]:
+        """The I/O schedulers that any of its LUNs takes."""
+        return sorted({name for lun in self.luns if lun.is_listed for name in lun.schedulers})
+
+    @property
+    def silent_for_s(self) -> int:
+        """Seconds since its last sign of life."""
+        return max(0, round((clock.now() - self.worker.seen_at).total_seconds()))
+
+    @property
+    def state(self) -> str:
+        """In a word: silent, draining (drained, and still running something), drained, not usable
+
+        (it says so itself), busy or idle.
+        """
+        if not self.is_alive:
+            return "silent"
+        if self.worker.is_drained:
+            return "draining" if self.running else "drained"
+        if not self.worker.capabilities.get("is_usable", True):
+            return "not usable"
+        return "busy" if self.running else "idle"
+
+    @property
+    def running(self) -> list[int]:
+        """The runs that hold its LUNs, by number."""
+        return sorted({run for lun in self.luns if (run := self.run_of(lun)) is not None})
+
+    @property
+    def listed(self) -> int:
+        """How many LUNs its host lists."""
+        return sum(lun.is_listed for lun in self.luns)
+
+    @property
+    def in_use(self) -> int:
+        """How many of its LUNs a run has."""
+        return sum(self.run_of(lun) is not None for lun in self.luns)
+
+    @staticmethod
+    def run_of(lun: Lun) -> int | None:
+        """The run that holds the LUN's lease, by number."""
+        lease = getattr(lun, "lease", None)
+        return None if lease is None else lease.run_id
+
+    @property
+    def waiting(self) -> int:
+        """Queued runs, each once; only where the LUNs are those of ``luns_with_use``."""
+        # A run with its journal on another LUN waits for that one too.
+        return sum(getattr(lun, "waiting", 0) for lun in self.luns if lun.role == Lun.Role.DATA)
+
+
+def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
+    """All workers by name with ``luns`` (all that are listed unless given). Two queries."""
+    wanted = Lun.objects.filter(is_listed=True) if luns is None else luns
+    return _states(Worker.objects.order_by("name"), wanted)
+
+
+def worker_state(name: str) -> WorkerState | None:
+    """One worker with all its LUNs and their use, or None. Two queries."""
+    found = _states(Worker.objects.filter(name=name), luns_with_use().filter(worker__name=name))
+    return found[0] if found else None
+
+
+def _states(workers: QuerySet[Worker], luns: QuerySet[Lun]) -> list[WorkerState]:
+    by_worker: dict[int, list[Lun]] = {}
+    for lun in luns.select_related("worker", "lease").order_by("-is_listed", "name"):
+        by_worker.setdefault(lun.worker_id, []).append(lun)
+    return [
+        WorkerState(
+            worker,
+            availability.is_alive(worker),
+            list(availability.worker_problems(worker)),
+            by_worker.get(worker.pk, []),
+        )
+        for worker in workers.select_related("hardware")
+    ]
+
+
+def luns_with_use() -> QuerySet[Lun]:
+    """All LUNs, also those no longer listed, with ``waiting`` (queued runs) and ``has_runs``.
+
+    Runs that keep their journal on a LUN are runs of it too.
+    """
+    used = Q(series__runs__isnull=False) | Q(journal_series__runs__isnull=False)
+    queued = {
+        name: Count(f"{name}__runs", filter=Q(**{f"{name}__runs__state": "queued"}), distinct=True)
+        for name in ("series", "journal_series")
+    }
+    return Lun.objects.annotate(
+        waiting=queued["series"] + queued["journal_series"],
+        has_runs=Exists(Lun.objects.filter(used, pk=OuterRef("pk"))),
+    )
+
+
+def look_every_s(states: Iterable[WorkerState]) -> int:
+    """How often a page that shows these workers looks at them again, in seconds."""
+    known = list(states)
+    if any(state.setup is not None and state.setup.is_running for state in known):
+        return SETUP_EVERY_S
+    # A site that begins has no worker yet, and it may be there in a moment.
+    is_waited_for = not known or any(
+        state.running or state.state == "not usable" for state in known
+    )
+    return BUSY_EVERY_S if is_waited_for else IDLE_EVERY_S
+
+
+def lun_use(state: WorkerState, lun: Lun) -> str:
+    """What a LUN of the worker is: free, in use, not usable, for journals, no longer listed.
+
+    Or not known: a worker that is silent says nothing of its LUNs, however they were before.
+    """
+    if not lun.is_listed:
+        return "no longer listed"
+    if not state.is_alive:
+        return "not known"
+    if state.run_of(lun) is not None:
+        return "in use"
+    if lun.problem:
+        return "not usable"
+    return "for journals" if lun.role == Lun.Role.JOURNAL else "free"

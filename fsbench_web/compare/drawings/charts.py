@@ -1,0 +1,56 @@
+"""The bar chart of a delta table as a drawing: for pages, paper and pictures without scripts."""
+
+from fsbench_web.compare.drawings.bars import WIDTH, Bar, bars
+from fsbench_web.compare.drawings.shapes import Drawing
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.significance import is_ranked, nearest_first
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.units import SUM
+from fsbench_web.figures import palette
+
+
+def table_title(table: DeltaTable) -> str:
+    """What the table is of: ``Random read: total average``."""
+    return (
+        f"{testnames.label(table.test)}: {categories.in_sentence(categories.label(table.category))}"
+    )
+
+
+def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
+    """The unit of the table, as it is shown or stored, and which direction is better, if any."""
+    unit = table.unit if is_stored else numbers.unit_name(table.unit)
+    unit = "sum of the six categories" if unit == SUM else unit or "no unit"
+    if table.rows and not is_ranked(table):
+        return f"{unit}, not ranked"
+    direction = "less is better" if table.lower_is_better else "more is better"
+    return f"{unit}, {direction}"
+
+
+def chart(table: DeltaTable, *, title: str = "", width: float = WIDTH, most: int = 24) -> Drawing:
+    """The rows of a table as bars, best first, with the intervals that are known."""
+    rows = [table.rows[place] for place in nearest_first(table)]
+    least = numbers.least_decimals(row.score for row in rows)
+    series = palette.series_of([row.filesystem for row in rows])
+    return bars(
+        [
+            Bar(
+                label=row.contender,
+                value=numbers.scaled(row.score, table.unit),
+                text=numbers.amount(row.score, table.unit, least),
+                series=number,
+                is_best=row.best,
+                interval=(
+                    numbers.scaled(row.interval.low, table.unit),
+                    numbers.scaled(row.interval.high, table.unit),
+                )
+                if row.interval
+                else None,
+            )
+            for row, number in zip(rows, series, strict=True)
+        ],
+        title or table_title(table),
+        axis_words(table),
+        width=width,
+        most=most,
+    )

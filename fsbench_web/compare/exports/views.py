@@ -1,0 +1,169 @@
+"""Comparisons and permalinks as files, and the pages that offer them."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from fsbench_web.compare.answers import plain_refusal
+from fsbench_web.compare.answers import refused as refused_page
+from fsbench_web.compare.exports.document import Document
+from fsbench_web.compare.exports.formats import FORMATS, Format
+from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.permalinks import records
+from fsbench_web.compare.permalinks.views import not_intact, of_permalink
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.wording import describe
+from fsbench_web.compare.tables.delta_tables import comparison, refuse_missing_baseline
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.renderings import answers
+
+TEXT_TABLES = 6
+"""Tables of which the text is shown to be copied; more are better had as a file."""
+
+
+@require_safe
+def comparison_page(request: HttpRequest) -> HttpResponse:
+    """The formats in which the comparison of the address can be had."""
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+        document = _of_comparison(request, spec)
+    except SpecError as error:
+        return refused_page(request, error)
+    back = reverse("compare:page")
+    return _page(request, document, "compare/deltas.", spec.to_query(), back)
+
+
+@require_safe
+def comparison_file(
+    request: HttpRequest, suffix: str, needs_baseline: bool = False
+) -> HttpResponse:
+    """The comparison of the address as a file; a refusal is plain text. For programs its baseline
+    must be there (``refuse_missing_baseline``).
+    """
+    chosen = _format(suffix)
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+        document = _of_comparison(request, spec)
+        if needs_baseline:
+            refuse_missing_baseline(spec, document.tables)
+    except SpecError as error:
+        return plain_refusal(error)
+    # One that says the same and was made earlier today is as good.
+    same = replace(document, as_of=_midnight(document.as_of))
+    return _file(request, chosen, document, "fsbench-deltas", told_apart_by=same)
+
+
+@require_safe
+@of_permalink
+def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """The formats in which the pinned numbers can be had."""
+    pinned = records.read(link)
+    if not pinned.is_intact:
+        return not_intact(link)
+    document = _of_permalink(request, link, pinned)
+    back = reverse("compare:permalink", args=[link.key])
+    return _page(request, document, f"p/{link.key}/deltas.", request.GET.urlencode(), back)
+
+
+@require_safe
+@of_permalink
+def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpResponse:
+    """The pinned numbers as a file; none when they were changed."""
+    chosen = _format(suffix)
+    pinned = records.read(link)
+    if not pinned.is_intact:
+        return not_intact(link)
+    return _file(request, chosen, _of_permalink(request, link, pinned), f"fsbench-{link.key}")
+
+
+def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
+    live = comparison(spec)
+    query = spec.to_query()
+    address = reverse("compare:page") + (f"?{query}" if query else "")
+    return Document(
+        title="fsbench comparison",
+        description=" ".join(
+            filter(
+                None,
+                (
+                    describe(spec, live.choices),
+                    live.emulated.sentence if live.emulated else "",
+                ),
+            )
+        ),
+        address=request.build_absolute_uri(address),
+        as_of=timezone.localtime(),
+        tables=live.tables,
+    )
+
+
+def _of_permalink(request: HttpRequest, link: Permalink, pinned: records.Pinned) -> Document:
+    """``?test=`` and ``?category=`` choose among the pinned tables. Raises Http404 for none."""
+    test, category = request.GET.get("test"), request.GET.get("category")
+    tables: list[DeltaTable] = [
+        table
+        for table in pinned.tables
+        if test in (None, table.test) and category in (None, table.category)
+    ]
+    if not tables:
+        raise Http404("This permalink has no such table. Leave out test and category for all.")
+    address = reverse("compare:permalink", args=[link.key])
+    return Document(
+        title=records.title_of(link),
+        description=pinned.description,
+        address=request.build_absolute_uri(address),
+        as_of=timezone.localtime(link.created_at),
+        tables=tables,
+        sha256=link.sha256,
+    )
+
+
+def _page(
+    request: HttpRequest, document: Document, prefix: str, query: str, back: str
+) -> HttpResponse:
+    few = 0 < len(document.tables) <= TEXT_TABLES
+    context = {
+        "document": document,
+        "formats": [
+            (one, f"/{prefix}{one.suffix}" + (f"?{query}" if query else ""))
+            for one in FORMATS.values()
+        ],
+        "texts": [
+            (one, one.write(document).decode()) for one in FORMATS.values() if one.text and few
+        ],
+        "text_tables": TEXT_TABLES,
+        "back": back + (f"?{query}" if query and prefix.startswith("compare") else ""),
+    }
+    return render(request, "compare/export.html", context)
+
+
+def _file(
+    request: HttpRequest,
+    chosen: Format,
+    document: Document,
+    name: str,
+    told_apart_by: Document | None = None,
+) -> HttpResponse:
+    return answers.answer(
+        request,
+        chosen.write,
+        document,
+        told_apart_by=told_apart_by,
+        media_type=chosen.media_type,
+        disposition=f'attachment; filename="{name}.{chosen.suffix}"',
+    )
+
+
+def _midnight(time: datetime) -> datetime:
+    return time.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _format(suffix: str) -> Format:
+    if suffix not in FORMATS:
+        raise Http404(f"Tables can be had as {', '.join(FORMATS)}, and not as “{suffix[:20]}”.")
+    return FORMATS[suffix]

@@ -1,0 +1,299 @@
+"""One configuration over time: the same work on the same disk, kernel after kernel or day by day.
+
+Every finished run is scored by itself; the runs of one kernel, or of one day, are a point with the
+95% interval of their scores. scoring.changes finds where the level changes.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+from django.db.models import Count, F, Max, Min, Q
+from django.db.models.functions import TruncDate
+from django.http import Http404
+
+from fsbench_web.compare.models import Watch
+from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.changes import Change, changes
+from fsbench_web.core.scoring.confidence import Interval, interval
+from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
+from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
+from fsbench_web.figures import lines
+from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
+
+MOST_LINES = 100
+"""Offered of one study."""
+DEFAULT_CATEGORY = "total_average"
+MOST_RUNS = 150
+"""Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
+ALONG = {"kernel": "Kernels", "date": "Dates"}
+LINE = ("configuration", "workload", "hardware", "lun", "journal_lun", "preparation")
+"""The columns that series of one line share; a watch has them too."""
+MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory_bytes", "cpus"))
+"""What they share of the machine: of guests all but the kernel, which lines go along."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """The runs of one kernel or day: ``values`` are their scores, ``runs`` their numbers."""
+
+    name: str
+    runs: tuple[int, ...]
+    values: tuple[float, ...]
+    interval: Interval | None
+
+    @property
+    def mean(self) -> float:
+        return mean(self.values)
+
+
+@dataclass(frozen=True)
+class ShownChange:
+    """A change of level in words; ``is_slower`` says which way."""
+
+    change: Change
+    sentence: str
+    is_slower: bool
+
+
+@dataclass(frozen=True)
+class History:
+    """A line: its points in order, and where its level changes.
+
+    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``problem`` says in a sentence
+    why nothing can be shown or judged.
+    """
+
+    points: list[Point] = field(default_factory=list)
+    changes: list[ShownChange] = field(default_factory=list)
+    unit: str = ""
+    lower_is_better: bool = False
+    left_out: int = 0
+    problem: str = ""
+
+    @property
+    def has_repeats(self) -> bool:
+        return any(len(point.values) > 1 for point in self.points)
+
+
+def same_line(line: Series | Watch) -> Q:
+    """The series that measure the same as this one: all but the study and the system's software."""
+    # By key: a watch is looked at every minute, and its rows need not be fetched for that.
+    values = {name: getattr(line, name if name == "preparation" else f"{name}_id") for name in LINE}
+    return (
+        Q(**{name: value for name, value in values.items() if value is not None})
+        & Q(**{f"{name}__isnull": True for name, value in values.items() if value is None})
+        & _same_machine(line.machine)
+    )
+
+
+def _same_machine(stored: Mapping[str, Any]) -> Q:
+    """Series of the same kind of machine: a guest is never on a line with the host itself."""
+    if not stored:
+        return Q(machine={})
+    return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})
+
+
+def choices(series: Series) -> list[tuple[str, list[str]]]:
+    """What can be shown of the line: its tests in order, each with its categories. One query."""
+    pairs = (
+        Score.objects.filter(series__in=Series.objects.filter(same_line(series)).values("pk"))
+        .order_by()
+        .values_list("test", "category")
+        .distinct()
+    )
+    found: dict[str, list[str]] = defaultdict(list)
+    for test, category in sorted(pairs, key=lambda pair: categories.place(pair[1])):
+        found[test].append(category)
+    return [(test, found[test]) for test in sorted(found, key=testnames.place)]
+
+
+def history(line: Series | Watch, test: str, category: str, along: str, margin: float) -> History:
+    """The line that a series belongs to, or that is watched. Three queries."""
+    runs = (
+        Run.objects.filter(
+            series__in=Series.objects.filter(same_line(line)).values("pk"), state=RunState.DONE
+        )
+        .annotate(kernel=F("series__kernel"), day=TruncDate("ended_at"))
+        .order_by("-pk")
+    )
+    count = runs.count()
+    latest = list(runs.values_list("pk", "kernel", "day")[:MOST_RUNS])
+    scores, units = _scores([pk for pk, _, _ in latest], test, category)
+    if len(units) > 1:
+        return History(
+            problem=f"Its runs measured in {' and in '.join(sorted(units))}: no line can hold both."
+        )
+    groups: dict[Any, list[int]] = defaultdict(list)
+    for pk, kernel, day in reversed(latest):
+        if pk in scores:
+            groups[kernel if along == "kernel" else day].append(pk)
+    unknown = len(groups.pop(None, [])) + len(groups.pop("", []))
+    ordered = sorted(groups, key=version_key if along == "kernel" else None)
+    points = [_point(str(name), groups[name], scores) for name in ordered]
+    unit = next(iter(units), "")
+    unit = overall_unit(unit) if unit and category == "overall" else unit
+    lower = _lower(unit)
+    found = changes([point.values for point in points], margin) if points else []
+    return History(
+        points=points,
+        changes=[_said(change, points, unit, lower) for change in found],
+        unit=unit,
+        lower_is_better=lower,
+        left_out=count - len(latest),
+        problem=f"{unknown} of its runs do not say their {along}, and are left out."
+        if unknown
+        else "",
+    )
+
+
+def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
+    """Versions in their order: 6.9 before 6.10, and 6.1.0-rc1 before 6.1.0."""
+    parts = re.findall(r"\d+|[a-z]+", version.lower())
+    key = [(2, int(part)) if part.isdigit() else (0 if part == "rc" else 3, part) for part in parts]
+    return (*key, (1, 0))
+
+
+def chart(shown: History, title: str, along: str) -> go.Figure | None:
+    """The line with its intervals, and a dashed upright where its level changes."""
+    if not shown.points:
+        return None
+    figure = lines.curves(
+        [
+            lines.Line(
+                "Score",
+                [
+                    lines.Point(
+                        float(place),
+                        point.mean,
+                        (point.interval.low, point.interval.high) if point.interval else None,
+                        f"{len(point.runs)} run{'' if len(point.runs) == 1 else 's'}",
+                        f"/runs/{point.runs[-1]}/",
+                    )
+                    for place, point in enumerate(shown.points)
+                ],
+            )
+        ],
+        shown.unit,
+        title,
+        "Kernel" if along == "kernel" else "Day on which the runs ended",
+        {float(place): point.name for place, point in enumerate(shown.points)},
+        shown.lower_is_better,
+    )
+    # There is one line, and an interval may be shorter than a marker is high: its ends stand out
+    # sideways.
+    figure.update_layout(showlegend=False)
+    figure.update_traces(marker_size=6)
+    if any(point.interval for point in shown.points):
+        figure.update_traces(error_y={"width": 9, "thickness": 2})
+    for entry in shown.changes:
+        figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": "#8a96a5"})
+    return figure
+
+
+@dataclass(frozen=True)
+class LineChoice:
+    """A line that can be looked at, by one of its series."""
+
+    series: Series
+    kernels: int
+    runs: int
+
+
+def line_choices(study_id: int, most: int) -> list[LineChoice]:
+    """The lines of a study, those over most kernels first. Two queries."""
+    rows = list(
+        Series.objects.filter(study=study_id)
+        .order_by()
+        .values(*LINE, *MACHINE)
+        .annotate(
+            first=Min("pk"),
+            kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),
+            done=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            latest=Max("runs__pk"),
+        )
+        .filter(done__gt=0)
+        .order_by("-kernels", "-done", "first")[:most]
+    )
+    series = Series.objects.select_related(
+        "configuration", "workload", "hardware", "lun__worker"
+    ).in_bulk([row["first"] for row in rows])
+    return [LineChoice(series[row["first"]], row["kernels"], row["done"]) for row in rows]
+
+
+def _scores(run_ids: Sequence[int], test: str, category: str) -> tuple[dict[int, float], set[str]]:
+    """The score of each run by itself, and the units of what they measured. One query."""
+    name, load = testnames.parts(test)
+    rows = Measurement.objects.filter(run__in=run_ids, test=name, load=load).values_list(
+        "run_id", "record_size_kb", "file_size_kb", "value", "unit"
+    )
+    cells: dict[int, dict[tuple[int, int], float]] = defaultdict(dict)
+    single: dict[int, list[float]] = defaultdict(list)
+    units = set()
+    for run_id, record_kb, file_kb, value, unit in rows:
+        units.add(unit)
+        if record_kb is None or file_kb is None:
+            single[run_id].append(value)
+        else:
+            cells[run_id][record_kb, file_kb] = value
+    found: dict[int, float] = {}
+    if category == categories.MEAN:
+        for run_id, values in single.items():
+            score = score_mean(values)
+            if score is not None:
+                found[run_id] = score.value
+    else:
+        for run_id, matrix in cells.items():
+            scores = score_repeats([matrix])
+            if category in scores:
+                found[run_id] = scores[category].value
+    return found, units
+
+
+def _point(name: str, runs: Sequence[int], scores: Mapping[int, float]) -> Point:
+    values = tuple(scores[run] for run in runs)
+    return Point(name, tuple(runs), values, interval(values))
+
+
+def _said(change: Change, points: Sequence[Point], unit: str, lower: bool) -> ShownChange:
+    old, new = points[change.place - 1].name, points[change.place].name
+    is_slower = (change.change_percent > 0) == lower
+    beside = (points[change.place - 1], points[change.place])
+    # Zero is also what vanishes: of very many points that scatter by very little.
+    is_still = change.p_value == 0 and all(len(set(point.values)) == 1 for point in beside)
+    size = f"{change.change_percent:+.1f}%".replace("-", "\u2212")
+    return ShownChange(
+        change,
+        f"From {old} to {new}: {size}, from {numbers.with_unit(change.before, unit)} to "
+        f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
+        f"significant (p is {probability(change.p_value)})."
+        f"{f' {NO_SCATTER}' if is_still else ''}",
+        is_slower,
+    )
+
+
+def _lower(unit: str) -> bool:
+    try:
+        return lower_is_better(unit)
+    except UnknownUnit:
+        return False
+
+
+def series_of(text: str) -> Series:
+    """The series of a number in an address. Raises Http404."""
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        found = (
+            Series.objects.select_related(
+                "study", "configuration", "workload", "hardware", "lun__worker", "journal_lun"
+            )
+            .filter(pk=int(text))
+            .first()
+        )
+        if found is not None:
+            return found
+    raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")

@@ -1,0 +1,154 @@
+"""A study beside a published one, table by table. Pure.
+
+The hardware is never the same, so that scores are not compared with scores. What is compared is the
+order of the file systems, and how far each is behind the best of its own table.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.significance import is_ranked
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.deltas import is_same
+from fsbench_web.studies.orders import reproductions
+
+SHORT_TITLES = {
+    "unisys-2005": "Unisys 2005",
+    "galli-2001": "Galli 2001",
+    "hilzinger-2006": "Hilzinger 2006",
+}
+TESTS = {
+    "unisys-2005": frozenset(reproductions.TESTS),
+    "galli-2001": frozenset(
+        f"{step}_{time}"
+        for step in ("copy", "make_bzimage", "make_clean", "remove", "random_io")
+        for time in ("cpu", "real")
+    ),
+    "hilzinger-2006": frozenset({"kernel_source_copy"}),
+}
+"""What each paper printed scores of, in the names of today's workloads."""
+
+
+@dataclass(frozen=True)
+class BesideRow:
+    """One contender, in the paper and here; None where one of them has not got it."""
+
+    contender: str
+    paper: DeltaRow | None
+    own: DeltaRow | None
+
+
+@dataclass(frozen=True)
+class BesideTable:
+    """One test and category. ``own`` is None where it was not measured here.
+
+    Of the ``pairs`` of contenders that both have and rank, ``same_pairs`` stand in the same order;
+    ``is_same_best`` None where there is no best, or not of contenders that both have.
+    """
+
+    paper: DeltaTable
+    own: DeltaTable | None
+    rows: list[BesideRow]
+    pairs: int
+    same_pairs: int
+    is_same_best: bool | None
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Those that all rows of the own table have."""
+        return self.own.common_flags if self.own else ()
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often paper and study agree, over all tables that both have."""
+
+    tables: int
+    same_best: int
+    of_best: int
+    pairs: int
+    same_pairs: int
+
+
+def beside(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[BesideTable]:
+    """Every table of the paper, in its order, with that of the same test, category and unit."""
+    known = {(table.test, table.category, table.unit): table for table in own}
+    return [_table(table, known.get((table.test, table.category, table.unit))) for table in paper]
+
+
+def _table(paper: DeltaTable, own: DeltaTable | None) -> BesideTable:
+    here = {row.contender: row for row in own.rows} if own else {}
+    there = {row.contender: row for row in paper.rows}
+    names = [*there, *(name for name in here if name not in there)]
+    common = [name for name in there if name in here]
+    pairs = same = 0
+    best: bool | None = None
+    if own is not None and is_ranked(own) and is_ranked(paper):
+        for first, second in combinations(common, 2):
+            pairs += 1
+            same += _order(there[first], there[second]) == _order(here[first], here[second])
+        # Who is best among all is asked only where both had the same to choose from.
+        if set(there) <= set(here) and len(common) > 1:
+            best = _best(there.values()) == _best(here[name] for name in common)
+    return BesideTable(
+        paper,
+        own,
+        [BesideRow(name, there.get(name), here.get(name)) for name in names],
+        pairs,
+        same,
+        best,
+    )
+
+
+def _order(first: DeltaRow, second: DeltaRow) -> int:
+    if is_same(first.score, second.score):
+        return 0
+    return 1 if first.score > second.score else -1
+
+
+def _best(rows: Iterable[DeltaRow]) -> set[str]:
+    listed = list(rows)
+    # A delta 1 is 0 of the best of its table, and grows with the distance: less is better.
+    deltas = [row.delta1_percent for row in listed if row.delta1_percent is not None]
+    return {row.contender for row in listed if deltas and row.delta1_percent == min(deltas)}
+
+
+def agreement(tables: Iterable[BesideTable]) -> Agreement:
+    """Counts over the tables that both have."""
+    shared = [table for table in tables if table.own is not None]
+    judged = [table.is_same_best for table in shared if table.is_same_best is not None]
+    return Agreement(
+        len(shared),
+        sum(judged),
+        len(judged),
+        sum(table.pairs for table in shared),
+        sum(table.same_pairs for table in shared),
+    )
+
+
+@dataclass(frozen=True)
+class TestTables:
+    """The tables of one test."""
+
+    __test__ = False  # not a test of pytest's
+
+    test: str
+    label: str
+    tables: list[BesideTable]
+
+
+def by_test(tables: Iterable[BesideTable]) -> list[TestTables]:
+    """The tables by test, in their order."""
+    found: dict[str, TestTables] = {}
+    for table in tables:
+        test = table.paper.test
+        found.setdefault(test, TestTables(test, testnames.label(test), [])).tables.append(table)
+    return list(found.values())
+
+
+def papers_of(tables: Iterable[DeltaTable]) -> list[tuple[str, str]]:
+    """(slug, short title) of the papers that a study with these tables can stand beside."""
+    tests = {table.test for table in tables}
+    return [(slug, SHORT_TITLES[slug]) for slug, printed in TESTS.items() if tests & printed]

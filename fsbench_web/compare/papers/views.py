@@ -1,0 +1,110 @@
+"""The page of a study beside a published one, and its files."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_safe
+
+from fsbench_web.compare.papers import comparison, files
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables.delta_tables import told_tables
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.renderings import answers
+from fsbench_web.studies.models import Study
+
+
+class _Both(NamedTuple):
+    """``theirs`` are the paper's tables, ``ours`` the study's, ``tables`` both side by side."""
+
+    own: Study
+    paper: Study
+    theirs: list[DeltaTable]
+    ours: list[DeltaTable]
+    tables: list[comparison.BesideTable]
+    emulated: emulation.Notice | None
+
+
+@gzip_page
+@require_safe
+def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
+    """Appendix A of the paper with the study's own numbers beside it, by file system."""
+    both = _both(slug, paper)
+    groups = comparison.by_test(both.tables)
+    context = {
+        "study": both.own,
+        "paper": both.paper,
+        "groups": groups,
+        "is_flat": all(len(group.tables) == 1 for group in groups),
+        "agreement": comparison.agreement(both.tables),
+        "hardware_there": _named(both.theirs, "hardware"),
+        "hardware_here": _named(both.ours, "hardware"),
+        "kernels_there": _named(both.theirs, "kernel"),
+        "kernels_here": _named(both.ours, "kernel"),
+        "emulated": both.emulated,
+        "missing": sum(table.own is None for table in both.tables),
+        "formats": files.FORMATS,
+    }
+    return render(request, "compare/beside.html", context)
+
+
+@require_safe
+def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpResponse:
+    """The same numbers as a file, unrounded."""
+    chosen = files.FORMATS.get(suffix)
+    if chosen is None:
+        known = " and ".join(files.FORMATS)
+        raise Http404(f"These tables can be had as {known}, and not as “{suffix[:20]}”.")
+    both = _both(slug, paper)
+    heading = files.Heading(
+        title=f"{both.own.title} beside {both.paper.title}",
+        address=request.build_absolute_uri(reverse("compare:beside", args=[slug, paper])),
+        as_of=timezone.localtime(),
+        notes=[HARDWARE_DIFFERS, *([both.emulated.sentence] if both.emulated else [])],
+    )
+    name = f"fsbench-{slug}-beside-{paper}.{suffix}"
+    midnight = heading.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
+    return answers.answer(
+        request,
+        chosen.write,
+        both.tables,
+        heading,
+        # One that says the same and was made earlier today is as good.
+        told_apart_by=(both.tables, heading._replace(as_of=midnight)),
+        media_type=chosen.media_type,
+        disposition=f'attachment; filename="{name}"',
+    )
+
+
+HARDWARE_DIFFERS = (
+    "The hardware differs: scores of the paper and of the study are not to be compared with each "
+    "other, only who is ahead of whom, and how far each is behind the best of its own table."
+)
+
+
+def _both(slug: str, paper: str) -> _Both:
+    own, published = _study(slug), _study(paper)
+    if not published.is_published or own == published:
+        raise Http404(f'"{paper}" is no published study that another one could stand beside.')
+    theirs, _ = told_tables(ComparisonSpec(studies=(published.slug,)))
+    ours, emulated = told_tables(ComparisonSpec(studies=(own.slug,)))
+    return _Both(own, published, theirs, ours, comparison.beside(theirs, ours), emulated)
+
+
+def _study(slug: str) -> Study:
+    found = Study.objects.filter(slug=slug).first()
+    if found is None:
+        raise Http404(
+            f'There is no study "{slug}". The list of studies, /studies/, has all that there are.'
+        )
+    return found
+
+
+def _named(tables: Iterable[DeltaTable], what: str) -> list[str]:
+    names = {getattr(row, what) for table in tables for row in table.rows}
+    return sorted(name for name in names if name)

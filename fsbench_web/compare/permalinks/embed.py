@@ -1,0 +1,109 @@
+"""A permalink inside a wiki: a page without scripts, forms and cookies that may be framed."""
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from fsbench_web.accounts import rights
+from fsbench_web.compare.drawings.charts import chart
+from fsbench_web.compare.models import LinkVisibility, Permalink
+from fsbench_web.compare.permalinks import records, sharing
+from fsbench_web.compare.pictures.sections import sections
+from fsbench_web.compare.selection import folds
+
+HEIGHT_PX = 520
+
+
+def origins() -> list[str]:
+    """The sites that may frame an embedded view (FSBENCH_EMBED_ORIGINS); none by default."""
+    return list(settings.EMBED_ORIGINS)
+
+
+def policy() -> str:
+    """The content security policy of an embedded view: style and nothing else."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            "style-src 'self'",
+            "img-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            f"frame-ancestors {' '.join([chr(39) + 'self' + chr(39), *origins()])}",
+        ]
+    )
+
+
+def snippet(link: Permalink, address: str) -> SafeString:
+    """The element to paste into a wiki. ``address`` is absolute.
+
+    It is HTML: a page that shows it to be copied escapes it once more (``force_escape``).
+    """
+    return format_html(
+        '<iframe src="{}" title="{}" width="100%" height="{}" loading="lazy" '
+        'referrerpolicy="no-referrer" sandbox="allow-popups" style="border:1px solid #d5dbe3">'
+        "</iframe>",
+        address,
+        records.title_of(link),
+        HEIGHT_PX,
+    )
+
+
+@require_safe
+@xframe_options_exempt
+def view(request: HttpRequest, key: str) -> HttpResponse:
+    """The pinned tables of a permalink that anyone may see, or of one test and category of it.
+
+    Whoever looks at the wiki is not known here (browsers send no cookie into a foreign page), so
+    that 404 is the answer for all that is not public.
+    """
+    link = Permalink.objects.select_related("created_by").filter(key=key).first()
+    # Asked as a stranger: the answer may be kept for everybody, also where a member looks at it.
+    with rights.seen_by(AnonymousUser()):
+        is_hidden = link is None or sharing.shows_hidden(link)
+    if link is None or link.visibility != LinkVisibility.PUBLIC or is_hidden:
+        problem = "There is no comparison here that anyone may see."
+        return _answer("compare/embed.html", {"problem": problem}, 404)
+    if sharing.is_over(link):
+        problem = f"This comparison has expired: {link.expires_on:%Y-%m-%d} was its last day."
+        return _answer("compare/embed.html", {"problem": problem}, 410)
+    pinned = records.read(link)
+    test, category = request.GET.get("test"), request.GET.get("category")
+    tables = [
+        table
+        for table in pinned.tables
+        if test in (None, table.test) and category in (None, table.category)
+    ]
+    if not pinned.is_intact:
+        problem = "These numbers are not those that were shared: the stored row was changed."
+        return _answer("compare/embed.html", {"problem": problem}, 409)
+    if not tables:
+        problem = "This comparison has no such table. Leave out test and category for all."
+        return _answer("compare/embed.html", {"problem": problem}, 404)
+    shown = [
+        (section, [(table, chart(table)) for table in section.tables])
+        for section in sections(tables, pinned.sort)
+    ]
+    context = {
+        "permalink": link,
+        "is_embedded": True,
+        "title": records.title_of(link),
+        "pinned": pinned,
+        "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
+        "placed": folds.placed(shown, lambda entry: entry[0].test),
+    }
+    return _answer("compare/embed.html", context, 200)
+
+
+def _answer(template: str, context: dict[str, object], status: int) -> HttpResponse:
+    # Rendered without the request: no session is opened, and no cookie is set.
+    answer = HttpResponse(render_to_string(template, context), status=status)
+    answer["Content-Security-Policy"] = policy()
+    kept = status == 200 and settings.ANONYMOUS_READING
+    answer["Cache-Control"] = "public, max-age=60" if kept else "no-store"
+    return answer

@@ -1,0 +1,71 @@
+"""The picture of a permalink that chats and wikis show (OpenGraph): 1200 x 630, PNG."""
+
+import hashlib
+import io
+from dataclasses import replace
+
+from django.utils import timezone
+
+from fsbench_web.compare.drawings.bars import shortened
+from fsbench_web.compare.drawings.charts import chart
+from fsbench_web.compare.drawings.raster import image
+from fsbench_web.compare.drawings.shapes import Drawing, Line, Rect, Shape, Text
+from fsbench_web.compare.models import Permalink
+from fsbench_web.compare.permalinks.records import Pinned, title_of
+
+SIZE_PX = (1200, 630)
+_BARS = 7
+
+
+def version(link: Permalink) -> str:
+    """Changes with what the picture shows, so that a chat does not keep an older one."""
+    return hashlib.sha256(f"{link.sha256} {title_of(link)}".encode()).hexdigest()[:12]
+
+
+def png(drawing: Drawing) -> bytes:
+    """The drawing as a PNG of ``SIZE_PX``."""
+    out = io.BytesIO()
+    image(drawing, *SIZE_PX).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def drawing(link: Permalink, pinned: Pinned) -> Drawing:
+    """The title, the chart of the first table, and what else there is."""
+    title, table = title_of(link), pinned.tables[0]
+    figure = chart(table, width=530, most=_BARS)
+    tests = {shown.test for shown in pinned.tables}
+    count = len(pinned.tables)
+    kept = f"Kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
+    more = f"{count} table{'s' * (count != 1)} of {len(tests)} test{'s' * (len(tests) != 1)}"
+    runs = f", {len(pinned.run_ids)} runs" if pinned.run_ids else ""
+    shapes: list[Shape] = [
+        Rect(0, 0, 600, 6, "accent"),
+        *_in_lines(title, 35, 38, 2),
+        Text(35, 90, shortened(pinned.description, 92), 10.5, "muted"),
+        *(_moved(shape, 35, 103) for shape in figure.shapes),
+        Line(35, 284, 565, 284, "grid"),
+        Text(35, 302, "fsbench", 13, "accent", "start", True),
+        Text(565, 302, f"{kept}, {more}{runs}", 10.5, "muted", "end"),
+    ]
+    return Drawing(600, 315, title, tuple(shapes))
+
+
+def _in_lines(text: str, x: float, y: float, most: int) -> list[Shape]:
+    """A title of at most ``most`` lines, broken between words where it has any."""
+    lines: list[str] = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + len(word) + 1 > 42:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    if len(lines) > most:
+        lines = [*lines[: most - 1], lines[most - 1] + "…"]
+    return [
+        Text(x, y + place * 25, shortened(line, 44), 20, "fg", "start", True)
+        for place, line in enumerate(lines)
+    ]
+
+
+def _moved(shape: Shape, x: float, y: float) -> Shape:
+    if isinstance(shape, Line):
+        return replace(shape, x1=shape.x1 + x, x2=shape.x2 + x, y1=shape.y1 + y, y2=shape.y2 + y)
+    return replace(shape, x=shape.x + x, y=shape.y + y)

@@ -1,0 +1,221 @@
+"""Pin a comparison, read it back unchanged, and say what is newer."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from fsbench_web.accounts import audit
+from fsbench_web.compare.models import LinkVisibility, Permalink
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.wording import describe
+from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables.delta_tables import Comparison, comparison
+from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.studies.scores.source_runs import environments_of
+
+VERSION = 1
+
+
+class NothingToPin(ValueError):
+    """The comparison shows no number."""
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What a permalink shows. ``is_intact``: the numbers are those of the checksum.
+
+    ``by`` and ``sort`` are those of the comparison; ``differences`` what else the contenders
+    differed in, None where an older version did not keep it.
+    """
+
+    tables: list[DeltaTable]
+    run_ids: frozenset[int]
+    description: str
+    is_intact: bool
+    by: str = ""
+    sort: str = ""
+    differences: Differences | None = None
+
+    @property
+    def sorted_run_ids(self) -> list[int]:
+        return sorted(self.run_ids)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the live comparison has that the pinned one has not.
+
+    ``newer_runs`` counts runs that finished since, ``gone_runs`` runs deleted since, and
+    ``changed_rows`` rows of the tables that are new, gone or have another score. ``problem`` says
+    why there is no live comparison any more; the counts are then zero.
+    """
+
+    newer_runs: int = 0
+    gone_runs: int = 0
+    changed_rows: int = 0
+    problem: str = ""
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.newer_runs or self.gone_runs or self.changed_rows or self.problem)
+
+
+def pin(
+    spec: ComparisonSpec,
+    user: AbstractBaseUser,
+    *,
+    title: str = "",
+    note: str = "",
+    visibility: str = LinkVisibility.PUBLIC,
+    expires_on: date | None = None,
+) -> Permalink:
+    """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
+
+    Raises SpecError, and NothingToPin when no score matches.
+    """
+    live = comparison(spec)
+    # What is shown now of emulated results stays so, whatever is measured later.
+    spec = emulation.decided(spec, live.tables, len(live.left_out))
+    live = replace(live, spec=spec)
+    if not live.tables:
+        raise NothingToPin("No score matches this comparison: there is nothing to pin.")
+    snapshot = _snapshot(live)
+    same = {
+        "query": spec.to_query(),
+        "sha256": _digest(snapshot),
+        "title": title,
+        "note": note,
+        "visibility": visibility,
+        "expires_on": expires_on,
+        "created_by_id": user.pk,
+    }
+    known = Permalink.objects.filter(**same).first()
+    if known is not None:
+        return known
+    with transaction.atomic():
+        made = Permalink.objects.create(snapshot=snapshot, **same)
+        audit.note(user, "permalink made", f"permalink {made.key}", visibility=visibility)
+    return made
+
+
+@transaction.atomic
+def withdraw(key: str, by: AbstractBaseUser) -> bool:
+    """Only its author and administrators see it from now on. False where that was so already."""
+    rows = Permalink.objects.filter(key=key).exclude(visibility=LinkVisibility.PRIVATE)
+    before = rows.select_for_update().values_list("visibility", flat=True).first()
+    if before is None:
+        return False
+    rows.update(visibility=LinkVisibility.PRIVATE)
+    audit.note(by, "permalink withdrawn", f"permalink {key}", before=before)
+    return True
+
+
+@transaction.atomic
+def delete(link: Permalink, by: AbstractBaseUser) -> None:
+    """For good, with its numbers."""
+    author = link.created_by.get_username() if link.created_by else None
+    link.delete()
+    audit.note(by, "permalink deleted", f"permalink {link.key}", title=link.title, author=author)
+
+
+def read(permalink: Permalink) -> Pinned:
+    """The numbers as they were when the permalink was made; the database is not asked."""
+    content: dict[str, Any] = json.loads(permalink.snapshot)
+    return Pinned(
+        tables=[DeltaTable.from_dict(table) for table in content["tables"]],
+        run_ids=frozenset(content["run_ids"]),
+        description=content["description"],
+        is_intact=_digest(permalink.snapshot) == permalink.sha256,
+        by=content.get("by", ""),
+        sort=content.get("sort", ""),
+        differences=_differences_from(content.get("differences")),
+    )
+
+
+def title_of(permalink: Permalink) -> str:
+    """Its title, or where it has none the day of its numbers."""
+    kept = timezone.localtime(permalink.created_at)
+    return permalink.title or f"Comparison of {kept.day} {kept:%B %Y}"
+
+
+def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
+    """Compare the pinned numbers with those of the same query now. Four queries."""
+    try:
+        live = comparison(ComparisonSpec.from_query(permalink.query))
+    except SpecError as error:
+        return Changes(problem=str(error))
+    before, now = _scores(pinned.tables), _scores(live.tables)
+    return Changes(
+        newer_runs=len(live.run_ids - pinned.run_ids),
+        gone_runs=len(pinned.run_ids - live.run_ids),
+        changed_rows=sum(
+            1 for key in before.keys() | now.keys() if before.get(key) != now.get(key)
+        ),
+    )
+
+
+def _scores(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], float]:
+    return {
+        (table.test, table.category, table.unit, row.contender): row.score
+        for table in tables
+        for row in table.rows
+    }
+
+
+def _snapshot(live: Comparison) -> str:
+    return json.dumps(
+        {
+            "version": VERSION,
+            "description": _description(live),
+            "by": live.spec.by,
+            "sort": live.spec.sort,
+            "differences": asdict(
+                differences(live.shown, live.spec.by, environments_of(live.shown_series))
+            ),
+            "tables": [table.as_dict() for table in live.tables],
+            "run_ids": sorted(live.run_ids),
+        },
+        sort_keys=True,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+
+
+def _description(live: Comparison) -> str:
+    said = describe(live.spec, live.choices)
+    return f"{said} {live.emulated.sentence}" if live.emulated else said
+
+
+def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:
+    """The inverse of ``asdict``; what another version wrote besides is left out."""
+    if data is None:
+        return None
+    return Differences(
+        tuple(map(_difference_from, data["properties"])),
+        tuple(map(_difference_from, data["facts"])),
+        data["tables"],
+    )
+
+
+def _difference_from(data: Mapping[str, Any]) -> Difference:
+    groups = tuple(Group(one["value"], tuple(one["contenders"])) for one in data["groups"])
+    return Difference(
+        data["title"],
+        data["one"],
+        groups,
+        data["tables"],
+        data["is_compared"],
+        data["is_unsure"],
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

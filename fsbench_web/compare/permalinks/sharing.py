@@ -1,0 +1,142 @@
+"""Who may see a permalink, until when, and who may change it: the one place that answers."""
+
+import json
+from datetime import date, timedelta
+
+from django import forms
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import QuerySet
+from django.http import QueryDict
+from django.utils import timezone
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import Team
+from fsbench_web.compare.models import LinkVisibility, Permalink
+from fsbench_web.platform.text_validators import lines, one_line
+from fsbench_web.studies.models import Study
+
+KEPT_DAYS = 30
+"""Days behind its last one in which the author of a permalink may still give it another."""
+
+NOT_YOURS = "Only whoever made a permalink, or an administrator, can withdraw or delete it."
+
+AnyUser = AbstractBaseUser | AnonymousUser
+
+
+def may_see(link: Permalink, user: AnyUser) -> bool:
+    """Whether this person may know that the permalink exists, expired or not."""
+    if link.visibility == LinkVisibility.PUBLIC or may_withdraw(link, user):
+        return True
+    if link.visibility != LinkVisibility.TEAM or link.created_by_id is None:
+        return False
+    mates = Team.objects.filter(members=user.pk).filter(members=link.created_by_id)
+    return rights.role_of(user) is not None and mates.exists()
+
+
+def shows_hidden(link: Permalink) -> bool:
+    """Whether it has numbers or names of a study that whoever asks must not see.
+
+    A permalink does not open a study: a study's numbers are for those who may see the study.
+    """
+    hidden = rights.hidden_studies()
+    if not hidden:
+        return False
+    kept = Study._base_manager.filter(pk__in=hidden)
+    studies = QueryDict(link.query).getlist("study")
+    if studies and kept.filter(slug__in=studies).exists():
+        return True
+    runs = json.loads(link.snapshot)["run_ids"]
+    return kept.filter(series__runs__in=runs).exists()
+
+
+def may_change(link: Permalink, user: AnyUser) -> bool:
+    """Whether this person says what stands above it, who sees it and until when.
+
+    Its author; where the author's account is gone or closed, administrators.
+    """
+    if not rights.may(user, rights.Action.SHARE):
+        return False
+    if link.created_by is None or not link.created_by.is_active:
+        return rights.is_administrator(user)
+    return link.created_by_id == user.pk
+
+
+def may_withdraw(link: Permalink, user: AnyUser) -> bool:
+    """Whether this person takes it out of others' sight, or deletes it.
+
+    Its author, whatever the account may otherwise do by now, and administrators: somebody must
+    always be able to.
+    """
+    if not rights.may(user, rights.Action.WITHDRAW):
+        return False
+    return rights.is_administrator(user) or link.created_by_id == user.pk
+
+
+def is_over(link: Permalink, today: date | None = None) -> bool:
+    """Whether its last day is past, in the site's time zone."""
+    return link.expires_on is not None and link.expires_on < (today or timezone.localdate())
+
+
+def expired(days: int = KEPT_DAYS) -> QuerySet[Permalink]:
+    """The permalinks whose last day was more than ``days`` ago."""
+    return Permalink.objects.filter(expires_on__lt=timezone.localdate() - timedelta(days=days))
+
+
+def keep_house() -> None:
+    """Delete what expired and was not prolonged. Called by `serve`."""
+    expired().delete()
+
+
+class SharingForm(forms.ModelForm):
+    """What the author says of a permalink; its numbers are not part of it."""
+
+    class Meta:
+        model = Permalink
+        fields = ["title", "note", "visibility", "expires_on"]
+        labels = {
+            "title": "Title",
+            "note": "Note",
+            "visibility": "Who may see it",
+            "expires_on": "Last day",
+        }
+        help_texts = {
+            "title": "Empty: the date on which the numbers were kept.",
+            "note": "Plain text, shown above the tables.",
+            "visibility": "It holds for the page, its files, its charts and its picture alike. "
+            "Your teams stand on the account page. Whatever you choose, it opens no study: who may "
+            "not see a study behind it does not see it. Only what anyone may see can be embedded.",
+            "expires_on": "Empty: it stays. After this day the address says that it has expired; "
+            f"{KEPT_DAYS} days later the numbers are deleted.",
+        }
+        widgets = {
+            "note": forms.Textarea(attrs={"rows": 3}),
+            "expires_on": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        }
+        error_messages = {
+            "title": {"max_length": "A title has at most %(limit_value)d characters."},
+            "note": {"max_length": "A note has at most %(limit_value)d characters."},
+            "expires_on": {"invalid": "Write the last day as 2026-12-31, or leave it empty."},
+        }
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.label_suffix = ""
+        self.fields["title"].validators.append(one_line)
+        self.fields["note"].validators.append(lines)
+        # A plain POST with the comparison alone shares it as it always did.
+        self.fields["visibility"].required = False
+
+    def clean_title(self) -> str:
+        """One line: a title goes into file names, tables and pictures."""
+        return " ".join(str(self.cleaned_data["title"]).split())
+
+    def clean_visibility(self) -> str:
+        return self.cleaned_data["visibility"] or LinkVisibility.PUBLIC
+
+    def clean_expires_on(self) -> date | None:
+        chosen: date | None = self.cleaned_data["expires_on"]
+        if chosen is not None and chosen < timezone.localdate():
+            raise forms.ValidationError(
+                f"{chosen:%Y-%m-%d} is past: nobody could open it. Choose today or a later day."
+            )
+        return chosen

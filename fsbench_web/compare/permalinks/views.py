@@ -1,0 +1,308 @@
+"""Permalinks: share a comparison, show it again, say who may see it, delete it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.compare.answers import charts_answer, in_folds, refused
+from fsbench_web.compare.models import LinkVisibility, Permalink
+from fsbench_web.compare.permalinks import embed, picture, records, sharing
+from fsbench_web.compare.permalinks.sharing import SharingForm
+from fsbench_web.compare.pictures.sections import sections
+from fsbench_web.compare.selection.properties import PROPERTIES
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.wording import describe
+from fsbench_web.renderings import answers
+from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
+
+View = Callable[..., HttpResponse]
+NOT_INTACT = (
+    "These numbers are not those that were shared: the stored row of {} was changed. "
+    "Restore it from a backup, or make the comparison anew.\n"
+)
+LISTED = 200
+
+
+def of_permalink(view: View) -> View:
+    """The view gets the permalink of its key, if this person may see it and it is not over.
+
+    404 for who may not see it, in the words of a key that does not exist; 410 after its last day.
+    What is not for everybody is not kept by caches.
+    """
+
+    @wraps(view)
+    def opened(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
+        link = found(request, key)
+        answer = over(request, link) if sharing.is_over(link) else view(request, link, **kwargs)
+        if (
+            link.visibility != LinkVisibility.PUBLIC
+            or rights.is_personal()
+            or answer.status_code != 200
+        ):
+            add_never_cache_headers(answer)
+        return answer
+
+    return opened
+
+
+def found(request: HttpRequest, key: str, *, to_withdraw: bool = False) -> Permalink:
+    """The permalink, expired or not. Raises Http404 for who may not see it.
+
+    ``to_withdraw``: nothing of its numbers is shown, so that whoever shared something of a study
+    that is hidden from them since can still take it back.
+    """
+    link = Permalink.objects.select_related("created_by").filter(key=key).first()
+    # Nobody is asked who they are for what anyone may see: no cookie, and caches may keep it.
+    if (
+        link is None
+        or (link.visibility != LinkVisibility.PUBLIC and not sharing.may_see(link, request.user))
+        or (
+            sharing.shows_hidden(link)
+            and not (to_withdraw and sharing.may_withdraw(link, request.user))
+        )
+    ):
+        raise Http404(
+            f'There is no permalink "{key}" that you may see. The address may be cut off or '
+            "mistyped, it may have been deleted, or you may have to sign in first: ask whoever "
+            "sent it, or make the comparison anew under Compare."
+        )
+    return link
+
+
+def over(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """410: it has expired, when, and what to do."""
+    context = {
+        "permalink": link,
+        **_may(request, link),
+        "kept_days": sharing.KEPT_DAYS,
+    }
+    return render(request, "compare/permalink_over.html", context, status=410)
+
+
+def _may(request: HttpRequest, link: Permalink) -> dict[str, bool]:
+    """What its pages offer to whoever asks."""
+    return {
+        "is_own": request.user.is_authenticated and link.created_by_id == request.user.pk,
+        "may_change": sharing.may_change(link, request.user),
+        "may_withdraw": sharing.may_withdraw(link, request.user),
+    }
+
+
+def _comparison(request: HttpRequest) -> str:
+    """The page that shows what is to be shared."""
+    return f"{reverse('compare:page')}?{request.POST.get('query', '')}"
+
+
+@require_POST
+def pin(request: HttpRequest) -> HttpResponse:
+    """Keep the comparison of the posted query under a short address."""
+    assert request.user.is_authenticated  # accounts.gate
+    query, back = request.POST.get("query", ""), _comparison(request)
+    form = SharingForm(request.POST)
+    try:
+        spec = ComparisonSpec.from_query(query)
+        if not form.is_valid():
+            context = {
+                "form": form,
+                "query": spec.to_query(),
+                "description": describe(spec, score_choices()),
+            }
+            return render(request, "compare/permalink_new.html", context, status=422)
+        made = records.pin(spec, request.user, **form.cleaned_data)
+    except SpecError as error:
+        return refused(request, error)
+    except records.NothingToPin as error:
+        messages.error(request, str(error))
+        return redirect(back)
+    return redirect("compare:permalink", made.key)
+
+
+pin.after_sign_in = _comparison  # type: ignore[attr-defined]
+
+
+@require_safe
+@of_permalink
+def show(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """The pinned numbers, unchanged, and whether there are newer ones."""
+    pinned = records.read(link)
+    address = request.build_absolute_uri(reverse("compare:permalink", args=[link.key]))
+    context = {
+        "permalink": link,
+        "pinned": pinned,
+        "heading": records.title_of(link),
+        **in_folds(sections(pinned.tables, pinned.sort), QueryDict(link.query).getlist("test")),
+        "differences": pinned.differences,
+        "compared": PROPERTIES.get(pinned.by),
+        "tables": len(pinned.tables),
+        "changes": records.changes_since(link, pinned),
+        "address": address,
+        "picture": f"{address}picture.png?{picture.version(link)}",
+        "picture_size": picture.SIZE_PX,
+        "is_public": link.visibility == LinkVisibility.PUBLIC,
+        **_may(request, link),
+        "embed": embed.snippet(link, f"{address}embed/"),
+        "embed_origins": embed.origins(),
+    }
+    return render(request, "compare/permalink.html", context)
+
+
+@require_safe
+@of_permalink
+def charts(request: HttpRequest, link: Permalink, test: str) -> HttpResponse:
+    """The bar charts of one test, of the pinned numbers."""
+    return charts_answer(request, records.read(link).tables, test)
+
+
+@require_safe
+@of_permalink
+def snapshot(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """The very bytes that the checksum is of, so that anybody can check it."""
+    headers = {"Content-Disposition": f'attachment; filename="fsbench-{link.key}-snapshot.json"'}
+    return HttpResponse(link.snapshot, content_type="application/json", headers=headers)
+
+
+@require_safe
+@of_permalink
+def picture_png(request: HttpRequest, link: Permalink) -> HttpResponse:
+    """The picture that chats and wikis show of the link."""
+    pinned = records.read(link)
+    if not pinned.is_intact:
+        return not_intact(link)
+    return answers.answer(
+        request,
+        picture.png,
+        picture.drawing(link, pinned),
+        media_type="image/png",
+        cache_control="public, max-age=300",
+    )
+
+
+def not_intact(link: Permalink) -> HttpResponse:
+    """409: files and pictures have no room for a warning."""
+    text = NOT_INTACT.format(link.key)
+    return HttpResponse(text, status=409, content_type="text/plain; charset=utf-8")
+
+
+@never_cache
+@require_safe
+@login_required
+def mine(request: HttpRequest) -> HttpResponse:
+    """Everything that this person has shared, newest first."""
+    links = Permalink.objects.filter(created_by=request.user.pk).defer("snapshot")
+    may_change = rights.may(request.user, rights.Action.SHARE)
+    shown = list(links[:LISTED])
+    choices = score_choices() if shown else None
+    context: dict[str, Any] = {
+        "total": links.count(),
+        "may_change": may_change,
+        "permalinks": [
+            {
+                "link": link,
+                "title": records.title_of(link),
+                "what": choices and _what(link, choices),
+                "is_over": sharing.is_over(link),
+            }
+            for link in shown
+        ],
+    }
+    return render(request, "compare/permalinks.html", context)
+
+
+def _what(link: Permalink, choices: ScoreChoices) -> str:
+    """What a link compares, in words; "" where its query is no longer understood."""
+    try:
+        return describe(ComparisonSpec.from_query(link.query), choices)
+    except SpecError:
+        return ""
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def edit(request: HttpRequest, key: str) -> HttpResponse:
+    """Title, note, who may see it and until when. The numbers stay as they are."""
+    link = _to_change(request, key)
+    form = SharingForm(request.POST or None, instance=link)
+    if request.method != "POST":
+        return render(request, "compare/permalink_edit.html", {"permalink": link, "form": form})
+    if not form.is_valid():
+        context = {"permalink": _to_change(request, key), "form": form}
+        return render(request, "compare/permalink_edit.html", context, status=422)
+    # The numbers are not written again: whatever happened to them meanwhile stays visible.
+    with transaction.atomic():
+        form.save(commit=False).save(update_fields=SharingForm.Meta.fields)
+        audit.note(request.user, "permalink changed", f"permalink {key}", fields=form.changed_data)
+    messages.success(request, "Saved. The numbers and the address are the same as before.")
+    return redirect("compare:permalink", key)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def delete(request: HttpRequest, key: str) -> HttpResponse:
+    """Ask, then delete for good."""
+    link = _to_withdraw(request, key)
+    if request.method != "POST":
+        context = {"permalink": link, **_may(request, link)}
+        return render(request, "compare/permalink_delete.html", context)
+    records.delete(link, _user(request))
+    messages.success(
+        request, f"The permalink {key} is deleted; its address opens nothing any more."
+    )
+    return redirect("compare:permalinks")
+
+
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, key: str) -> HttpResponse:
+    """Take it out of everybody else's sight; the numbers stay."""
+    link = _to_withdraw(request, key)
+    if records.withdraw(key, _user(request)):
+        messages.success(
+            request,
+            f"The permalink {key} is withdrawn: its address opens for its author and "
+            "administrators alone.",
+        )
+    else:
+        messages.info(request, f"The permalink {key} was withdrawn already.")
+    # Its own page may show what is hidden from whoever withdrew it.
+    return (
+        redirect("compare:permalinks")
+        if sharing.shows_hidden(link)
+        else redirect("compare:permalink", key)
+    )
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _to_change(request: HttpRequest, key: str) -> Permalink:
+    link = found(request, key)
+    if not sharing.may_change(link, request.user):
+        raise PermissionDenied(
+            "Only whoever made a permalink can change it. "
+            "You can share the comparison anew: its own page has “Continue from here”."
+        )
+    return link
+
+
+def _to_withdraw(request: HttpRequest, key: str) -> Permalink:
+    link = found(request, key, to_withdraw=True)
+    if not sharing.may_withdraw(link, request.user):
+        raise PermissionDenied(sharing.NOT_YOURS)
+    return link

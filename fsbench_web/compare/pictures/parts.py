@@ -1,0 +1,76 @@
+"""What the pictures have in common: their table's columns, the runs behind a row, words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import plotly.graph_objects as go
+
+from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, PictureTable
+from fsbench_web.compare.selection.wording import flag_label
+from fsbench_web.core.scoring.confidence import REPEATS, Interval
+from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores.cells import Repeats
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, its numbers, and sentences about what is missing from it.
+
+    Without a figure the sentences say why there is none.
+    """
+
+    figure: go.Figure | None
+    table: PictureTable | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+RECORD, FILE = Column("Record size", SIZE), Column("File size", SIZE)
+
+
+FLAGS = Column("Flags")
+
+
+def run_links(run_ids: Sequence[int]) -> tuple[tuple[str, str], ...]:
+    """Each run by its own page; more than a handful as one list of them."""
+    if len(run_ids) > 5:
+        return ((f"{len(run_ids)} runs", address_of(run_ids)),)
+    return tuple((f"run {run_id}", address_of([run_id])) for run_id in run_ids)
+
+
+def is_lower(unit: str) -> bool:
+    """Whether less is better; False where nobody said so, which a note then says."""
+    return is_known(unit) and lower_is_better(unit)
+
+
+def unknown_unit(unit: str) -> list[str]:
+    return [] if is_known(unit) else [f'Nobody said whether more or less of "{unit}" is better.']
+
+
+def note(repeats: Repeats) -> str:
+    count = len(repeats.values)
+    words = [f"mean of {count} runs" if count > 1 else f"run {repeats.run_ids[0]}"]
+    return ", ".join([*words, *(flag_label(flag) for flag in repeats.flags)])
+
+
+def flags(repeats: Repeats) -> str:
+    return ", ".join(flag_label(flag) for flag in repeats.flags)
+
+
+def mean_column(unit: str) -> Column:
+    return Column("Mean", VALUE, unit)
+
+
+def interval_columns(unit: str) -> list[Column]:
+    return [
+        Column("95% low", VALUE, unit),
+        Column("95% high", VALUE, unit),
+        Column("Interval of"),
+    ]
+
+
+def interval_cells(interval: Interval | None) -> tuple[float | None, float | None, str]:
+    if interval is None:
+        return None, None, ""
+    words = "repeats" if interval.of == REPEATS else "interval samples"
+    return interval.low, interval.high, f"{interval.count} {words}"

@@ -1,0 +1,87 @@
+"""Delta tables by test, with the figures that go with them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from fsbench_web.compare.pictures.scores import link_of
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.sorting import in_order
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.figures import bars
+from fsbench_web.figures.frame import Plain, bar_chart_px
+
+CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
+
+
+@dataclass(frozen=True)
+class Section:
+    """All tables of one test."""
+
+    test: str
+    label: str
+    tables: list[DeltaTable]
+
+    @property
+    def slug(self) -> str:
+        """For element ids."""
+        return testnames.slug(self.test)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether runs stand behind any row, and not only a paper."""
+        return any(row.run_ids for table in self.tables for row in table.rows)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its tables have columns enough for the whole width."""
+        return any(table.baseline for table in self.tables)
+
+    @property
+    def has_different_cells(self) -> bool:
+        return any(table.has_different_cells for table in self.tables)
+
+    @property
+    def chart_px(self) -> int:
+        """How high its charts will be, with the select box above several of them."""
+        highest = max(
+            bar_chart_px(len(table.rows), bars.row_height_px([row.contender for row in table.rows]))
+            for table in self.tables
+        )
+        return highest + (CHOICE_PX if len(self.tables) > 1 else 0)
+
+
+def sections(tables: Iterable[DeltaTable], sort: str = "") -> list[Section]:
+    """The tables, which come in order, one section a test; their rows as ``sort`` says."""
+    return [
+        Section(test, testnames.label(test), [in_order(table, sort) for table in group])
+        for test, group in groupby(tables, key=lambda table: table.test)
+    ]
+
+
+def charts(tables: Iterable[DeltaTable], test: str) -> dict[str, Plain]:
+    """A bar chart for each table of ``test``, best first, by what to call it."""
+    chosen = [table for table in tables if table.test == test]
+    units = {table.unit for table in chosen if table.category == chosen[0].category}
+    return {
+        categories.label(table.category)
+        + (f", {numbers.unit_name(table.unit)}" if len(units) > 1 else ""): _chart(table)
+        for table in chosen
+    }
+
+
+def _chart(table: DeltaTable) -> Plain:
+    rows = table.rows[::-1]
+    return bars.best_case_plain(
+        [row.contender for row in rows],
+        [row.score for row in rows],
+        table.unit,
+        f"{testnames.label(table.test)}: "
+        f"{categories.in_sentence(categories.label(table.category))}",
+        lower_is_better=table.lower_is_better,
+        best=[row.best for row in rows],
+        errors=[(row.interval.low, row.interval.high) if row.interval else None for row in rows],
+        names=[row.filesystem for row in rows],
+        links=[link_of(row) for row in rows],
+    )

@@ -1,0 +1,98 @@
+"""Which tests of many are shown at once, and which behind a fold. Pure.
+
+fio gives a latency with up to twenty percentiles, each a test with tables of its own. A page shows
+the main ones (``testnames.MAIN_PERCENTILES``); the others follow them behind one fold. Nothing is
+left out by it: a fold is open to search, to links into it and to whoever has no JavaScript.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from fsbench_web.core.scoring import testnames
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """``of`` says in words which latency it has more percentiles of; ``size`` is how many tests."""
+
+    of: str
+    size: int
+
+    @property
+    def title(self) -> str:
+        return f"More percentiles ({self.size})"
+
+
+@dataclass(frozen=True)
+class Placed(Generic[Entry]):
+    """An entry in the order of the page: the first of a fold ``opens`` it, the last ``closes``."""
+
+    entry: Entry
+    opens: Fold | None = None
+    closes: bool = False
+
+
+def further(tests: Iterable[str], chosen: Collection[str] = ()) -> dict[str, str]:
+    """Those of the tests that are folded, with the latency they are percentiles of.
+
+    What somebody chose by name is not folded; nor is a percentile of which no other test of the
+    same latency would be left in sight.
+    """
+    known = list(dict.fromkeys(tests))
+    stems = {test: testnames.further_percentile_of(test) for test in known}
+    in_sight = {testnames.latency_of(test) for test in known if not stems[test] or test in chosen}
+    return {
+        test: stem
+        for test, stem in stems.items()
+        if stem and stem in in_sight and test not in chosen
+    }
+
+
+def apart(places: Iterable[Placed[Entry]]) -> tuple[list[Entry], list[Entry]]:
+    """The entries in sight and those within folds, each in their order."""
+    in_sight: list[Entry] = []
+    folded: list[Entry] = []
+    is_inside = False
+    for each in places:
+        is_inside = is_inside or each.opens is not None
+        (folded if is_inside else in_sight).append(each.entry)
+        is_inside = is_inside and not each.closes
+    return in_sight, folded
+
+
+def placed(
+    entries: Iterable[Entry], test_of: Callable[[Entry], str], chosen: Collection[str] = ()
+) -> list[Placed[Entry]]:
+    """The entries, with those of a fold behind the last that is shown of the same latency."""
+    listed = list(entries)
+    folded = further(map(test_of, listed), chosen)
+    if not folded:
+        return [Placed(entry) for entry in listed]
+    behind: dict[str, list[Entry]] = defaultdict(list)
+    last: dict[str, int] = {}
+    for place, entry in enumerate(listed):
+        test = test_of(entry)
+        if test in folded:
+            behind[folded[test]].append(entry)
+        else:
+            last[testnames.latency_of(test)] = place
+    found: list[Placed[Entry]] = []
+    for place, entry in enumerate(listed):
+        test = test_of(entry)
+        if test in folded:
+            continue
+        found.append(Placed(entry))
+        stem = testnames.latency_of(test)
+        if stem and last[stem] == place and stem in behind:
+            few = behind[stem]
+            tests = len({test_of(one) for one in few})
+            fold = Fold(testnames.label_of_latency(stem), tests)
+            found += [
+                Placed(one, fold if number == 0 else None, number == len(few) - 1)
+                for number, one in enumerate(few)
+            ]
+    return found

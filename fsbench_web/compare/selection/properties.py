@@ -1,0 +1,276 @@
+"""What contenders can be told apart by, and what a comparison can be filtered by. Pure.
+
+A property gives every series, and so every score, a ``Value``: a slug for addresses and
+contenders, and words for people. What is not known has the slug ``unknown``, so that it can be
+chosen like any other.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.studies.scores.choices import ScoreChoices
+from fsbench_web.studies.scores.queries import ConfigurationFacts, SeriesFacts
+
+
+class Value(NamedTuple):
+    """``slug`` is lower case without spaces; texts that differ in nothing else are one value."""
+
+    slug: str
+    label: str
+
+
+UNKNOWN = Value("unknown", "not known")
+DEFAULTS = Value("defaults", "defaults")
+OWN_EXECUTOR = Value("own", "the host itself, no guest")
+PLAIN = Value("plain", "a new file system, nothing more")
+
+
+@dataclass(frozen=True)
+class Property:
+    """``one`` and ``many`` name it in sentences; ``of`` reads it from a series or its score.
+
+    ``is_of_configuration``: ``of`` asks nothing but what a ConfigurationFacts has.
+    """
+
+    slug: str
+    one: str
+    many: str
+    of: Callable[[SeriesFacts], Value]
+    is_of_configuration: bool = False
+
+    @property
+    def title(self) -> str:
+        """For headings."""
+        return self.many[:1].upper() + self.many[1:]
+
+
+def slug_of(text: str) -> str:
+    """Lower case, without spaces: ``6.1 Debian`` is ``6.1-debian``."""
+    return "-".join(text.lower().split())
+
+
+@lru_cache(maxsize=4096)
+def named(text: str) -> Value:
+    """Of a text that is its own name; an empty one is not known."""
+    return Value(slug_of(text), text) if text.strip() else UNKNOWN
+
+
+def titled(slug: str | None, title: str | None) -> Value:
+    """Of a row that has a slug and a title."""
+    return UNKNOWN if slug is None else Value(slug, title or slug)
+
+
+def scheduler(name: str, is_known: bool) -> Value:
+    """Of a configuration; one that names no scheduler left it as the host has it."""
+    if name:
+        return named(name)
+    return Value("default", "the host's own") if is_known else UNKNOWN
+
+
+def journal(is_external: bool, is_known: bool) -> Value:
+    """Where the journal is kept. A file system without a journal counts as internal."""
+    if is_external:
+        return Value("external", "on another LUN")
+    return Value("internal", "on the data LUN, or none") if is_known else UNKNOWN
+
+
+def preparation(words: str) -> Value:
+    """Of the words of catalog.configurations.preparation; none for a plain new file system."""
+    return Value(slug_of(words.replace(",", "")), words) if words else PLAIN
+
+
+def machine(words: str) -> Value:
+    """A guest in words, without its kernel; none for the worker's own executor."""
+    return Value(slug_of(words.replace(",", "")), words) if words else OWN_EXECUTOR
+
+
+def option(row: ConfigurationFacts, key: str) -> Value:
+    """One option of mkfs or mount. Not given means the tool's default, where all are known."""
+    if key in row.options:
+        return named(str(row.options[key]))
+    return Value("default", "default") if row.configuration_is_known else UNKNOWN
+
+
+def options(row: ConfigurationFacts, stage: str) -> Value:
+    """All options of one stage (mkfs or mount) together, by name."""
+    if not row.configuration_is_known:
+        return UNKNOWN
+    chosen = {key: value for key, value in row.options.items() if STAGES.get(key) == stage}
+    if not chosen:
+        return DEFAULTS
+    words = [single(key, value).label for key, value in sorted(chosen.items())]
+    return Value(slug_of(",".join(words)), ", ".join(words))
+
+
+def single(key: str, value: object) -> Value:
+    """One option with its value, by which a comparison can be filtered."""
+    return named(f"{key}={value}")
+
+
+_OPTIONS = {
+    option.key: option for filesystem in FILESYSTEMS.values() for option in filesystem.options
+}
+STAGES = {key: option.stage for key, option in _OPTIONS.items()}
+"""mkfs or mount, by the option's key."""
+
+
+def _of_option(key: str) -> Callable[[ConfigurationFacts], Value]:
+    return lambda row: option(row, key)
+
+
+def _of_configuration(
+    slug: str, one: str, many: str, of: Callable[[ConfigurationFacts], Value]
+) -> Property:
+    return Property(slug, one, many, of, is_of_configuration=True)
+
+
+PROPERTIES: dict[str, Property] = {
+    known.slug: known
+    for known in (
+        _of_configuration(
+            "filesystem", "file system", "file systems", lambda row: named(row.filesystem)
+        ),
+        _of_configuration(
+            "configuration", "configuration", "configurations", lambda row: named(row.configuration)
+        ),
+        Property("kernel", "kernel", "kernels", lambda row: named(row.kernel)),
+        Property(
+            "distribution", "distribution", "distributions", lambda row: named(row.distribution)
+        ),
+        Property(
+            "hardware", "hardware", "hardware", lambda row: titled(row.hardware, row.hardware_name)
+        ),
+        Property("lun", "LUN", "LUNs", lambda row: named(row.lun or "")),
+        Property(
+            "journal_lun", "journal LUN", "journal LUNs", lambda row: named(row.journal_lun or "")
+        ),
+        _of_configuration(
+            "scheduler",
+            "I/O scheduler",
+            "I/O schedulers",
+            lambda row: scheduler(row.scheduler, row.configuration_is_known),
+        ),
+        _of_configuration(
+            "journal",
+            "journal placement",
+            "journal placements",
+            lambda row: journal(row.external_journal, row.configuration_is_known),
+        ),
+        _of_configuration("mkfs", "mkfs options", "mkfs options", lambda row: options(row, "mkfs")),
+        _of_configuration(
+            "mount", "mount options", "mount options", lambda row: options(row, "mount")
+        ),
+        Property(
+            "workload",
+            "workload",
+            "workloads",
+            lambda row: titled(row.workload, row.workload_title),
+        ),
+        Property("study", "study", "studies", lambda row: Value(row.study, row.study_title)),
+        Property(
+            "preparation",
+            "preparation of the LUN",
+            "preparations of the LUN",
+            lambda row: preparation(row.preparation),
+        ),
+        Property("machine", "machine", "machines", lambda row: machine(row.machine)),
+        *(
+            _of_configuration(
+                f"option.{key}",
+                f"{chosen.name[:1].lower() + chosen.name[1:]} ({key})",
+                f"values of {key}",
+                _of_option(key),
+            )
+            for key, chosen in sorted(_OPTIONS.items())
+        ),
+    )
+}
+
+
+def contenders() -> dict[str, str]:
+    """What ``by`` may be, with the words for it."""
+    return {
+        slug: f"{known.title}, each by its best configuration" for slug, known in PROPERTIES.items()
+    } | {"configuration": "Configurations, each on its own"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A filter by a property: which of its values pass."""
+
+    of: Property
+    takes: Callable[[Any], bool]
+
+
+def wanted(parameter: str, chosen: Collection[str]) -> Wanted:
+    """The filter ``parameter`` set to these slugs.
+
+    Of options a configuration must have every one that is chosen, and of several values of the same
+    option any. The tool's defaults, and options that are not known, pass besides.
+    """
+    known = PROPERTIES[parameter]
+    if parameter not in STAGE_FILTERS:
+        return Wanted(known, lambda row: known.of(row).slug in chosen)
+    by_key: dict[str, set[str]] = defaultdict(set)
+    for slug in chosen:
+        if "=" in slug:
+            by_key[slug.partition("=")[0]].add(slug)
+
+    def takes(row: Any) -> bool:
+        has = row.options
+        if by_key and all(
+            key in has and single(key, has[key]).slug in values for key, values in by_key.items()
+        ):
+            return True
+        whole = known.of(row)
+        return whole in (DEFAULTS, UNKNOWN) and whole.slug in chosen
+
+    return Wanted(known, takes)
+
+
+def options_in_words(labels: Iterable[str]) -> str:
+    """Chosen options as they are meant: ``a=1 or a=2, and b=3, or defaults``."""
+    by_key: dict[str, list[str]] = defaultdict(list)
+    whole = []
+    for label in labels:
+        if "=" in label:
+            by_key[label.partition("=")[0]].append(label)
+        else:
+            whole.append(label)
+    several = len(by_key) > 1 and any(len(values) > 1 for values in by_key.values())
+    joined = (", and " if several else " and ").join(
+        " or ".join(values) for values in by_key.values()
+    )
+    return (", or " if len(by_key) > 1 else " or ").join([*([joined] if joined else []), *whole])
+
+
+def offered(choices: ScoreChoices, parameter: str) -> list[Value]:
+    """What a filter of ``OFFERED`` can be set to, by label; ``unknown`` where anything is."""
+    return sorted(set(OFFERED[parameter](choices)), key=lambda value: (value.label, value.slug))
+
+
+def _options_of(choices: ScoreChoices, stage: str) -> Iterable[Value]:
+    for is_known, pairs in choices.option_sets:
+        found = [single(key, value) for key, value in pairs if STAGES.get(key) == stage]
+        yield from found or [DEFAULTS if is_known else UNKNOWN]
+
+
+STAGE_FILTERS = ("mkfs", "mount")
+"""The filters that ask for single options of a stage, of which a configuration has several."""
+OFFERED: dict[str, Callable[[ScoreChoices], Iterable[Value]]] = {
+    "configuration": lambda choices: (named(label) for label in choices.configurations),
+    "kernel": lambda choices: map(named, choices.kernels),
+    "distribution": lambda choices: map(named, choices.distributions),
+    "lun": lambda choices: map(named, choices.luns),
+    "scheduler": lambda choices: (scheduler(*pair) for pair in choices.schedulers),
+    "journal": lambda choices: (journal(*pair) for pair in choices.journals),
+    "mkfs": lambda choices: _options_of(choices, "mkfs"),
+    "mount": lambda choices: _options_of(choices, "mount"),
+    "preparation": lambda choices: map(preparation, choices.preparations),
+    "machine": lambda choices: map(machine, choices.machines),
+}
+"""The filters whose values only the scores know."""

@@ -1,0 +1,349 @@
+"""What a comparison shows: the whole state of the page is its query string."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.compare.selection import properties
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.studies.scores.choices import ScoreChoices
+
+CONTENDERS = properties.contenders()
+CELLS = {
+    "": "All cells",
+    "sound": "Sound cells: those with a quality flag left out",
+    "cached": "Cells of files that fit into the cache",
+    "uncached": "Cells of files that do not fit into the cache",
+}
+EMULATED = {
+    "": "Left out, unless there is nothing else",
+    "out": "Left out",
+    "with": "Shown with the others",
+    "only": "Shown alone",
+}
+SORTS = {
+    "": "Worst first",
+    "best": "Best first",
+    "score": "Score, lowest first",
+    "-score": "Score, highest first",
+    "contender": "Contender, A to Z",
+    "-contender": "Contender, Z to A",
+    "change": "Change against the baseline, lowest first",
+    "-change": "Change against the baseline, highest first",
+    "runs": "Runs, fewest first",
+    "-runs": "Runs, most first",
+    "cells": "Cells, fewest first",
+    "-cells": "Cells, most first",
+}
+MARGIN = 10.0
+"""Percent by which two means must differ at least to count as different."""
+LONGEST_VALUE = 200
+MOST_VALUES = 500
+# Of what a refusal names: it must stay readable, whatever was asked.
+UNKNOWN_NAMED = 3
+NAMED_AT_MOST = 24
+
+
+class SpecError(ValueError):
+    """A comparison that cannot be shown, with all its problems at once, as sentences.
+
+    ``parameter`` is that which all of them are of, None where they are of several.
+    """
+
+    def __init__(self, problems: Iterable[str], parameter: str | None = None) -> None:
+        self.problems = list(problems)
+        self.parameter = parameter
+        super().__init__(" ".join(self.problems))
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    """Filters (an empty one takes all), and what is ranked. Always in canonical order.
+
+    Two specs that mean the same are equal, and so are their addresses:
+    ``ComparisonSpec.from_query(spec.to_query()) == spec``.
+
+    ``by`` is what contenders are (``compare.selection.properties``). ``baseline`` is the slug of
+    the contender that all are set against besides the best, "" for none. ``cells`` says of which
+    cells the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test
+    have. ``emulated`` says what becomes of scores that were emulated: for function, not for speed
+    (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
+    percent of the rule of significance, ``min_runs`` the least number of runs behind a score.
+
+    ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
+    is shown as it stands among them, with verdicts that are corrected over all of them. Filters
+    make another comparison, a part is a part of the same one.
+    """
+
+    studies: tuple[str, ...] = ()
+    by: str = "filesystem"
+    tests: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    filesystems: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    hardware: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    luns: tuple[str, ...] = ()
+    schedulers: tuple[str, ...] = ()
+    journals: tuple[str, ...] = ()
+    mkfs: tuple[str, ...] = ()
+    mount: tuple[str, ...] = ()
+    preparations: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    baseline: str = ""
+    cells: str = ""
+    matched: bool = False
+    emulated: str = ""
+    sort: str = ""
+    margin: float = MARGIN
+    min_runs: int = 1
+    part_tests: tuple[str, ...] = ()
+    part_categories: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Frozen, so that it can be a key: this is the only way to put the canonical order in.
+        for name, key in _ORDER.items():
+            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)), key=key)))
+
+    @classmethod
+    def from_query(cls, query: QueryDict | str) -> "ComparisonSpec":
+        """The comparison of a query string, its form checked.
+
+        Raises SpecError for a parameter, a contender or a category that does not exist, and for
+        values too long or too many. Whether a study or file system exists is asked later, by
+        ``unknown_values``, because only the database knows.
+        """
+        given = QueryDict(query) if isinstance(query, str) else query
+        parameters = [*FILTERS, *_SINGLE, *PARTS]
+        others = [name for name in given if name not in parameters]
+        problems = (
+            [f"A comparison has no {_quoted(others)}; it has {', '.join(parameters)}."]
+            if others
+            else []
+        )
+        problems += [
+            f"{name} is given more than once: give it once."
+            for name in _SINGLE
+            if len(set(given.getlist(name))) > 1
+        ]
+        single, wrong = _single(given)
+        problems += wrong
+        values: dict[str, Any] = {}
+        for parameter, name in (FILTERS | PARTS).items():
+            texts = [text for text in given.getlist(parameter) if text]
+            if len(texts) > MOST_VALUES:
+                problems.append(
+                    f"More than {MOST_VALUES} values of {parameter}: leave it out for all."
+                )
+            elif any(len(text) > LONGEST_VALUE or "\x00" in text for text in texts):
+                problems.append(
+                    f"A value of {parameter} is not a name that fsbench could have given."
+                )
+            else:
+                values[name] = tuple(texts)
+        for parameter, name in (("category", "categories"), ("part_category", "part_categories")):
+            problems += unknown(parameter, values.get(name, ()), categories.all_slugs())
+        if problems:
+            raise SpecError(problems)
+        return cls(**single, **values)
+
+    def to_query(self) -> str:
+        """The canonical query string, without "?"; empty for the comparison of everything."""
+        pairs = [
+            (parameter, value)
+            for parameter, name in FILTERS.items()
+            for value in getattr(self, name)
+        ]
+        pairs += [
+            (name, _written(getattr(self, name)))
+            for name in _SINGLE
+            if getattr(self, name) != getattr(EVERYTHING, name)
+        ]
+        pairs += [
+            (parameter, value) for parameter, name in PARTS.items() for value in getattr(self, name)
+        ]
+        return urlencode(pairs)
+
+    def without(self, name: str) -> "ComparisonSpec":
+        """The same comparison with one filter or setting as it is when nothing is said."""
+        nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
+        return replace(self, **nothing)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some of the tables of ``whole`` are shown."""
+        return bool(self.part_tests or self.part_categories)
+
+    @property
+    def whole(self) -> "ComparisonSpec":
+        """The comparison that this one is a part of, or is itself."""
+        return replace(self, part_tests=(), part_categories=()) if self.is_part else self
+
+    def shows(self, test: str, category: str) -> bool:
+        """Whether a table of the whole is in the part that is shown."""
+        return (not self.part_tests or test in self.part_tests) and (
+            not self.part_categories or category in self.part_categories
+        )
+
+    @property
+    def names_only_studies(self) -> bool:
+        """Whether nothing else that may be unknown is filtered by (categories are known)."""
+        return not any(
+            getattr(self, name)
+            for name in FILTERS.values()
+            if name not in ("studies", "categories")
+        )
+
+    def unknown_values(self, choices: ScoreChoices) -> list[str]:
+        """Sentences about values of filters that exist nowhere; empty when all do.
+
+        A test or file system that fsbench knows is never unknown, also while nothing of it is
+        measured: then the comparison is empty, which is something else than a wrong address.
+        """
+        return [
+            *unknown("study", self.studies, [slug for slug, _ in choices.studies]),
+            *unknown("test", self.tests, [*testnames.IOZONE_TESTS, *choices.tests]),
+            *unknown("part_test", self.part_tests, [*testnames.IOZONE_TESTS, *choices.tests]),
+            *unknown("filesystem", self.filesystems, [*FILESYSTEMS, *choices.filesystems]),
+            *unknown("workload", self.workloads, [slug for slug, _ in choices.workloads]),
+            *unknown("hardware", self.hardware, [slug for slug, _ in choices.hardware]),
+            *(
+                problem
+                for parameter in properties.OFFERED
+                for problem in unknown(
+                    parameter,
+                    getattr(self, FILTERS[parameter]),
+                    [value.slug for value in properties.offered(choices, parameter)],
+                )
+            ),
+        ]
+
+
+FILTERS = {
+    "study": "studies",
+    "test": "tests",
+    "category": "categories",
+    "filesystem": "filesystems",
+    "workload": "workloads",
+    "hardware": "hardware",
+    "configuration": "configurations",
+    "kernel": "kernels",
+    "distribution": "distributions",
+    "lun": "luns",
+    "scheduler": "schedulers",
+    "journal": "journals",
+    "mkfs": "mkfs",
+    "mount": "mount",
+    "preparation": "preparations",
+    "machine": "machines",
+}
+PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
+_SINGLE = ("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs")
+_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS}
+_ORDER = dict.fromkeys(FILTERS.values(), str) | {
+    "tests": testnames.place,
+    "categories": categories.place,
+    "part_tests": testnames.place,
+    "part_categories": categories.place,
+}
+EVERYTHING = ComparisonSpec()
+"""The comparison of all there is, of which addresses only say how they differ."""
+
+
+def _single(given: QueryDict) -> tuple[dict[str, Any], list[str]]:
+    """What is given once: values by name, what is left out being left out, and problems."""
+    values: dict[str, Any] = {}
+    problems = []
+    for name in _SINGLE:
+        text = given.get(name) or ""
+        if not text:
+            continue
+        try:
+            values[name] = _READ[name](text) if name in _READ else _chosen(name, text)
+        except ValueError as error:
+            problems.append(f'{name} is "{_short(text)}"; it can be {error}.')
+    return values, problems
+
+
+def _chosen(name: str, text: str) -> str:
+    if text not in _CHOICES[name]:
+        raise ValueError(_listed([choice for choice in _CHOICES[name] if choice]))
+    return text
+
+
+def _contender(text: str) -> str:
+    if len(text) > LONGEST_VALUE or "\x00" in text:
+        raise ValueError("the name of a contender of the tables")
+    return text
+
+
+def _yes(text: str) -> bool:
+    if text != "1":
+        raise ValueError("1, or left out")
+    return True
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 100:
+        raise ValueError("a number of percent from 0 to 100")
+    return number + 0.0  # -0 is 0
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 6 and int(text) > 0):
+        raise ValueError("a whole number of runs from 1")
+    return int(text)
+
+
+_READ = {
+    "baseline": _contender,
+    "matched": _yes,
+    "margin": _percent,
+    "min_runs": _count,
+}
+
+
+def _written(value: object) -> str:
+    if value is True:
+        return "1"
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def unknown(parameter: str, values: Iterable[str], known: Iterable[str]) -> list[str]:
+    """One sentence however many values nobody knows, and however many there are to name."""
+    known = dict.fromkeys(known)
+    unknown = [value for value in values if value not in known]
+    if not unknown:
+        return []
+    listed = ", ".join(map(_short, islice(known, NAMED_AT_MOST))) or "none yet"
+    more = len(known) - NAMED_AT_MOST
+    there_is = f"{listed} and {more} more" if more > 0 else listed
+    return [f"There is no {parameter} {_quoted(unknown)}; there is {there_is}."]
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """``"a"``, ``"a" or "b"``; of many the first ones, and how many there are."""
+    first = [f'"{_short(name)}"' for name in names[:UNKNOWN_NAMED]]
+    if len(names) > UNKNOWN_NAMED:
+        return f"{', '.join(first)} and {len(names) - UNKNOWN_NAMED} more ({len(names)} in all)"
+    return " or ".join(part for part in (", ".join(first[:-1]), first[-1]) if part)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"

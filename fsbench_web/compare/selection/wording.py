@@ -1,0 +1,192 @@
+"""A comparison in English: what it shows, what its flags mean, how to see more of it."""
+
+from collections.abc import Iterable
+
+from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection.spec import CELLS, CONTENDERS, MARGIN, ComparisonSpec
+from fsbench_web.compare.selection.spec import FILTERS as PARAMETERS
+from fsbench_web.core.scoring import categories, quality, testnames
+from fsbench_web.studies.scores.choices import ScoreChoices
+
+FLAGS: dict[str, tuple[str, str]] = {
+    "published_differs": (
+        "print differs",
+        "A delta or best mark that the paper printed does not follow from the paper's own table.",
+    ),
+    "unequal_repeats": (
+        "unequal repeats",
+        "Some cells were measured in some of the repeats only.",
+    ),
+    "partial": (
+        "partial",
+        "The score is made of fewer cells than the workload's full matrix has.",
+    ),
+    **{slug: (flag.label, flag.sentence) for slug, flag in quality.FLAGS.items()},
+    "mixed_workloads": (
+        "mixed workloads",
+        "The rows of this table come from different workloads; their scores are of different "
+        "matrices. Choose one workload to compare like with like.",
+    ),
+    "mixed_hardware": (
+        "mixed hardware",
+        "The rows of this table come from different hardware. Choose one hardware profile to "
+        "compare like with like.",
+    ),
+    "mixed_luns": (
+        "mixed LUNs",
+        "The rows of this table come from different LUNs: they differ in their disks as well.",
+    ),
+    "mixed_systems": (
+        "mixed systems",
+        "The rows of this table come from different kernels or distributions.",
+    ),
+    "mixed_preparations": (
+        "mixed preparations",
+        "The LUNs of these rows were prepared differently before the runs: discarded, written "
+        "once, or filled with files.",
+    ),
+    "emulated": (
+        "emulated",
+        "Measured in a guest that was emulated in software: for function, not for speed.",
+    ),
+    "mixed_machines": (
+        "mixed machines",
+        "Some rows were measured in guests and others on the host itself, or in guests with other "
+        "memory or CPUs.",
+    ),
+    "not_matched": (
+        "not matched",
+        "Only this score is known and not the cells it is made of: it is of all of them, while the "
+        "other scores of the table are of the cells that all others have.",
+    ),
+    "no_common_cells": (
+        "no common cells",
+        "The contenders of this table have no cells in common that this score could be made of: "
+        "each score is of all its own cells.",
+    ),
+    "not_comparable": (
+        "not ranked",
+        "Nobody said whether more or less of this unit is better, or a value is negative: "
+        "the rows are shown and not ranked.",
+    ),
+}
+FILTERS = {
+    "studies": "all studies",
+    "tests": "all tests",
+    "categories": "all categories",
+    "filesystems": "all file systems",
+    "workloads": "all workloads",
+    "hardware": "all hardware",
+    "configurations": "all configurations",
+    "kernels": "all kernels",
+    "distributions": "all distributions",
+    "luns": "all LUNs",
+    "schedulers": "all I/O schedulers",
+    "journals": "all journal placements",
+    "mkfs": "any mkfs options",
+    "mount": "any mount options",
+    "preparations": "all preparations of the LUN",
+    "min_runs": "scores of any number of runs",
+    "machines": "all machines",
+    "cells": "all cells",
+    "emulated": "emulated results where there is nothing else",
+}
+_NAMED_AT_MOST = 4
+_EMULATED = {
+    "out": "without emulated results",
+    "with": "emulated results beside real ones",
+    "only": "emulated results alone",
+}
+
+
+def flag_label(flag: str) -> str:
+    """A flag in two words; one this version does not know keeps its name."""
+    return FLAGS[flag][0] if flag in FLAGS else flag.replace("_", " ")
+
+
+def flag_meaning(flag: str) -> str:
+    """A flag as a sentence, empty where there is none."""
+    return FLAGS[flag][1] if flag in FLAGS else ""
+
+
+def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
+    """What the comparison shows, as one sentence."""
+    titles = dict(choices.studies)
+    hardware, workloads = dict(choices.hardware), dict(choices.workloads)
+    parts = [
+        CONTENDERS[spec.by],
+        _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
+        _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
+        _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+    ]
+    if spec.filesystems:
+        parts.append(_chosen("file system", "file systems", spec.filesystems))
+    if spec.workloads:
+        names = [workloads.get(slug, slug) for slug in spec.workloads]
+        parts.append(_chosen("workload", "workloads", names))
+    if spec.hardware:
+        names = [hardware.get(slug, slug) for slug in spec.hardware]
+        parts.append(_chosen("hardware", "hardware", names))
+    for parameter in properties.OFFERED:
+        chosen = getattr(spec, PARAMETERS[parameter])
+        known = properties.PROPERTIES[parameter]
+        if chosen:
+            labels = dict(properties.offered(choices, parameter))
+            names = [labels.get(slug, slug) for slug in chosen]
+            if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
+                parts.append(f"{known.one} {properties.options_in_words(names)}")
+            else:
+                parts.append(_chosen(known.one, known.many, names))
+    if spec.cells:
+        parts.append(CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:])
+    if spec.emulated:
+        parts.append(_EMULATED[spec.emulated])
+    if spec.matched:
+        parts.append("only cells that all contenders of a table have")
+    if spec.min_runs > 1:
+        parts.append(f"scores of {spec.min_runs} runs or more")
+    if spec.baseline:
+        parts.append(f"changes against {spec.baseline}")
+    if spec.margin != MARGIN:
+        parts.append(f"different from {spec.margin:g}% on")
+    if spec.is_part:
+        parts.append(_part(spec))
+    return "; ".join(parts) + "."
+
+
+def _part(spec: ComparisonSpec) -> str:
+    tests = [testnames.label(test) for test in spec.part_tests]
+    slugs = [categories.label(slug) for slug in spec.part_categories]
+    named = [
+        *([_chosen("test", "tests", tests)] if tests else []),
+        *([_chosen("category", "categories", slugs)] if slugs else []),
+    ]
+    return f"shown of these: {', '.join(named)}"
+
+
+def joined(names: Iterable[str], most: int = _NAMED_AT_MOST) -> str:
+    """Names in a sentence: ``a, b and c``; of many the first ones and how many more."""
+    listed = list(names)
+    if len(listed) > most:
+        return f"{', '.join(listed[: most - 1])} and {len(listed) - most + 1} more"
+    return " and ".join(part for part in (", ".join(listed[:-1]), *listed[-1:]) if part)
+
+
+def change_words(change_percent: float | None, is_baseline: bool | None) -> str:
+    """What a change against the baseline means, in a word."""
+    if is_baseline:
+        return "baseline"
+    if change_percent is None:
+        return ""
+    if change_percent == 0:
+        return "the same"
+    return "faster" if change_percent > 0 else "slower"
+
+
+def _chosen(one: str, many: str, names: Iterable[str]) -> str:
+    listed = list(names)
+    if not listed:
+        return f"all {many}"
+    if len(listed) > _NAMED_AT_MOST:
+        return f"{len(listed)} {many}"
+    return f"{one if len(listed) == 1 else many} {', '.join(listed)}"

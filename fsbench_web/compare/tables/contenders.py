@@ -1,0 +1,132 @@
+"""Who competes, and what a contender is called: short, lower-case, never the same for two."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from fsbench_web.compare.selection.properties import Value, slug_of
+from fsbench_web.studies.scores.best_score_query import Candidate
+from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts
+
+
+@dataclass(frozen=True)
+class Contender:
+    """``row`` is the best of the scores of ``configurations`` different configurations."""
+
+    name: str
+    label: str
+    row: ScoreRow
+    configurations: int
+
+
+def each_configuration(rows: Iterable[ScoreRow], names: Mapping[int, str]) -> list[Contender]:
+    """Configurations that compete by themselves; ``names`` are those of ``configuration_names``."""
+    return [
+        Contender(names[row.series_id], row.configuration, row, configurations=1) for row in rows
+    ]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best ``score`` of one ``value`` of the property compared."""
+
+    value: Value
+    score: Candidate
+
+
+def best_of_each(
+    scores: Iterable[Candidate],
+    values: Mapping[int, Value],
+    series: Mapping[int, SeriesFacts],
+    lower_is_better: bool,
+) -> list[Best]:
+    """The best score of each value in one table, best first.
+
+    ``values`` are those of the series. Of equal scores the one that a paper printed, then the best
+    known one.
+    """
+    sign = 1 if lower_is_better else -1
+    members: dict[str, list[Candidate]] = defaultdict(list)
+    for score in scores:
+        members[values[score.series_id].slug].append(score)
+
+    def standing(score: Candidate) -> tuple[object, ...]:
+        facts = series[score.series_id]
+        return (
+            sign * score.value,
+            not score.is_printed,
+            not facts.configuration_is_known,
+            facts.configuration,
+            score.series_id,
+        )
+
+    best = []
+    for group in members.values():
+        least = min(sign * score.value for score in group)
+        kept = min((score for score in group if sign * score.value == least), key=standing)
+        best.append(Best(values[kept.series_id], kept))
+    return sorted(best, key=lambda each: standing(each.score))
+
+
+# What can tell two series with one label apart, in the order in which it is asked.
+_CIRCUMSTANCES: tuple[Callable[[SeriesFacts], str | None], ...] = (
+    lambda row: row.study,
+    lambda row: row.hardware,
+    lambda row: row.lun,
+    lambda row: row.kernel,
+    lambda row: row.workload,
+    lambda row: row.preparation.replace(",", "") or "not-prepared",
+    lambda row: row.distribution,
+    lambda row: row.machine.replace(",", "") or "no-guest",
+    lambda row: row.guest_kernel,
+)
+
+
+def shown_label(row: ScoreRow) -> str | None:
+    """The configuration's label, or None where it says no more than the file system's name.
+
+    An unknown configuration with a label of its own keeps it: an import may name nothing else.
+    """
+    if not row.configuration_is_known and row.configuration.lower() == row.filesystem.lower():
+        return None
+    return row.configuration
+
+
+def configuration_names(rows: Iterable[SeriesFacts]) -> dict[int, str]:
+    """A name for each series: its label, and where labels repeat what tells them apart.
+
+    ``ext4`` in two studies is ``ext4@first`` and ``ext4@second``. A circumstance joins the names of
+    series that still have the same one when it differs among them; the number of the series is
+    the last resort.
+    """
+    groups: dict[str, dict[int, SeriesFacts]] = defaultdict(dict)
+    for row in rows:
+        groups[slug_of(row.configuration)].setdefault(row.series_id, row)
+    names: dict[int, str] = {}
+    for label, group in groups.items():
+        names |= _told_apart(label, group)
+    # An import may bring a label that looks like a name made here.
+    taken = Counter(names.values())
+    return {
+        series_id: name if taken[name] == 1 else f"{name}@{series_id}"
+        for series_id, name in names.items()
+    }
+
+
+def _told_apart(label: str, group: dict[int, SeriesFacts]) -> dict[int, str]:
+    names = dict.fromkeys(group, label)
+    for circumstance in _CIRCUMSTANCES:
+        alike = Counter(names.values())
+        if len(alike) == len(group):
+            break
+        # What all with one name have in common tells nobody apart.
+        values: dict[str, set[str]] = defaultdict(set)
+        for series_id, name in names.items():
+            values[name].add(slug_of(circumstance(group[series_id]) or ""))
+        names = {
+            series_id: name
+            if len(values[name]) == 1
+            else f"{name}@{slug_of(circumstance(group[series_id]) or '') or 'unknown'}"
+            for series_id, name in names.items()
+        }
+    return names

@@ -1,0 +1,69 @@
+"""Delta tables as CSV: one line a row, numbers unrounded, text that no spreadsheet will run."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+
+HEADER = (
+    "test",
+    "category",
+    "contender",
+    "configuration",
+    "score",
+    "unit",
+    "best",
+    "delta1_percent",
+    "delta2_percent",
+    "published_delta1_percent",
+    "published_delta2_percent",
+    "flags",
+)
+MEDIA_TYPE = "text/csv; charset=utf-8"
+
+
+def write(tables: Iterable[DeltaTable]) -> str:
+    """The tables as CSV with ``HEADER``; ``best`` is true or false, flags are joined by ";".
+
+    What is missing is an empty cell. Printed deltas keep the digits of the paper.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(HEADER)
+    for table in tables:
+        writer.writerows(_cells(table, row) for row in table.rows)
+    return out.getvalue()
+
+
+def _cells(table: DeltaTable, row: DeltaRow) -> list[str]:
+    printed = row.published
+    return [
+        as_text(table.test),
+        as_text(table.category),
+        as_text(row.contender),
+        as_text(row.configuration),
+        _number(row.score),
+        as_text(table.unit),
+        "true" if row.best else "false",
+        _number(row.delta1_percent),
+        _number(row.delta2_percent),
+        _number(printed and printed.delta1_percent),
+        _number(printed and printed.delta2_percent),
+        as_text(";".join(row.flags)),
+    ]
+
+
+def as_text(value: str | None) -> str:
+    """Text with which a spreadsheet does nothing but show it.
+
+    A cell that begins with one of these is a formula to Excel and LibreOffice; the apostrophe
+    makes it text (OWASP, "CSV injection", which has the full-width forms too).
+    """
+    if value and value[0] in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20":
+        return f"'{value}"
+    return value or ""
+
+
+def _number(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,328 @@
+"""Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import QuerySet
+
+from fsbench_web.compare.selection.spec import (
+    EVERYTHING,
+    FILTERS,
+    ComparisonSpec,
+    SpecError,
+    unknown,
+)
+from fsbench_web.compare.tables import emulation, published_values
+from fsbench_web.compare.tables.best_scores import (
+    Chosen,
+    Facts,
+    TableKey,
+    choose,
+    direction,
+    has_scores,
+)
+from fsbench_web.compare.tables.contenders import Contender, shown_label
+from fsbench_web.compare.tables.matched import matched
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable, made
+from fsbench_web.compare.tables.significance import judged
+from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
+from fsbench_web.studies.models import Score, Study
+from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
+from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
+from fsbench_web.studies.scores.queries import ScoreRow, runs_of_old
+from fsbench_web.studies.scores.source_runs import MOST_LISTED, behind, count_behind
+
+NOT_COMPARABLE = "not_comparable"
+MIXED_WORKLOADS = "mixed_workloads"
+MIXED_HARDWARE = "mixed_hardware"
+MIXED_SYSTEMS = "mixed_systems"
+MIXED_PREPARATIONS = "mixed_preparations"
+MIXED_LUNS = "mixed_luns"
+MIXED_MACHINES = "mixed_machines"
+
+TOO_MANY_TO_MATCH = (
+    "These are too many numbers to be scored anew over the cells that all have: choose fewer "
+    "tests, studies or configurations, or leave matched out."
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The tables of a spec, what there was to choose from, and what stands behind the tables.
+
+    ``shown`` holds the contenders of each table, with the scores that they are shown by.
+    ``considered`` are all scores that passed the filters, also those that were not the best of
+    their contender. ``left_out`` are the series that pass the filters and are not considered,
+    because they were emulated.
+    """
+
+    spec: ComparisonSpec
+    tables: list[DeltaTable]
+    choices: ScoreChoices
+    shown: Sequence[Sequence[Contender]]
+    considered: QuerySet[Score]
+    left_out: frozenset[int] = frozenset()
+    counted: int | None = None
+
+    @cached_property
+    def emulated(self) -> emulation.Notice | None:
+        """What to say of emulated results; None where there is none."""
+        return emulation.notice(self.spec, self.tables, len(self.left_out))
+
+    @cached_property
+    def run_ids(self) -> frozenset[int]:
+        """Every run that was considered. One query, the first time; ``run_count`` is cheaper."""
+        return frozenset(behind(self.considered).order_by().values_list("pk", flat=True))
+
+    @cached_property
+    def shown_series(self) -> frozenset[int]:
+        """The series that any row is a score of."""
+        return frozenset(each.row.series_id for table in self.shown for each in table)
+
+    @cached_property
+    def run_count(self) -> int:
+        """How many runs were considered. One query, the first time, if nobody had them counted."""
+        return self.counted if self.counted is not None else count_behind(self.considered)
+
+
+def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
+    """The delta tables of ``spec``, tests and categories in the paper's order.
+
+    Six queries, or less, and one for scores that lack their runs: by configuration no score is
+    chosen from others first, and where only studies are named nothing else that there is must be
+    known. Raises SpecError for a study, test, file system, workload or hardware that does not
+    exist.
+    """
+    return told_tables(spec)[0]
+
+
+def told_tables(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notice | None]:
+    """The same tables, and what to say of emulated results. As many queries. Raises SpecError."""
+    if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
+        chosen = choose(spec)
+        tables, _ = _tables(spec, chosen)
+        if tables or not spec.is_part:  # else the part may have a name that nothing has
+            return tables, emulation.notice(spec, tables, len(chosen.left_out))
+    found = comparison(spec)
+    return found.tables, found.emulated
+
+
+def _exist(studies: Collection[str]) -> bool:
+    return not studies or Study.objects.filter(slug__in=studies).count() == len(studies)
+
+
+def comparison(spec: ComparisonSpec, counts_runs: bool = False) -> Comparison:
+    """The same with what the page needs around the tables.
+
+    Six queries, or five, and one for scores that lack their runs.
+
+    ``counts_runs`` is for who asks for ``run_count``. Raises SpecError.
+    """
+    choices = score_choices()
+    problems = spec.unknown_values(choices)
+    if spec.matched and spec.cells:
+        problems.append("cells and matched cannot be combined: leave one of them out.")
+    if problems:
+        raise SpecError(problems)
+    chosen = choose(spec, counts_runs)
+    tables, shown = _tables(spec, chosen)
+    return Comparison(
+        *(spec, tables, choices, shown, chosen.considered, chosen.left_out, chosen.run_count)
+    )
+
+
+def _tables(
+    spec: ComparisonSpec, chosen: Chosen
+) -> tuple[list[DeltaTable], list[Sequence[Contender]]]:
+    groups = _matched(chosen.groups) if spec.matched else chosen.groups
+    runs = runs_of_old((each.row for _, group in groups for each in group), spec.studies)
+    tables = judged(
+        [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
+        spec.margin,
+        chosen.among,
+    )
+    kept = [place for place, one in enumerate(tables) if spec.shows(one.test, one.category)]
+    return [tables[place] for place in kept], [groups[place][1] for place in kept]
+
+
+def _matched(
+    groups: Sequence[tuple[TableKey, list[Contender]]],
+) -> list[tuple[TableKey, list[Contender]]]:
+    """The same tables over the cells that all of their contenders have. One query."""
+    series = {each.row.series_id for _, shown in groups for each in shown}
+    if len(series) > MOST_LISTED:
+        raise SpecError([TOO_MANY_TO_MATCH])
+    try:
+        measured = cells_of_runs(series, {test for (test, _, _), _ in groups})
+    except TooManyValues:
+        raise SpecError([TOO_MANY_TO_MATCH]) from None
+    return [(key, matched(shown, key[1], measured.get(key[0], {}))) for key, shown in groups]
+
+
+def refuse_missing_baseline(spec: ComparisonSpec, tables: Sequence[DeltaTable]) -> None:
+    """Raise SpecError where ``tables``, those of ``spec``, have its baseline nowhere.
+
+    For programs, which would take the lack of every change for an answer; a page says so beside
+    its tables. In a part of a comparison it may be missing that the whole has.
+    """
+    if not spec.baseline or not tables or _has_baseline(tables):
+        return
+    if spec.is_part:
+        tables = delta_tables(spec.whole)
+        if _has_baseline(tables):
+            return
+    names = dict.fromkeys(row.contender for table in tables for row in table.rows)
+    raise SpecError(unknown("baseline", [spec.baseline], names), "baseline")
+
+
+def _has_baseline(tables: Sequence[DeltaTable]) -> bool:
+    return any(table.baseline for table in tables)
+
+
+MOST_WAYS = 5
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to loosen a comparison that shows nothing: which filter, to which spec."""
+
+    filter: str
+    spec: ComparisonSpec
+
+
+def ways_out(spec: ComparisonSpec) -> list[Way]:
+    """Each single filter of ``spec`` that hides every score when the others stay; MOST_WAYS.
+
+    A query for each filter that is set, two where emulated results are, and up to four more for
+    what configurations and series are: however much there is, no score is read.
+    """
+    ways: list[Way] = []
+    known: Facts = {}
+    for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
+        if len(ways) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
+            looser = spec.without(name)
+            if has_scores(looser, known):
+                ways.append(Way(name, looser))
+    return ways
+
+
+def _table(
+    key: TableKey,
+    shown: Sequence[Contender],
+    spec: ComparisonSpec,
+    checked: Mapping[published_values.PrintKey, published_values.Published],
+    runs: Mapping[int, tuple[int, ...]],
+) -> DeltaTable:
+    test, category, unit = key
+    lower = direction(unit)
+    table_flags = _mixed((contender.row for contender in shown), spec.by)
+    values = [contender.row.value for contender in shown]
+    base = next((each.row.value for each in shown if each.name == spec.baseline), None)
+    try:
+        if lower is None:
+            raise ValueError(unit)
+        deltas = delta_rows(values, lower)
+    except ValueError:
+        # A unit without a direction, a negative rate: shown as it is, and ranked by nobody.
+        deltas = [Delta(best=False, delta1_percent=None, delta2_percent=None) for _ in values]
+        table_flags, base = (*table_flags, NOT_COMPARABLE), None
+    changes = [
+        None if base is None else change_percent(value, base, bool(lower)) for value in values
+    ]
+    order = worst_first(values, [contender.name for contender in shown], bool(lower))
+    return DeltaTable(
+        test=test,
+        category=category,
+        unit=unit,
+        lower_is_better=bool(lower),
+        rows=tuple(
+            _row(
+                shown[place],
+                deltas[place],
+                table_flags,
+                checked,
+                change_percent=changes[place],
+                is_baseline=bool(spec.baseline) and shown[place].name == spec.baseline,
+                run_ids=_runs(shown[place].row, runs),
+            )
+            for place in order
+        ),
+    )
+
+
+def _runs(row: ScoreRow, of_old: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
+    return of_old.get(row.series_id, ()) if row.lacks_runs else row.run_ids
+
+
+def _mixed(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
+    """What else the rows differ in than in what is compared."""
+    kept = list(rows)
+    asked: list[tuple[str, str, Callable[[ScoreRow], object]]] = [
+        (MIXED_WORKLOADS, "workload", lambda row: row.workload),
+        (MIXED_HARDWARE, "hardware", lambda row: row.hardware),
+        (MIXED_LUNS, "lun", lambda row: row.lun),
+        (MIXED_SYSTEMS, "kernel", lambda row: row.kernel),
+        (MIXED_SYSTEMS, "distribution", lambda row: row.distribution),
+        (MIXED_PREPARATIONS, "preparation", lambda row: row.preparation),
+        (MIXED_MACHINES, "machine", lambda row: row.machine),
+    ]
+    found = (flag for flag, compared, of in asked if compared != by and _differ(kept, of))
+    return tuple(dict.fromkeys(found))
+
+
+def _differ(rows: Sequence[ScoreRow], of: Callable[[ScoreRow], object]) -> bool:
+    return len({of(row) for row in rows}) > 1
+
+
+def _row(
+    contender: Contender,
+    delta: Delta,
+    table_flags: Sequence[str],
+    checked: Mapping[published_values.PrintKey, published_values.Published],
+    *,
+    change_percent: float | None,
+    is_baseline: bool,
+    run_ids: tuple[int, ...],
+) -> DeltaRow:
+    row = contender.row
+    # A score made anew is not the one that the paper printed something beside.
+    published = checked.get(published_values.key_of(row)) if row.published is not None else None
+    flags = [*row.flags, *table_flags]
+    if published is not None and published.differs:
+        flags.append(published_values.PUBLISHED_DIFFERS)
+    return made(
+        {
+            "contender": contender.name,
+            "label": contender.label,
+            "configurations": contender.configurations,
+            "configuration": shown_label(row),
+            "score": row.value,
+            "best": delta.best,
+            "delta1_percent": delta.delta1_percent,
+            "delta2_percent": delta.delta2_percent,
+            "runs": row.repeats,
+            "published": published,
+            "flags": tuple(dict.fromkeys(flags)),
+            "filesystem": row.filesystem,
+            "study": row.study,
+            "study_title": row.study_title,
+            "hardware": row.hardware_name,
+            "workload": row.workload_title,
+            "kernel": row.kernel or None,
+            "distribution": row.distribution or None,
+            "half_width": row.half_width,
+            "half_width_percent": row.half_width_percent,
+            "interval": row.interval,
+            "preparation": row.preparation or None,
+            "origin": row.origin,
+            "run_ids": run_ids,
+            "series_id": row.series_id,
+            "lun": row.lun,
+            "cells": row.cells,
+            "cells_expected": row.cells_expected,
+            "left_out": row.left_out,
+            "change_percent": change_percent,
+            "is_baseline": is_baseline,
+        }
+    )

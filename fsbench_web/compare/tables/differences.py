@@ -1,0 +1,204 @@
+"""In what contenders differ besides what is compared. Pure.
+
+Two contenders that differ in the property compared may well differ in another one too: another
+kernel, another LUN. Then the numbers do not say which of them it was. So everything that is stored
+of the contenders' series is laid side by side, and what nobody asked to compare is said in words.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fsbench_web.compare.selection.properties import PROPERTIES, STAGES, UNKNOWN, Property
+from fsbench_web.compare.tables.contenders import Contender
+from fsbench_web.studies.scores.queries import ScoreRow
+
+Facts = Mapping[str, Mapping[str, frozenset[str]]]
+"""What environments say: {section: {label: values}}; several where runs of a series differ."""
+
+_TUNING = frozenset({"scheduler", "journal", "journal_lun"}) | {f"option.{key}" for key in STAGES}
+# What belongs to a property: whoever compares it compares this too, and is not warned.
+_BELONGS = {
+    "filesystem": _TUNING,
+    "configuration": _TUNING | {"filesystem"},
+    "journal": frozenset({"journal_lun"}),
+    "journal_lun": frozenset({"journal"}),
+    "hardware": frozenset({"lun", "journal_lun"}),
+    **{
+        stage: frozenset(f"option.{key}" for key, of in STAGES.items() if of == stage)
+        for stage in ("mkfs", "mount")
+    },
+}
+# Sections of environment facts that only repeat a property, and follow from it.
+_SECTION_OF = {"LUN": "lun", "File system": "filesystem"}
+# The label says all of it, and options are compared one by one.
+_TOGETHER = ("configuration", "mkfs", "mount")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The contenders that have one value; one of several configurations may be in several."""
+
+    value: str
+    contenders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One property in which rows of one table differ, in how many ``tables``.
+
+    ``is_compared``: it is what was asked for, or belongs to that. ``is_unsure``: all that is known
+    is the same, but it is not known of everyone.
+    """
+
+    title: str
+    one: str
+    groups: tuple[Group, ...]
+    tables: int
+    is_compared: bool
+    is_unsure: bool
+
+
+@dataclass(frozen=True)
+class Differences:
+    """``properties`` of the series, and ``facts`` of the environments of their runs.
+
+    ``tables`` is how many tables were looked at.
+    """
+
+    properties: tuple[Difference, ...]
+    facts: tuple[Difference, ...]
+    tables: int
+
+    @cached_property
+    def unintended(self) -> tuple[Difference, ...]:
+        """What makes it unclear where a difference of the scores comes from."""
+        return tuple(d for d in self.properties if not d.is_compared and not d.is_unsure)
+
+    @cached_property
+    def unsure(self) -> tuple[Difference, ...]:
+        """What may differ, for all that is known."""
+        return tuple(d for d in self.properties if not d.is_compared and d.is_unsure)
+
+    @cached_property
+    def listed(self) -> tuple[Difference, ...]:
+        """What is laid side by side: all but tuning that nobody is known to have differently."""
+        return tuple(d for d in self.properties if not (d.is_compared and d.is_unsure))
+
+    @cached_property
+    def half_known(self) -> tuple[Difference, ...]:
+        """What belongs to the property compared, is known of some only, and the same there."""
+        return tuple(d for d in self.properties if d.is_compared and d.is_unsure)
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.properties or self.facts)
+
+
+def differences(
+    tables: Iterable[Sequence[Contender]], by: str, facts: Mapping[int, Facts] | None = None
+) -> Differences:
+    """What differs between rows of the same table, over all ``tables`` (the rows of each).
+
+    ``facts`` are those of the series' environments; a series without any is left out of them.
+    """
+    tables = list(tables)
+    rows = {each.row.series_id: each.row for table in tables for each in table}
+    # Tables of one test mostly show the same series: each set of series is looked at once.
+    counts: dict[frozenset[int], int] = defaultdict(int)
+    names: dict[int, dict[str, None]] = defaultdict(dict)
+    for table in tables:
+        counts[frozenset(each.row.series_id for each in table)] += 1
+        for each in table:
+            names[each.row.series_id][each.name] = None
+    belongs = _BELONGS.get(by, frozenset()) | {by}
+    found = []
+    for known in PROPERTIES.values():
+        if known.slug in _TOGETHER and known.slug != by:
+            continue
+        values = _values(known, rows)
+        difference = _difference(
+            known.title, known.one, values, counts, names, known.slug in belongs
+        )
+        if difference is not None:
+            found.append(difference)
+    return Differences(
+        tuple(sorted(found, key=lambda d: (d.is_compared, d.is_unsure))),
+        tuple(_of_facts(facts or {}, counts, names, belongs)),
+        len(tables),
+    )
+
+
+def _values(known: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:
+    found = {}
+    for series, row in rows.items():
+        value = known.of(row)
+        found[series] = frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
+    return found
+
+
+def _of_facts(
+    facts: Mapping[int, Facts],
+    counts: Mapping[frozenset[int], int],
+    names: Mapping[int, Mapping[str, None]],
+    belongs: Collection[str],
+) -> Iterable[Difference]:
+    labels = {
+        (section, label): None
+        for of_series in facts.values()
+        for section, values in of_series.items()
+        for label in values
+    }
+    missing = frozenset({UNKNOWN.label})
+    for section, label in labels:
+        values = {
+            series: of_series.get(section, {}).get(label) or missing
+            for series, of_series in facts.items()
+        }
+        title = label if label == section else f"{section}: {label}"
+        is_compared = _SECTION_OF.get(section, "") in belongs
+        difference = _difference(title, title, values, counts, names, is_compared)
+        if difference is not None and not difference.is_unsure:
+            yield difference
+
+
+def _difference(
+    title: str,
+    one: str,
+    values: Mapping[int, frozenset[str]],
+    counts: Mapping[frozenset[int], int],
+    names: Mapping[int, Mapping[str, None]],
+    is_compared: bool,
+) -> Difference | None:
+    if len(set(values.values())) < 2:
+        return None
+    differing, sure, shown = 0, 0, set[int]()
+    for series_of_table, tables in counts.items():
+        held = {values[series] for series in series_of_table if series in values}
+        if len(held) > 1:
+            differing += tables
+            shown |= series_of_table & values.keys()
+            if len(held - {frozenset({UNKNOWN.label})}) > 1:
+                sure += tables
+    if not differing:
+        return None
+    groups: dict[str, dict[str, None]] = defaultdict(dict)
+    for series in sorted(shown):
+        for value in sorted(values[series]):
+            groups[value] |= dict(names[series])
+    return Difference(
+        title,
+        one,
+        tuple(
+            Group(value, tuple(sorted(found)))
+            for value, found in sorted(groups.items(), key=lambda item: _last_unknown(item[0]))
+        ),
+        sure or differing,
+        is_compared,
+        is_unsure=not sure,
+    )
+
+
+def _last_unknown(value: str) -> tuple[bool, str]:
+    return (value == UNKNOWN.label, value)

@@ -1,0 +1,98 @@
+"""What becomes of emulated results in a comparison. Pure.
+
+A guest that is emulated in software shows that something works, and not how fast it is. So its
+scores never compete with real ones unless somebody asks for that: left out, they are counted and
+said to be; where there is nothing else, they are shown, and every row says what it is.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.studies.scores.queries import EMULATED
+
+OUT, WITH, ONLY = "out", "with", "only"
+
+
+def left_out(is_emulated: Mapping[int, bool], spec: ComparisonSpec) -> frozenset[int]:
+    """The series that ``spec`` does not show: the emulated ones, or with ``only`` the others.
+
+    ``is_emulated`` is of all series that pass the filters.
+    """
+    emulated = frozenset(series for series, is_so in is_emulated.items() if is_so)
+    if spec.emulated == ONLY:
+        return frozenset(is_emulated) - emulated
+    if spec.emulated == WITH or (not spec.emulated and len(emulated) == len(is_emulated)):
+        return frozenset()
+    return emulated
+
+
+def told(series: frozenset[int], spec: ComparisonSpec) -> frozenset[int]:
+    """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
+    return frozenset() if spec.emulated == ONLY else series
+
+
+def decided(spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int) -> ComparisonSpec:
+    """``spec`` with what it does of emulated results said, so that it stays so.
+
+    ``hidden`` is how many series it leaves out. A comparison without any emulated result stays as
+    it is.
+    """
+    if spec.emulated:
+        return spec
+    if hidden:
+        return replace(spec, emulated=OUT)
+    return replace(spec, emulated=ONLY) if state_of(tables) == ONLY else spec
+
+
+def state_of(tables: Iterable[DeltaTable]) -> str:
+    """What tables show of emulated results: "", ``only`` them, or them ``with`` others."""
+    found = {EMULATED in row.flags for table in tables for row in table.rows}
+    if found == {True}:
+        return ONLY
+    return WITH if True in found else ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a page says: how many series are left out, and what the tables show.
+
+    ``queries`` are those of the same comparison by what becomes of emulated results.
+    """
+
+    left_out: int
+    state: str
+    queries: Mapping[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """The same in a sentence, for exports and reports; "" where there is nothing to say."""
+        if self.left_out:
+            one = self.left_out == 1
+            return (
+                f"{self.left_out} emulated series {'is' if one else 'are'} left out: emulated "
+                "results are for function, not for speed."
+            )
+        return SENTENCES.get(self.state, "")
+
+
+SENTENCES = {
+    ONLY: "Everything shown was emulated: for function, not for speed.",
+    WITH: (
+        "Emulated results are shown beside real ones: they are for function, not for speed, and "
+        "no difference to them means anything."
+    ),
+}
+
+
+def notice(spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int) -> Notice | None:
+    """What to say of a comparison; None where nothing of it was emulated."""
+    state = state_of(tables)
+    if not hidden and not state:
+        return None
+    return Notice(
+        hidden,
+        state,
+        {way: replace(spec, emulated=way).to_query() for way in (OUT, WITH, ONLY)},
+    )

@@ -1,0 +1,316 @@
+"""What delta tables say, in sentences. Pure.
+
+The sentences are those of a white paper's findings: who is first in which test and category, with
+what score and in which configuration, by how much over the second, and how far apart first and
+last are. Every number in them stands in the tables (scores, deltas, p-values) or counts tables or
+rows; nothing is worked out anew. A winner that is not significantly ahead is called a tie, and
+where nobody can know, the sentence says so and why.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from fsbench_web.compare.selection.folds import further
+from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.significance import is_ranked, nearest_first
+from fsbench_web.compare.tables.uncertainty import (
+    missing,
+    named,
+    nothing_to_judge_by,
+    percents,
+    why,
+)
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.significance import SIGNIFICANT, TIE, UNKNOWN
+
+ALONE = "alone"
+NOT_RANKED = "not ranked"
+RUNS_LINKED = 3
+TESTS_SHOWN = 6
+HEADLINES = ("overall", categories.MEAN)
+
+Places = Callable[[DeltaTable], str]
+"""The address of a table on the page, as ``#write-overall``."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a sentence, which may lead somewhere; ``is_name``: of a contender."""
+
+    text: str
+    href: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence or two. ``status``: significant, tie, unknown, alone or not ranked."""
+
+    test: str
+    category: str
+    status: str
+    parts: tuple[Part, ...]
+    is_headline: bool = True
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+def section_place(table: DeltaTable) -> str:
+    """The section of a table's test, where tables have no place of their own."""
+    return f"#test-{testnames.slug(table.test)}"
+
+
+def findings(tables: Iterable[DeltaTable], places: Places = section_place) -> list[Finding]:
+    """A finding for each table, in their order. One of each test is a headline."""
+    listed = [table for table in tables if table.rows]
+    first: dict[str, DeltaTable] = {}
+    for table in listed:
+        if table.category in HEADLINES:
+            first.setdefault(table.test, table)
+    for table in listed:
+        first.setdefault(table.test, table)
+    return [_finding(table, places(table), first[table.test] is table) for table in listed]
+
+
+def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> list[Finding]:
+    """How often each contender is first, and where first and last are the furthest apart."""
+    ranked = [table for table in tables if is_ranked(table) and len(table.rows) > 1]
+    if len(ranked) < 2:
+        return []
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for table in ranked:
+        for row in table.rows:
+            if row.best and row.verdict is not None:
+                counts[row.contender][row.verdict.status] += 1
+    order = sorted(counts, key=lambda name: (-counts[name].total(), name))
+    found = [_leader(name, counts[name], len(ranked)) for name in order]
+    spreads = [(spread, table) for table in ranked if (spread := _spread(table)) is not None]
+    if len(spreads) > 1 and any(spread > 0 for spread, _ in spreads):
+        widest = max(spreads, key=lambda pair: pair[0])
+        narrowest = min(spreads, key=lambda pair: pair[0])
+        parts = (
+            Part("First and last are furthest apart in "),
+            Part(_title(widest[1]), places(widest[1])),
+            Part(f": the last is {percents(widest[0])} slower; and closest in "),
+            Part(_title(narrowest[1]), places(narrowest[1])),
+            Part(f": {percents(narrowest[0])}."),
+        )
+        found.append(Finding("", "", UNKNOWN, parts))
+    return found
+
+
+@dataclass(frozen=True)
+class TestFindings:
+    """What is said of one test: the headline, and the others, which a page may fold away.
+
+    ``is_further``: of one of the many percentiles that come behind the main ones
+    (compare.selection.folds).
+    """
+
+    __test__ = False  # not a test of pytest's
+
+    label: str
+    headline: Finding
+    others: tuple[Finding, ...]
+    is_further: bool = False
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that is said of a comparison. ``tested`` pairs were tested at once, 0 where none could.
+
+    ``margin_percent`` is that of the rule, None where nothing stands against anything.
+    """
+
+    summary: list[Finding]
+    tests: list[TestFindings]
+    tested: int
+    margin_percent: float | None
+
+    @property
+    def first(self) -> list[TestFindings]:
+        return self.tests[:TESTS_SHOWN]
+
+    @property
+    def rest(self) -> list[TestFindings]:
+        """Folded away: nobody reads fifty sentences at once."""
+        return self.tests[TESTS_SHOWN:]
+
+
+def collected(tables: Sequence[DeltaTable], places: Places = section_place) -> Findings:
+    """Summary and findings of ``tables``, by test in the order in which these come.
+
+    Further percentiles come behind all others.
+    """
+    by_test: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings(tables, places):
+        by_test[finding.test].append(finding)
+    folded = further(by_test)
+    verdicts = [row.verdict for table in tables for row in table.rows if row.verdict is not None]
+    return Findings(
+        [*_of_emulated(tables), *summary(tables, places)],
+        [
+            TestFindings(
+                testnames.label(test),
+                next(one for one in said if one.is_headline),
+                tuple(one for one in said if not one.is_headline),
+                test in folded,
+            )
+            for test, said in sorted(by_test.items(), key=lambda pair: pair[0] in folded)
+        ],
+        pairs_tested(tables),
+        verdicts[0].margin_percent if verdicts else None,
+    )
+
+
+def pairs_tested(tables: Iterable[DeltaTable]) -> int:
+    """How many pairs were tested at once; 0 where none could be."""
+    verdicts = (row.verdict for table in tables for row in table.rows)
+    return next((one.tested for one in verdicts if one is not None and one.tested), 0)
+
+
+def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
+    """What has to be known before anything else is read: that some of it is no speed."""
+    state = emulation.state_of(tables)
+    if not state:
+        return []
+    return [Finding("", "", UNKNOWN, (Part(emulation.SENTENCES[state]),))]
+
+
+def _leader(name: str, counts: Counter[str], tables: int) -> Finding:
+    said = [
+        f"{words} in {counts[status]}"
+        for status, words in (
+            (SIGNIFICANT, "significant"),
+            (TIE, "a tie"),
+            (UNKNOWN, "not known"),
+        )
+        if counts[status]
+    ]
+    status = SIGNIFICANT if counts[SIGNIFICANT] else TIE if counts[TIE] else UNKNOWN
+    text = f" has the best score in {counts.total()} of the {tables} tables: {named(said, 9)}."
+    return Finding("", "", status, (Part(name, is_name=True), Part(text)))
+
+
+def _finding(table: DeltaTable, place: str, is_headline: bool) -> Finding:
+    opening = (Part(_title(table), place), Part(": "))
+    order = [table.rows[number] for number in nearest_first(table)]
+    status, parts = _sentence(table, order)
+    return Finding(table.test, table.category, status, (*opening, *parts), is_headline)
+
+
+def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[Part]]:
+    if not is_ranked(table):
+        return NOT_RANKED, [
+            Part("not ranked, because nobody said whether more or less of it is better.")
+        ]
+    best = [row for row in order if row.best]
+    others = [row for row in order if not row.best]
+    if len(order) == 1:
+        return ALONE, [
+            *_contender(best[0], with_runs=True),
+            Part(f" has {_score(best[0], table)}; there is nothing to compare it with."),
+        ]
+    if len(best) > 1:
+        names = named([row.contender for row in best], 9)
+        parts = [
+            Part(names, is_name=True),
+            Part(f" share the best score, {_score(best[0], table)}"),
+        ]
+        return TIE, [*parts, *_next(table, others, "next"), Part("."), *_last(table, others)]
+    verdict = best[0].verdict
+    status = UNKNOWN if verdict is None else verdict.status
+    parts = [*_contender(best[0], with_runs=True), Part(f" is first with {_score(best[0], table)}")]
+    if status == TIE:
+        parts = [
+            *_contender(best[0], with_runs=True),
+            Part(f" has the best score, {_score(best[0], table)}"),
+        ]
+    parts += _next(table, others, "the second")
+    if verdict is None:
+        parts.append(Part("."))
+    elif status == SIGNIFICANT:
+        parts.append(Part(f"; significant against {'it' if len(others) == 1 else 'every other'}."))
+        if words := nothing_to_judge_by(verdict):
+            parts.append(Part(f" {words}"))
+    elif status == TIE:
+        parts.append(Part(f", and ties with {named(verdict.against)}: not significant. "))
+        parts.append(Part(why(verdict)))
+    else:
+        parts.append(Part(f"; whether by more than chance is not known ({missing(verdict)})."))
+    return status, [*parts, *_last(table, others)]
+
+
+def _next(table: DeltaTable, others: Sequence[DeltaRow], word: str) -> list[Part]:
+    """By how much the first is faster than the second: its delta 2, as a positive number."""
+    if not others:
+        return []
+    second = others[0]
+    if second.delta2_percent is None:
+        return [Part("; "), *_contender(second), Part(f" is {word} with {_score(second, table)}")]
+    return [
+        Part(f", {percents(abs(second.delta2_percent))} faster than "),
+        *_contender(second),
+        Part(f", {word} with {_score(second, table)}"),
+    ]
+
+
+def _last(table: DeltaTable, others: Sequence[DeltaRow]) -> list[Part]:
+    """How far the last is behind the first: its delta 1."""
+    if len(others) < 2 or others[-1].delta1_percent is None:
+        return []
+    return [
+        Part(" Last is "),
+        *_contender(others[-1]),
+        Part(
+            f" with {_score(others[-1], table)}, {percents(others[-1].delta1_percent)} slower"
+            " than the first."
+        ),
+    ]
+
+
+def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:
+    """The name, the configuration where the name does not say it, and the runs to look at."""
+    parts = [Part(row.contender, is_name=True)]
+    inside: list[Part] = [Part(row.subline)] if row.subline else []
+    if row.run_ids and with_runs:
+        inside.append(Part((", " if inside else "") + _runs_words(row)))
+        for place, run in enumerate(row.run_ids[:RUNS_LINKED]):
+            inside += [*([Part(", ")] if place else []), Part(str(run), f"/runs/{run}/")]
+        if len(row.run_ids) > RUNS_LINKED:
+            inside.append(Part(f" and {len(row.run_ids) - RUNS_LINKED} more"))
+    return [*parts, Part(" ("), *inside, Part(")")] if inside else parts
+
+
+def _runs_words(row: DeltaRow) -> str:
+    """What stands before the numbers of a row's runs.
+
+    Links and scores of before each score kept its runs name all of the series: some of these may
+    not have measured the test, and a selection may be without some.
+    """
+    if len(row.run_ids) == 1:
+        return "run "
+    is_part = row.runs is not None and row.runs < len(row.run_ids)
+    return f"{row.runs} of the runs " if is_part else "runs "
+
+
+def _score(row: DeltaRow, table: DeltaTable) -> str:
+    text = numbers.amount(row.score, table.unit, table.least_decimals)
+    return text if table.unit in {"", "score"} else f"{text} {numbers.unit_name(table.unit)}"
+
+
+def _title(table: DeltaTable) -> str:
+    label = testnames.label(table.test)
+    if table.category == categories.MEAN:
+        return label
+    return f"{label}, {categories.in_sentence(categories.label(table.category))}"
+
+
+def _spread(table: DeltaTable) -> float | None:
+    """Delta 1 of the last row."""
+    return table.rows[nearest_first(table)[-1]].delta1_percent

@@ -1,0 +1,133 @@
+"""Scores over the cells that all contenders of a table have, made anew from measurements. Pure.
+
+Where contenders were measured on different cells, an average over all cells of each compares
+different questions. Over the cells that all have it does not. Which configuration is the best of
+its contender is still decided by its score over all of its cells.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fsbench_web.compare.tables.contenders import Contender
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, Cell
+from fsbench_web.core.scoring.confidence import score_intervals
+from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, score_repeats
+from fsbench_web.studies.scores.queries import PARTIAL, ScoreRow
+
+NOT_MATCHED = "not_matched"
+"""Only the score is known and not its cells."""
+NO_COMMON_CELLS = "no_common_cells"
+"""The contenders of the table have no cell in common."""
+
+Repeats = Mapping[int, Mapping[Cell, float]]
+"""A mapping a run, by the run: (record size KB, file size KB) to the value."""
+
+
+def matched(
+    shown: Sequence[Contender], category: str, measured: Mapping[int, Repeats]
+) -> list[Contender]:
+    """The contenders of one table with scores over the cells that all of them have.
+
+    ``measured`` are the cells of a series in the table's test; a series that is not in it (a
+    published score, a test that is no matrix) keeps its score and is flagged, and asks nothing of
+    the others. ``cells`` of a score made anew are those compared, ``cells_expected`` those it had.
+    """
+    known = {
+        each.row.series_id: set().union(*measured[each.row.series_id].values())
+        for each in shown
+        if measured.get(each.row.series_id)
+    }
+    if category == MEAN:
+        return list(shown)  # One value a run: there are no cells to choose from.
+    if not known:
+        return [_flagged(each, NOT_MATCHED) for each in shown]
+    common = set.intersection(*known.values())
+    scores = {series: _limited(measured[series], common).get(category) for series in known}
+    if any(score is None for score in scores.values()):
+        return [_flagged(each, NO_COMMON_CELLS) for each in shown]
+    return [
+        _flagged(each, NOT_MATCHED)
+        if each.row.series_id not in known
+        else replace(
+            each,
+            row=_rescored(each.row, category, scores[each.row.series_id], measured, common),
+        )
+        for each in shown
+    ]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which cells of one test a contender was measured on.
+
+    ``common`` is how many all contenders have, ``missing`` those that it lacks and another has, in
+    order. ``cells`` is None where only its scores are known.
+    """
+
+    contender: str
+    configuration: str
+    cells: int | None
+    common: int
+    missing: tuple[Cell, ...]
+
+
+def coverage(shown: Sequence[Contender], measured: Mapping[int, Repeats]) -> list[Coverage]:
+    """The cells behind every score that is shown of one test, by contender and configuration."""
+    rows = {(each.name, each.row.series_id): each.row for each in shown}
+    cells = {
+        series: set().union(*measured[series].values())
+        for _, series in rows
+        if measured.get(series)
+    }
+    every = set().union(*cells.values())
+    common = set.intersection(*cells.values()) if cells else set()
+    return [
+        Coverage(
+            name,
+            row.configuration,
+            len(cells[series]) if series in cells else None,
+            len(common),
+            tuple(sorted(every - cells[series])) if series in cells else (),
+        )
+        for (name, series), row in sorted(rows.items())
+    ]
+
+
+def _limited(repeats: Repeats, common: set[Cell]) -> dict[str, ScoreValue]:
+    return score_repeats(
+        [{cell: value for cell, value in run.items() if cell in common} for run in repeats.values()]
+    )
+
+
+def _rescored(
+    row: ScoreRow,
+    category: str,
+    score: ScoreValue | None,
+    measured: Mapping[int, Repeats],
+    common: set[Cell],
+) -> ScoreRow:
+    assert score is not None  # asked before, of all of them
+    repeats = measured[row.series_id]
+    interval = score_intervals(_limited({pk: run}, common) for pk, run in repeats.items()).get(
+        category
+    )
+    flags = [flag for flag in row.flags if flag not in (PARTIAL, UNEQUAL_REPEATS)]
+    inside = set(filter(CATEGORIES[category].holds, common))
+    return replace(
+        row,
+        value=score.value,
+        repeats=score.repeats,
+        run_ids=tuple(pk for pk, run in repeats.items() if not inside.isdisjoint(run)),
+        cells=score.cells,
+        cells_expected=row.cells,
+        flags=(*flags, *score.flags),
+        published=None,
+        interval=interval,
+        half_width=interval.half_width if interval else None,
+        half_width_percent=interval.relative_percent if interval else None,
+    )
+
+
+def _flagged(contender: Contender, flag: str) -> Contender:
+    row = contender.row
+    return replace(contender, row=replace(row, flags=(*row.flags, flag)))

@@ -1,0 +1,278 @@
+"""A delta table as data: what page, CSV, API and permalink have in common."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.quality import left_out_in_words
+from fsbench_web.core.scoring.significance import Verdict
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper printed beside a score, and which of it does not follow from its own table.
+
+    Deltas are percent, with the digits as printed; None: nothing printed. ``differs`` names fields
+    of this class. ``expected1`` and ``expected2`` are the deltas that follow from the paper's own
+    table, and ``expected_best`` its best mark; a comparison with further studies has others.
+    """
+
+    best: bool
+    delta1_percent: Decimal | None
+    delta2_percent: Decimal | None
+    differs: tuple[str, ...] = ()
+    expected_best: bool | None = None
+    expected1: float | None = None
+    expected2: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: deltas as numbers, the printed digits once more as text."""
+        return {
+            "best": self.best,
+            "delta1_percent": _number(self.delta1_percent),
+            "delta2_percent": _number(self.delta2_percent),
+            "differs": list(self.differs),
+            "printed": [_text(self.delta1_percent), _text(self.delta2_percent)],
+            "expected": [self.expected_best, self.expected1, self.expected2],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Published":
+        """The inverse of ``as_dict``."""
+        first, second = data["printed"]
+        return cls(
+            data["best"],
+            None if first is None else Decimal(first),
+            None if second is None else Decimal(second),
+            tuple(data["differs"]),
+            *data["expected"],
+        )
+
+
+@dataclass(frozen=True)
+class DeltaRow:
+    """One contender of one table.
+
+    ``contender`` is a lower-case slug; ``configuration`` None where only the file system is known;
+    ``score`` in the table's unit; deltas in percent, unrounded, None where undefined; ``runs``
+    None where a publication does not say how many. ``half_width`` is of the 95% interval of the
+    repeats' own scores, in the table's unit and in percent of their mean; ``preparation`` in
+    words, None for a plain new file system. ``label`` is the contender in words; of
+    ``configurations`` that were considered this one is the best. The score is made of ``cells``
+    of ``cells_expected``, None where nobody said how many; ``left_out`` counts the cells that a
+    selection is without, by reason (studies.models.Score). ``change_percent`` is by how much it is
+    faster than the baseline (negative: slower), None without one. ``interval`` is around the mean
+    of what it is of, which need not be the score. ``verdict`` and ``change_verdict`` say what of a
+    difference is more than chance (compare.tables.significance).
+    """
+
+    contender: str
+    configuration: str | None
+    score: float
+    best: bool
+    delta1_percent: float | None
+    delta2_percent: float | None
+    runs: int | None
+    published: Published | None
+    flags: tuple[str, ...]
+    filesystem: str
+    study: str
+    study_title: str
+    hardware: str | None
+    workload: str | None
+    kernel: str | None
+    distribution: str | None
+    origin: str
+    run_ids: tuple[int, ...]
+    half_width: float | None = None
+    half_width_percent: float | None = None
+    preparation: str | None = None
+    label: str | None = None
+    configurations: int | None = None
+    series_id: int | None = None
+    lun: str | None = None
+    cells: int | None = None
+    cells_expected: int | None = None
+    left_out: Mapping[str, Any] | None = None
+    change_percent: float | None = None
+    is_baseline: bool | None = None
+    interval: Interval | None = None
+    verdict: Verdict | None = None
+    change_verdict: Verdict | None = None
+
+    @property
+    def left_out_words(self) -> str:
+        """What the selection is without, and why; "" where it is without nothing."""
+        return left_out_in_words(self.left_out) if self.left_out else ""
+
+    @property
+    def subline(self) -> str:
+        """What stands under the contender: the configuration, where the name does not say it."""
+        known = self.configuration or ""
+        return "" if known.lower() == self.contender.split("@")[0] else known
+
+    @property
+    def coverage(self) -> str:
+        """Cells compared of cells present, for people; empty where nobody said how many."""
+        if self.cells is None:
+            return ""
+        return f"{self.cells} of {self.cells_expected}" if self.cells_expected else str(self.cells)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the keys of the contract first, then where the score comes from."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {
+            "published": None if self.published is None else self.published.as_dict(),
+            "flags": list(self.flags),
+            "run_ids": list(self.run_ids),
+            **{
+                name: None if found is None else found.as_dict()
+                for name in _NESTED
+                for found in [getattr(self, name)]
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "DeltaRow":
+        """The inverse of ``as_dict``.
+
+        Permalinks are kept for good: what an older version did not write is None, and what a
+        newer one wrote is left out.
+        """
+        values: dict[str, Any] = {name: data.get(name) for name in cls.__dataclass_fields__}
+        if values["published"] is not None:
+            values["published"] = Published.from_dict(values["published"])
+        for name, kind in _NESTED.items():
+            if values[name] is not None:
+                values[name] = kind.from_dict(values[name])
+        return cls(
+            **values | {"flags": tuple(values["flags"]), "run_ids": tuple(values["run_ids"])}
+        )
+
+
+def made(values: Mapping[str, Any]) -> DeltaRow:
+    """The row with these values, of the fields that have no default all.
+
+    Comparisons make hundreds, and setting the 33 fields of a frozen class one by one takes ten
+    times as long.
+    """
+    row = object.__new__(DeltaRow)
+    row.__dict__.update(_DEFAULTS, **values)
+    return row
+
+
+_DEFAULTS = {f.name: f.default for f in fields(DeltaRow) if f.default is not MISSING}
+_NESTED: dict[str, type[Interval] | type[Verdict]] = {
+    "interval": Interval,
+    "verdict": Verdict,
+    "change_verdict": Verdict,
+}
+
+
+@dataclass(frozen=True)
+class DeltaTable:
+    """One test and category, all values in ``unit``, rows worst first."""
+
+    test: str
+    category: str
+    unit: str
+    lower_is_better: bool
+    rows: tuple[DeltaRow, ...]
+
+    @cached_property
+    def nearest_first(self) -> tuple[int, ...]:
+        """The places of the rows from the best to the worst, however they are sorted."""
+        sign = 1 if self.lower_is_better else -1
+        rows = self.rows
+        return tuple(
+            sorted(
+                range(len(rows)),
+                key=lambda at: (not rows[at].best, sign * rows[at].score, rows[at].contender),
+            )
+        )
+
+    @cached_property
+    def least_decimals(self) -> int:
+        """How many decimals its scores have at least, as they stand under each other."""
+        return numbers.least_decimals(row.score for row in self.rows)
+
+    @cached_property
+    def has_prints(self) -> bool:
+        """Whether a paper printed something beside any row."""
+        return any(row.published is not None for row in self.rows)
+
+    @cached_property
+    def has_runs(self) -> bool:
+        """Whether the number of repeats is known of any row."""
+        return any(row.runs is not None for row in self.rows)
+
+    @cached_property
+    def runs_of_each(self) -> int | None:
+        """How many runs stand behind every row, where it is the same number."""
+        counts = {row.runs for row in self.rows}
+        return counts.pop() if len(counts) == 1 else None
+
+    @cached_property
+    def baseline(self) -> str:
+        """The contender that all rows are set against besides the best; empty without one."""
+        return next((row.contender for row in self.rows if row.is_baseline), "")
+
+    @cached_property
+    def has_different_cells(self) -> bool:
+        """Whether scores are made of different numbers of cells, as far as that is known."""
+        return len({row.cells for row in self.rows if row.cells is not None}) > 1
+
+    @cached_property
+    def coverage_of_each(self) -> str:
+        """How many cells stand behind every row, in words, where it is the same and not one."""
+        found = {(row.coverage, row.cells) for row in self.rows}
+        coverage, cells = found.pop() if len(found) == 1 else ("", None)
+        return f"{coverage} cells" if cells and coverage not in ("1", "1 of 1") else ""
+
+    @cached_property
+    def has_coverage(self) -> bool:
+        """Whether the rows stand on different cells, so that each must say on how many."""
+        return len({row.coverage for row in self.rows}) > 1
+
+    @cached_property
+    def common_flags(self) -> tuple[str, ...]:
+        """What concerns the whole table: it is said once, not in every row."""
+        first = self.rows[0].flags if self.rows else ()
+        return tuple(flag for flag in first if all(flag in row.flags for row in self.rows))
+
+    @cached_property
+    def has_several_studies(self) -> bool:
+        return len({row.study for row in self.rows}) > 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: exactly the contract's keys."""
+        return {
+            "test": self.test,
+            "category": self.category,
+            "unit": self.unit,
+            "lower_is_better": self.lower_is_better,
+            "rows": [row.as_dict() for row in self.rows],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "DeltaTable":
+        """The inverse of ``as_dict``."""
+        return cls(
+            test=data["test"],
+            category=data["category"],
+            unit=data["unit"],
+            lower_is_better=data["lower_is_better"],
+            rows=tuple(map(DeltaRow.from_dict, data["rows"])),
+        )
+
+
+def _number(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,220 @@
+"""What a published study's text states, set against what its tables show. Pure.
+
+A statement stands in the study's file with its place and, where tables can tell, what to look for
+(studies.published). The verdict is one of three, and says the numbers it rests on.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from fsbench_web.compare.tables.findings import Part, Places, section_place
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.significance import nearest_first
+from fsbench_web.compare.tables.uncertainty import percents
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import categories, testnames
+
+CONFIRMED = "confirmed"
+DIFFERS = "differs"
+UNCHECKED = "cannot be checked"
+_ROUNDING = 0.005  # of one printed score
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One statement. ``place`` is where the paper makes it; ``parts`` say what the tables show."""
+
+    text: str
+    place: str
+    verdict: str
+    parts: tuple[Part, ...]
+
+    @property
+    def slug(self) -> str:
+        """For classes."""
+        return {CONFIRMED: "is-ok", DIFFERS: "is-warn"}.get(self.verdict, "")
+
+
+def check(
+    statements: Sequence[Mapping[str, Any]],
+    tables: Sequence[DeltaTable],
+    places: Places = section_place,
+) -> list[Checked]:
+    """Every statement with its verdict, in the order of the file.
+
+    ``tables`` are the study's, by file system: the best configuration of each.
+    """
+    return [_checked(statement, tables, places) for statement in statements]
+
+
+def _checked(statement: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places) -> Checked:
+    asked = statement.get("check")
+    verdict, parts = (
+        (UNCHECKED, [Part(statement["why"])])
+        if asked is None
+        else _CHECKS[asked["kind"]](asked, tables, places)
+    )
+    return Checked(statement["text"], statement["place"], verdict, tuple(parts))
+
+
+def _score(
+    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+) -> tuple[str, list[Part]]:
+    """The score of a file system's best configuration in one table."""
+    found = _row(asked, tables)
+    if found is None:
+        return UNCHECKED, [Part("The tables have no such score.")]
+    table, row = found
+    parts = [Part(_title(table), places(table))]
+    if abs(row.score - float(Decimal(asked["score"]))) > _ROUNDING:
+        return DIFFERS, [
+            *parts,
+            Part(f" gives {row.contender} {_amount(row, table)}."),
+        ]
+    order = [table.rows[place] for place in nearest_first(table)]
+    rank = next(place for place, other in enumerate(order) if other is row)
+    said = f" gives {row.contender} the same score, "
+    if row.best:
+        said += "the best of its table"
+        second = next((other for other in order if not other.best), None)
+        if second is not None and second.delta2_percent is not None:
+            said += f", {percents(abs(second.delta2_percent))} faster than {second.contender}"
+    else:
+        ahead = [other.contender for other in order[:rank]]
+        said += f"with {' and '.join(ahead)} ahead"
+        if row.delta1_percent is not None:
+            said += f": it is {percents(row.delta1_percent)} slower than the best"
+    return CONFIRMED, [*parts, Part(f"{said}.")]
+
+
+def _other(
+    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+) -> tuple[str, list[Part]]:
+    """The score of a configuration that is not the best of its file system: below that, if right.
+
+    That it is below is no proof: only that the tables do not speak against it.
+    """
+    found = _row(asked, tables)
+    if found is None:
+        return UNCHECKED, [Part("The tables have no such score.")]
+    table, row = found
+    parts = [Part(_title(table), places(table))]
+    score = float(Decimal(asked["score"]))
+    is_behind = score > row.score if table.lower_is_better else score < row.score
+    if not is_behind:
+        return DIFFERS, [
+            *parts,
+            Part(f" gives the best of {row.contender} {_amount(row, table)}, which is not better."),
+        ]
+    return UNCHECKED, [
+        *parts,
+        Part(
+            f" has one configuration of each file system, and for {row.contender} another one, "
+            f"with {_amount(row, table)}. The stated score is behind that, as it must be."
+        ),
+    ]
+
+
+def _parts_of_overall(
+    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+) -> tuple[str, list[Part]]:
+    """Whether the overall score can be the sum of the first ``parts`` categories.
+
+    A configuration's categories are at most the best of its file system, so that the overall score
+    cannot be above the sum of these.
+    """
+    sums = _sums(tables, int(asked["parts"]))
+    if not sums:
+        return UNCHECKED, [Part("The tables have not all of these scores.")]
+    above = sum(1 for overall, parts in sums if overall > parts + _allowed(asked))
+    if above:
+        return DIFFERS, [
+            Part(
+                f"{above} of the {len(sums)} overall scores are above the sum of the best scores "
+                "of these categories, and could not be if that were all that is summed."
+            )
+        ]
+    return CONFIRMED, [
+        Part(
+            f"None of the {len(sums)} overall scores is above the sum of the best scores of these "
+            "categories."
+        )
+    ]
+
+
+def _won_by_several(
+    asked: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+) -> tuple[str, list[Part]]:
+    """Whether the best scores of a file system are of more than one configuration.
+
+    Were they of one, its overall score would be their sum.
+    """
+    sums = _sums(tables, len(categories.SUMMED))
+    if not sums:
+        return UNCHECKED, [Part("The tables have not all of these scores.")]
+    below = sum(1 for overall, parts in sums if overall < parts - _allowed(asked))
+    return CONFIRMED if below else UNCHECKED, [
+        Part(
+            f"{below} of the {len(sums)} overall scores are below the sum of the file system's "
+            "best scores in the categories: these are not of one configuration."
+        )
+    ]
+
+
+_CHECKS: dict[
+    str,
+    Callable[[Mapping[str, Any], Sequence[DeltaTable], Places], tuple[str, list[Part]]],
+] = {
+    "score": _score,
+    "other_configuration": _other,
+    "overall_is_sum": _parts_of_overall,
+    "several_configurations": _won_by_several,
+}
+KINDS = frozenset(_CHECKS)
+
+
+def _allowed(asked: Mapping[str, Any]) -> float:
+    """What the rounding of the printed scores can add up to."""
+    return _ROUNDING * (int(asked.get("parts", len(categories.SUMMED))) + 1)
+
+
+def _sums(tables: Sequence[DeltaTable], parts: int) -> list[tuple[float, float]]:
+    """(overall, sum of the best scores of the first categories) of each test and contender."""
+    scores = {
+        (table.test, row.contender, table.category): row.score
+        for table in tables
+        for row in table.rows
+    }
+    summed = list(categories.SUMMED)[:parts]
+    return [
+        (overall, sum(scores[test, name, slug] for slug in summed))
+        for (test, name, category), overall in scores.items()
+        if category == "overall" and all((test, name, slug) in scores for slug in summed)
+    ]
+
+
+def _row(
+    asked: Mapping[str, Any], tables: Sequence[DeltaTable]
+) -> tuple[DeltaTable, DeltaRow] | None:
+    return next(
+        (
+            (table, row)
+            for table in tables
+            if (table.test, table.category) == (asked["test"], asked["category"])
+            for row in table.rows
+            if row.filesystem == asked["filesystem"]
+        ),
+        None,
+    )
+
+
+def _title(table: DeltaTable) -> str:
+    return (
+        f"{testnames.label(table.test)}, {categories.in_sentence(categories.label(table.category))}"
+    )
+
+
+def _amount(row: DeltaRow, table: DeltaTable) -> str:
+    return numbers.with_unit(row.score, table.unit)

@@ -1,0 +1,119 @@
+"""The compare page, its CSV and charts. Permalinks have views of their own."""
+
+from dataclasses import replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_safe
+
+from fsbench_web.accounts import rights
+from fsbench_web.compare.answers import (
+    charts_answer,
+    csv_answer,
+    in_folds,
+    plain_refusal,
+    refused,
+)
+from fsbench_web.compare.choices import form
+from fsbench_web.compare.permalinks.sharing import SharingForm
+from fsbench_web.compare.pictures.sections import sections
+from fsbench_web.compare.selection.properties import PROPERTIES
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.wording import FILTERS, describe
+from fsbench_web.compare.tables.bounds import bounded
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.tables.differences import differences
+from fsbench_web.compare.tables.matched import coverage
+from fsbench_web.compare.tables.parts import ways_on
+from fsbench_web.core.scoring import testnames
+from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
+from fsbench_web.studies.scores.source_runs import environments_of
+
+
+@gzip_page
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    """The comparison that the address says, with the form that changes it."""
+    try:
+        limited = bounded(ComparisonSpec.from_query(request.GET))
+        spec = limited.spec
+        shown = comparison(spec, counts_runs=True)
+    except SpecError as error:
+        return refused(request, error)
+    context = {
+        "spec": spec,
+        "all_studies": limited.studies,
+        "part": limited.part,
+        "ways_on": ways_on(spec, limited.part) if limited.part else None,
+        "query": spec.to_query(),
+        "form": form(spec, shown.choices, shown.tables),
+        "description": describe(spec, shown.choices),
+        **in_folds(
+            sections(shown.tables, spec.sort),
+            limited.part.whole.tests if limited.part else spec.tests,
+        ),
+        "tables": len(shown.tables),
+        "runs": shown.run_count,
+        "differences": differences(shown.shown, spec.by, environments_of(shown.shown_series)),
+        "compared": PROPERTIES[spec.by],
+        "emulated": shown.emulated,
+        "baseline_missing": bool(shown.tables and spec.baseline)
+        and not any(table.baseline for table in shown.tables),
+        "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
+        "ways_out": [] if shown.tables else _ways_out(spec),
+    }
+    response = render(request, "compare/page.html", context)
+    # The form sends every field it has; the address says only what is asked for.
+    response["HX-Push-Url"] = request.path + (f"?{context['query']}" if context["query"] else "")
+    return response
+
+
+def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
+    return [{"words": FILTERS[way.filter], "query": way.spec.to_query()} for way in ways_out(spec)]
+
+
+@require_safe
+def csv_file(request: HttpRequest) -> HttpResponse:
+    """The same comparison as CSV; a refusal is plain text."""
+    try:
+        tables = delta_tables(ComparisonSpec.from_query(request.GET))
+    except SpecError as error:
+        return plain_refusal(error)
+    return csv_answer(tables, "fsbench-deltas.csv")
+
+
+@gzip_page
+@require_safe
+def charts(request: HttpRequest, test: str) -> HttpResponse:
+    """The bar charts of one test, fetched when its section comes into view."""
+    try:
+        tables = delta_tables(ComparisonSpec.from_query(request.GET))
+    except SpecError as error:
+        return plain_refusal(error)
+    return charts_answer(request, tables, test)
+
+
+@require_safe
+def cells(request: HttpRequest, test: str) -> HttpResponse:
+    """Which cells the contenders of one test were measured on, fetched when asked for."""
+    try:
+        spec = ComparisonSpec.from_query(request.GET)
+        shown = comparison(replace(spec, tests=(test,), matched=False))
+        contenders = [each for table in shown.shown for each in table]
+        measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
+    except SpecError as error:
+        return plain_refusal(error)
+    except TooManyValues:
+        measured = None
+    if not contenders:
+        raise Http404(f'This comparison shows no test "{testnames.label(test)}".')
+    context = {
+        "rows": [] if measured is None else coverage(contenders, measured.get(test, {})),
+        "is_too_much": measured is None,
+        "query": spec.to_query(),
+        "label": testnames.label(test),
+        "matched": replace(spec, matched=True, cells="").to_query(),
+    }
+    is_part = "HX-Request" in request.headers
+    return render(request, f"compare/{'cells' if is_part else 'cells_page'}.html", context)

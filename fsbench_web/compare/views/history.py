@@ -1,0 +1,108 @@
+"""The page of one configuration over kernels or dates."""
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from fsbench_web.compare.history import lines
+from fsbench_web.compare.watches.form import MARGINS, WatchForm
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.studies.models import Run, Series, Study
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    """``?series=`` one line by any series of it, else ``?study=`` the lines to choose from.
+
+    ``test``, ``category``, ``along`` (kernel or date) and ``margin`` (percent) say what is shown.
+    """
+    asked = request.GET.get("series", "")
+    if not asked:
+        return _choose(request)
+    series = lines.series_of(asked)
+    offered = dict(lines.choices(series))
+    test = request.GET.get("test", "")
+    test = test if test in offered else next(iter(offered), "")
+    of_test = offered.get(test, [])
+    category = request.GET.get("category", "")
+    if category not in of_test:
+        category = (
+            lines.DEFAULT_CATEGORY if lines.DEFAULT_CATEGORY in of_test else next(iter(of_test), "")
+        )
+    along = request.GET.get("along", "")
+    along = along if along in lines.ALONG else "kernel"
+    margin = _margin(request.GET.get("margin", ""))
+    shown = lines.history(series, test, category, along, margin) if test else lines.History()
+    title = (
+        f"{series.configuration}: {testnames.label(test)}" if test else str(series.configuration)
+    )
+    label = categories.label(category)
+    context = {
+        "series": series,
+        "shown": shown,
+        "figure": lines.chart(shown, f"{title}, {categories.in_sentence(label)}", along),
+        "tests": [(name, testnames.label(name)) for name in offered],
+        "categories": [(slug, categories.label(slug)) for slug in of_test],
+        "test": test,
+        "category": category,
+        "category_label": label,
+        "along": along,
+        "alongs": lines.ALONG.items(),
+        "margin": margin,
+        "margins": sorted({*MARGINS, margin}),
+        "watch_form": _watch_form(request, series, test, category, along, margin),
+    }
+    return render(request, "compare/history.html", context)
+
+
+def _watch_form(
+    request: HttpRequest, series: Series, test: str, category: str, along: str, margin: int
+) -> WatchForm | None:
+    """For who is signed in and looks at a line."""
+    if not test or not isinstance(request.user, User):
+        return None
+    return WatchForm(
+        initial={
+            "series": series.pk,
+            "test": test,
+            "category": category,
+            "along": along,
+            "margin": margin or 1,
+            "email": request.user.email,
+        },
+        auto_id="id-watch-%s",
+        user=request.user,
+    )
+
+
+def _choose(request: HttpRequest) -> HttpResponse:
+    with_runs = Series.objects.filter(
+        Exists(Run.objects.filter(series=OuterRef("pk"))), study=OuterRef("pk")
+    )
+    studies = list(
+        Study.objects.filter(Exists(with_runs))
+        .order_by("-created_at", "title")
+        .only("slug", "title")
+    )
+    slug = request.GET.get("study", "")
+    study = next((one for one in studies if one.slug == slug), None)
+    if study is None and not slug:
+        study = next(iter(studies), None)
+    context = {
+        "studies": studies,
+        "study": study,
+        "asked": slug,
+        "lines": lines.line_choices(study.pk, lines.MOST_LINES) if study else [],
+        "most": lines.MOST_LINES,
+    }
+    return render(request, "compare/history_choice.html", context)
+
+
+def _margin(text: str) -> int:
+    return (
+        int(text)
+        if text.isascii() and text.isdigit() and len(text) < 4 and int(text) <= 100
+        else 10
+    )

@@ -1,0 +1,155 @@
+"""Messages of watches on their way: by e-mail and to webhooks, tried five times at most.
+
+Whoever sends a delivery claims it by conditional update first, and counts the try with it: a
+process that dies in between leaves it to the next, some minutes later. A receiver may then get the
+same message twice; its number, which is in the header and in the body, is the same.
+"""
+
+import json
+import logging
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core import mail
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from fsbench_web.accounts import rights
+from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
+from fsbench_web.compare.watches import retry, webhook
+from fsbench_web.compare.watches import rights as watch_rights
+
+logger = logging.getLogger("fsbench.watches")
+
+CLAIM_LASTS = timedelta(minutes=2)
+"""Longer than any try takes."""
+SENT_AT_ONCE = 50
+NOT_TO_SEE = "Its owner may no longer see what it tells of."
+Channel, State = WatchDelivery.Channel, WatchDelivery.State
+
+
+class NotDelivered(Exception):
+    """The text says why."""
+
+
+def secret_of(watch: Watch) -> str:
+    """The secret that signs the messages of a watch. No copy of the database has it alone."""
+    return salted_hmac("fsbench.watch", watch.secret_salt, algorithm="sha256").hexdigest()
+
+
+def enqueue(message: WatchMessage, now: datetime) -> None:
+    """Let the message be sent to whatever addresses its watch has."""
+    watch = message.watch
+    wanted = [(Channel.EMAIL, watch.email), (Channel.WEBHOOK, watch.webhook_url)]
+    WatchDelivery.objects.bulk_create(
+        WatchDelivery(message=message, channel=channel, next_try_at=now)
+        for channel, address in wanted
+        if address
+    )
+
+
+def send_due(now: datetime | None = None) -> int:
+    """Send what waits and is due. Returns how many were tried."""
+    now = now or timezone.now()
+    due = WatchDelivery.objects.filter(
+        state=State.WAITING,
+        next_try_at__lte=now,
+        message__watch__is_active=True,
+        message__watch__user__is_active=True,
+    ).order_by("next_try_at", "id")
+    return sum(_send(delivery, now) for delivery in _with_rows(due)[:SENT_AT_ONCE])
+
+
+def send_now(message: WatchMessage) -> None:
+    """Send one message at once, in its turn or not."""
+    for delivery in _with_rows(message.deliveries.filter(state=State.WAITING)):
+        _send(delivery, timezone.now())
+
+
+def _with_rows(deliveries: QuerySet[WatchDelivery]) -> QuerySet[WatchDelivery]:
+    return deliveries.select_related(
+        "message__watch__user__person", "message__watch__configuration"
+    )
+
+
+def _send(delivery: WatchDelivery, now: datetime) -> bool:
+    tries = delivery.tries + 1
+    claimed = WatchDelivery.objects.filter(
+        pk=delivery.pk, state=State.WAITING, tries=delivery.tries, next_try_at__lte=now
+    ).update(tries=tries, next_try_at=now + CLAIM_LASTS)
+    if claimed != 1:
+        return False
+    if not watch_rights.may_be_sent(delivery.message):
+        _end(delivery, tries, state=State.FAILED, last_error=NOT_TO_SEE)
+        return True
+    if tries > retry.MOST_TRIES:
+        _end(delivery, tries, state=State.FAILED)
+        return True
+    try:
+        if delivery.channel == Channel.EMAIL:
+            _send_email(delivery.message)
+        else:
+            _send_webhook(delivery.message)
+    except NotDelivered as error:
+        is_test = delivery.message.kind == WatchMessage.Kind.TEST
+        wait = None if is_test else retry.wait_after(tries)
+        if wait is None:
+            _end(delivery, tries, state=State.FAILED, last_error=str(error))
+        else:
+            _end(delivery, tries, last_error=str(error), next_try_at=timezone.now() + wait)
+        logger.warning("message %s by %s: %s", delivery.message_id, delivery.channel, error)
+    else:
+        _end(delivery, tries, state=State.DELIVERED, delivered_at=timezone.now(), last_error="")
+    return True
+
+
+def _end(delivery: WatchDelivery, tries: int, **columns: object) -> None:
+    # Not where somebody else took it up meanwhile because this try had lasted too long.
+    WatchDelivery.objects.filter(pk=delivery.pk, state=State.WAITING, tries=tries).update(**columns)
+
+
+def _send_webhook(message: WatchMessage) -> None:
+    if why := rights.decide(message.watch.user, rights.Action.CALL).why:
+        raise NotDelivered(why)
+    body = json.dumps(message.payload, ensure_ascii=False).encode()
+    try:
+        webhook.post(message.watch.webhook_url, body, secret_of(message.watch), str(message.pk))
+    except webhook.WebhookProblem as error:
+        raise NotDelivered(str(error)) from None
+
+
+def _send_email(message: WatchMessage) -> None:
+    if not settings.SENDS_EMAIL:
+        raise NotDelivered("This site sends no e-mail: FSBENCH_EMAIL_URL is not set.")
+    watch = message.watch
+    if watch.email.lower() != watch.user.email.lower():
+        raise NotDelivered("The address is not that of the account any more: watch the line anew.")
+    payload = message.payload
+    title = payload["watch"]["title"]
+    is_test = message.kind == WatchMessage.Kind.TEST
+    subject = " ".join(f"fsbench: {'test of ' if is_test else 'slower: '}{title}".split())
+    line = payload["line"]
+    facts = [
+        ("Workload", line["workload"]),
+        ("Hardware", line["hardware"]),
+        ("LUN", line["lun"]),
+        ("Margin", f"{watch.margin_percent}%"),
+        ("Runs", ", ".join(map(str, payload.get("change", {}).get("runs", [])))),
+    ]
+    text = [
+        title,
+        "",
+        message.sentence,
+        "",
+        *(f"{name}: {value}" for name, value in facts if value),
+        "",
+        f"The line: {line['url']}",
+        f"Pause or delete this watch of {watch.user.get_username()}: {payload['watch']['url']}",
+    ]
+    letter = mail.EmailMessage(subject[:200], "\n".join(text) + "\n", to=[watch.email])
+    try:
+        letter.send()
+    except (OSError, ValueError) as error:
+        # SMTPException is an OSError; its text may hold what the server said, never a password.
+        raise NotDelivered(f"The mail server did not take it: {error}"[:500]) from None

@@ -1,0 +1,103 @@
+"""What somebody says of a watch: which line, from which margin on, and where to write to."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from fsbench_web.accounts import rights
+from fsbench_web.compare.history import lines
+from fsbench_web.compare.watches import webhook
+
+MARGINS = (5, 10, 20)
+MOST_MARGIN = 100
+
+
+class WatchForm(forms.Form):
+    """The line comes from the page it stands on, as hidden fields; the view looks it up."""
+
+    series = forms.IntegerField(min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+    test = forms.CharField(max_length=190, widget=forms.HiddenInput)
+    category = forms.CharField(max_length=20, widget=forms.HiddenInput)
+    along = forms.ChoiceField(
+        choices=[(slug, label) for slug, label in lines.ALONG.items()], widget=forms.HiddenInput
+    )
+    margin = forms.IntegerField(
+        label="Slower by at least, in percent",
+        min_value=1,
+        max_value=MOST_MARGIN,
+        error_messages={
+            "required": "Say from how many percent on you want to be told.",
+            "invalid": "Write the margin as a whole number of percent.",
+            "min_value": "A margin is 1 to 100 percent.",
+            "max_value": "A margin is 1 to 100 percent.",
+        },
+    )
+    email = forms.EmailField(
+        label="E-mail to",
+        required=False,
+        max_length=254,
+        help_text="Your account's own address, or empty: no e-mail.",
+        error_messages={"invalid": "Write the address as ada@example.org, or leave it empty."},
+    )
+    webhook_url = forms.CharField(
+        label="Webhook",
+        required=False,
+        max_length=webhook.MOST_URL,
+        help_text="An https:// address that takes a signed JSON message. Empty: none.",
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off"}),
+        error_messages={
+            "max_length": f"An address has at most {webhook.MOST_URL} characters.",
+        },
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        self.own_address = user.email
+        self._why_off: dict[str, str] = {}
+        if not settings.SENDS_EMAIL:
+            self._switch_off(
+                "email", "This site sends no e-mail: whoever runs it sets FSBENCH_EMAIL_URL."
+            )
+        elif not user.email:
+            self._switch_off(
+                "email", "Your account has no e-mail address yet: the account page takes one."
+            )
+        webhooks = rights.decide(user, rights.Action.CALL)
+        if not webhooks.is_allowed:
+            self._switch_off("webhook_url", webhooks.why)
+
+    def _switch_off(self, name: str, why: str) -> None:
+        """The page offers it to nobody; whoever sends it all the same is told (``clean``)."""
+        self._why_off[name] = why
+        field = self.fields[name]
+        field.disabled, field.help_text = True, why
+        self.initial[name] = field.initial = ""
+
+    def clean(self) -> dict[str, Any]:
+        """An address that is not written to is refused: nobody should wait for its messages."""
+        for name, why in self._why_off.items():
+            if str(self.data.get(self.add_prefix(name)) or "").strip():
+                self.add_error(name, why)
+        return self.cleaned_data
+
+    def clean_email(self) -> str:
+        """The account's own address alone: nobody else is written to in its name."""
+        address = str(self.cleaned_data["email"])
+        if address and address.lower() != self.own_address.lower():
+            raise forms.ValidationError(
+                f"Messages go to the address of your account, {self.own_address}, alone. The "
+                "account page changes it."
+            )
+        return self.own_address if address else ""
+
+    def clean_webhook_url(self) -> str:
+        url = str(self.cleaned_data["webhook_url"]).strip()
+        if url:
+            try:
+                webhook.refuse_plainly_private(url)
+            except webhook.WebhookProblem as problem:
+                raise forms.ValidationError(str(problem)) from None
+        return url

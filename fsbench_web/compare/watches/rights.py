@@ -1,0 +1,43 @@
+"""What of a watch its owner may still know: studies may be hidden from somebody who watches them.
+
+Everything here is asked for whoever asks (accounts.rights); nothing is hidden from a command.
+"""
+
+from collections.abc import Iterable
+
+from fsbench_web.accounts.rights import hidden_studies, seen_by
+from fsbench_web.compare.history.lines import same_line
+from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.studies.models import Run, Series
+
+
+def is_there(watch: Watch) -> bool:
+    """Whether whoever asks may know what it looks at. No query where nothing is hidden."""
+    return not hidden_studies() or Series.objects.filter(same_line(watch)).exists()
+
+
+def not_hidden(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
+    """Those that tell of no run that is hidden from whoever asks. One query at most.
+
+    A run that is deleted hides nothing.
+    """
+    every = list(messages)
+    hidden = hidden_studies()
+    if not hidden or not every:
+        return every
+    runs = {run for message in every for run in _runs_of(message)}
+    secret = set(
+        Run._base_manager.filter(pk__in=runs, series__study__in=hidden).values_list("pk", flat=True)
+    )
+    return [message for message in every if secret.isdisjoint(_runs_of(message))]
+
+
+def may_be_sent(message: WatchMessage) -> bool:
+    """Whether the owner of its watch may be told of it, whoever asks."""
+    with seen_by(message.watch.user):
+        return is_there(message.watch) and bool(not_hidden([message]))
+
+
+def _runs_of(message: WatchMessage) -> set[int]:
+    said = message.payload.get("change", {})
+    return {*said.get("runs", ()), *said.get("runs_of_line", ())}

@@ -1,0 +1,224 @@
+"""Pages of watches: one's own, each by itself, and the forms that make, try and end them."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.db.models import Prefetch, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from fsbench_web.compare.history import lines
+from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
+from fsbench_web.compare.watches import deliveries, retry, rights, watching, webhook
+from fsbench_web.compare.watches.form import WatchForm
+from fsbench_web.core.scoring import categories, testnames
+
+SHOWN_MESSAGES = 50
+TEST_EVERY = timedelta(seconds=20)
+
+
+@never_cache
+@require_safe
+@login_required
+def mine(request: HttpRequest) -> HttpResponse:
+    """The watches of this person with their last messages, newest first."""
+    context = {
+        "watches": [
+            {
+                "watch": one,
+                "title": watching.title_of(one),
+                "line": watching.address_of(one),
+                "last": next(iter(rights.not_hidden(one.last_messages)), None),  # type: ignore[attr-defined]
+            }
+            for one in _mine(request).prefetch_related(_last_messages())
+        ],
+        "sends_email": settings.SENDS_EMAIL,
+    }
+    return render(request, "compare/watches.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def new(request: HttpRequest) -> HttpResponse:
+    """The form by itself, and what the form on a line's page posts to."""
+    if request.method != "POST":
+        form = WatchForm(
+            initial=request.GET.dict() | {"email": _user(request).email}, user=_user(request)
+        )
+        return render(request, "compare/watch_new.html", {"form": form} | _line(request.GET))
+    form = WatchForm(request.POST, user=_user(request))
+    line = _line(request.POST)
+    if not form.is_valid():
+        return render(request, "compare/watch_new.html", {"form": form} | line, status=422)
+    said = form.cleaned_data
+    try:
+        made = watching.watch(
+            _user(request),
+            line["series"],
+            test=line["test"],
+            category=line["category"],
+            along=said["along"],
+            margin_percent=said["margin"],
+            email=said["email"],
+            webhook_url=said["webhook_url"],
+            site=request.build_absolute_uri("/").rstrip("/"),
+        )
+    except watching.AlreadyWatched as error:
+        messages.info(
+            request,
+            "You watch this line already, and nothing was changed: delete this watch first.",
+        )
+        return redirect("compare:watch", error.watch.pk)
+    except watching.TooManyWatches as error:
+        form.add_error(None, str(error))
+        return render(request, "compare/watch_new.html", {"form": form} | line, status=422)
+    # The answer itself shows the secret: a redirect would have to store it in between.
+    return _page(request, made, secret=deliveries.secret_of(made), status=201)
+
+
+@never_cache
+@require_safe
+@login_required
+def page(request: HttpRequest, watch_id: int) -> HttpResponse:
+    """One watch: what it looks at, and what became of its messages."""
+    return _page(request, _own(request, watch_id))
+
+
+@require_POST
+@login_required
+def test(request: HttpRequest, watch_id: int) -> HttpResponse:
+    """Send a test to the addresses of the watch, and say what became of it."""
+    one = _own(request, watch_id)
+    if not rights.is_there(one):
+        messages.info(request, "There is nothing to send: you may not see this line any more.")
+        return redirect("compare:watch", one.pk)
+    lately = WatchMessage.objects.filter(
+        watch__user=_user(request),
+        kind=WatchMessage.Kind.TEST,
+        created_at__gt=timezone.now() - TEST_EVERY,
+    )
+    if not one.email and not one.webhook_url:
+        messages.info(request, "This watch has no address to write to; its messages stand here.")
+    elif lately.exists():
+        messages.warning(
+            request, f"A test was sent a moment ago. Wait {TEST_EVERY.seconds} seconds for another."
+        )
+    else:
+        for delivery in watching.try_out(one).deliveries.all():
+            channel = delivery.get_channel_display()
+            if delivery.state == WatchDelivery.State.DELIVERED:
+                messages.success(request, f"The test was delivered by {channel}.")
+            else:
+                messages.error(request, f"The test by {channel} failed. {delivery.last_error}")
+    return redirect("compare:watch", one.pk)
+
+
+@require_POST
+@login_required
+def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
+    one = _own(request, watch_id)
+    watching.pause(one)
+    messages.success(request, "Paused: nothing is looked at and nothing is sent.")
+    return redirect("compare:watch", one.pk)
+
+
+@require_POST
+@login_required
+def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
+    one = _own(request, watch_id)
+    watching.resume(one)
+    messages.success(request, "Watched again from now on. What got slower meanwhile is listed.")
+    return redirect("compare:watch", one.pk)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
+    """Ask, then delete for good."""
+    one = _own(request, watch_id)
+    title = watching.title_of(one)
+    if request.method != "POST":
+        return render(request, "compare/watch_delete.html", {"watch": one, "title": title})
+    watching.delete(one)
+    messages.success(request, f"You no longer watch {title}.")
+    return redirect("compare:watches")
+
+
+def _page(request: HttpRequest, one: Watch, *, secret: str = "", status: int = 200) -> HttpResponse:
+    listed = one.messages.prefetch_related("deliveries")
+    newest = list(listed[:SHOWN_MESSAGES])
+    shown = rights.not_hidden(newest)
+    context = {
+        "watch": one,
+        "title": watching.title_of(one),
+        "line": watching.address_of(one),
+        "is_there": rights.is_there(one),
+        "listed": shown,
+        "total": listed.count() - len(newest) + len(shown),
+        "secret": secret if one.webhook_url else "",
+        "is_new": status == 201,
+        "signature_header": webhook.SIGNATURE_HEADER,
+        "most_tries": retry.MOST_TRIES,
+        "sends_email": settings.SENDS_EMAIL,
+    }
+    return render(request, "compare/watch.html", context, status=status)
+
+
+def _line(said: QueryDict) -> dict[str, Any]:
+    """The line that is to be watched, with its words. Raises Http404 when there is none."""
+    series = lines.series_of(said.get("series", ""))
+    offered = dict(lines.choices(series))
+    test, category = said.get("test", ""), said.get("category", "")
+    if category not in offered.get(test, []):
+        raise Http404(
+            "This configuration has no such test or category. Its page under Over time, /history/, "
+            "offers those it has."
+        )
+    label = categories.label(category)
+    return {
+        "series": series,
+        "test": test,
+        "category": category,
+        "title": f"{series.configuration}: {testnames.label(test)}, "
+        f"{categories.in_sentence(label)}",
+    }
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _mine(request: HttpRequest) -> QuerySet[Watch]:
+    return Watch.objects.filter(user=_user(request)).select_related(
+        "configuration", "workload", "hardware", "lun__worker", "user"
+    )
+
+
+def _own(request: HttpRequest, watch_id: int) -> Watch:
+    one = _mine(request).filter(pk=watch_id).first()
+    if one is None:
+        raise Http404(
+            f"You have no watch {watch_id}. It may be deleted, or be another account's: "
+            "your own are under /watches/."
+        )
+    return one
+
+
+def _last_messages() -> Prefetch:
+    """The last message of each watch that is no test, with its deliveries: two queries."""
+    told = (
+        WatchMessage.objects.exclude(kind=WatchMessage.Kind.TEST)
+        .order_by("-id")
+        .prefetch_related("deliveries")
+    )
+    return Prefetch("messages", queryset=told[:1], to_attr="last_messages")

@@ -1,0 +1,349 @@
+"""Watches: looks at lines over time, and writes down what somebody has to be told.
+
+`keep_house` may be called by several processes at once and as often as one likes. A line is scored
+only when its finished runs are others than at the last look; whoever comes first writes, under the
+lock of the watch; and a change has a key of its own, so that it is told once. Whoever looks, the
+line is what the owner of the watch may see of it; what was told of a study that was hidden from the
+owner since is neither shown nor sent any more.
+"""
+
+import hashlib
+import json
+import logging
+import secrets
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.contrib.auth.models import User
+from django.db import DatabaseError, transaction
+from django.db.models import Count, Max, Q
+from django.urls import reverse
+from django.utils import timezone
+
+from fsbench_web.accounts import audit
+from fsbench_web.accounts.rights import seen_by
+from fsbench_web.compare.history.lines import LINE, History, history, same_line
+from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.compare.watches import deliveries, retry
+from fsbench_web.compare.watches.rights import is_there
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.changes import Change
+from fsbench_web.core.units import is_known
+from fsbench_web.studies.models import Run, RunState, Series
+
+logger = logging.getLogger("fsbench.watches")
+
+# Runs are seen by their number and end; what else may change a line (raw output that is read
+# again, a kernel that is corrected) is seen a day later.
+LOOK_ANYWAY_AFTER = timedelta(days=1)
+TESTS_KEPT = timedelta(days=7)
+MOST_WATCHES = 100
+"""Of one person."""
+
+
+class AlreadyWatched(Exception):
+    """The person watches this line already: ``watch`` is the one."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__("You watch this line already.")
+        self.watch = watch
+
+
+class TooManyWatches(Exception):
+    """The person has MOST_WATCHES; the text says what to do."""
+
+
+def watch(
+    user: User,
+    series: Series,
+    *,
+    test: str,
+    category: str,
+    along: str,
+    margin_percent: int,
+    email: str,
+    webhook_url: str,
+    site: str,
+) -> Watch:
+    """Watch the line of the series from now on: what is slower already is noted and not told.
+
+    Raises AlreadyWatched and TooManyWatches.
+    """
+    line = {f"{name}_id": getattr(series, f"{name}_id") for name in LINE if name != "preparation"}
+    identity = [*line.values(), series.preparation, test, category, along]
+    if series.machine:  # behind the rest: keys of watches without one stay what they are
+        identity.append({k: v for k, v in series.machine.items() if k != "kernel"})
+    made = Watch(
+        user=user,
+        key=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
+        series=series,
+        **line,
+        preparation=series.preparation,
+        machine=series.machine,
+        test=test,
+        category=category,
+        along=along,
+        margin_percent=margin_percent,
+        email=email,
+        webhook_url=webhook_url,
+        secret_salt=secrets.token_urlsafe(24),
+        site=site,
+    )
+    with seen_by(user):
+        seen, shown = _look(made)
+    made.seen, made.checked_at, made.problem = seen, timezone.now(), _problem(shown)
+    with transaction.atomic():
+        # Two forms sent at once are counted and compared one after the other.
+        User.objects.select_for_update(of=("self",)).get(pk=user.pk)
+        there = Watch.objects.filter(user=user, key=made.key).first()
+        if there is not None:
+            raise AlreadyWatched(there)
+        if Watch.objects.filter(user=user).count() >= MOST_WATCHES:
+            raise TooManyWatches(
+                f"You have {MOST_WATCHES} watches, which is the most. Delete one that you no "
+                "longer need."
+            )
+        made.save()
+        # Of the address no more than the host: the rest of a webhook is often a secret.
+        audit.note(
+            user,
+            "watch made",
+            f"watch {made.pk}",
+            test=test,
+            email=email,
+            webhook=urlsplit(webhook_url).hostname or "",
+        )
+        for change in _slower(made, shown, {}):
+            _write(made, shown, change, WatchMessage.Kind.KNOWN)
+    return made
+
+
+def keep_house(now: datetime | None = None) -> list[WatchMessage]:
+    """Look at every watched line, then send what waits. Returns the messages made.
+
+    Called by `serve` and `manage.py check_watches`.
+    """
+    made = look_at_all(now)
+    deliveries.send_due(now)
+    WatchMessage.objects.filter(
+        kind=WatchMessage.Kind.TEST, created_at__lt=(now or timezone.now()) - TESTS_KEPT
+    ).delete()
+    return made
+
+
+def look_at_all(now: datetime | None = None) -> list[WatchMessage]:
+    """Check each active watch of each active account."""
+    made: list[WatchMessage] = []
+    watches = Watch.objects.filter(is_active=True, user__is_active=True)
+    for one in watches.select_related("user__person").order_by("id"):
+        try:
+            made += check(one, now)
+        except DatabaseError:
+            raise
+        except Exception as error:
+            # One line that nobody can score must not silence all others.
+            logger.exception("watch %s cannot be checked", one.pk)
+            Watch.objects.filter(pk=one.pk).update(
+                problem=f"The line could not be judged: {type(error).__name__}. "
+                "The site's log says more."
+            )
+    return made
+
+
+def check(one: Watch, now: datetime | None = None) -> list[WatchMessage]:
+    """Look at the line if there is something new in it. Returns the messages made, with the
+    deliveries that wait."""
+    with seen_by(one.user):
+        return _check(one, now or timezone.now())
+
+
+def _check(one: Watch, now: datetime) -> list[WatchMessage]:
+    if one.seen == _seen(one) and one.checked_at and now - one.checked_at < LOOK_ANYWAY_AFTER:
+        return []
+    seen, shown = _look(one)
+    with transaction.atomic():
+        # Whoever looked at the same time has moved the date: then this look may be the older one.
+        locked = (
+            Watch.objects.select_for_update(of=("self",))
+            .filter(pk=one.pk, is_active=True, seen=one.seen, checked_at=one.checked_at)
+            .first()
+        )
+        if locked is None:
+            return []
+        locked.series = (
+            Series.objects.filter(same_line(locked), runs__state=RunState.DONE)
+            .order_by("-id")
+            .first()
+        )
+        fresh = _slower(locked, shown, _told(locked))
+        made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
+        for message in made:
+            deliveries.enqueue(message, now)
+        locked.seen, locked.checked_at, locked.problem = seen, now, _problem(shown)
+        locked.save(update_fields=["seen", "checked_at", "problem", "series"])
+    return made
+
+
+def pause(one: Watch) -> None:
+    """Look no more, until it is resumed."""
+    with transaction.atomic():
+        if Watch.objects.filter(pk=one.pk, is_active=True).update(is_active=False):
+            audit.note(one.user, "watch paused", f"watch {one.pk}")
+
+
+def resume(one: Watch) -> None:
+    """Look again from now on: what got slower meanwhile is noted, and not told."""
+    with seen_by(one.user):
+        seen, shown = _look(one)
+    with transaction.atomic():
+        locked = Watch.objects.select_for_update(of=("self",)).get(pk=one.pk)
+        if locked.is_active:
+            return
+        for change in _slower(locked, shown, _told(locked)):
+            _write(locked, shown, change, WatchMessage.Kind.KNOWN)
+        locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
+        locked.problem = _problem(shown)
+        locked.save(update_fields=["is_active", "seen", "checked_at", "problem"])
+        audit.note(one.user, "watch resumed", f"watch {one.pk}")
+
+
+def delete(one: Watch) -> None:
+    """Watch no more, for good: its messages go too."""
+    with transaction.atomic():
+        audit.note(one.user, "watch deleted", f"watch {one.pk}")
+        one.delete()
+
+
+def try_out(one: Watch) -> WatchMessage:
+    """A message that says of itself that it is a test, sent at once and only once."""
+    key = f"test:{secrets.token_hex(8)}"
+    sentence = "This is a test: nothing got slower. Messages of this watch come the same way."
+    with transaction.atomic():
+        message = WatchMessage.objects.create(
+            watch=one, key=key, kind=WatchMessage.Kind.TEST, sentence=sentence
+        )
+        message.payload = _payload(one, message, None, None, "")
+        message.save(update_fields=["payload"])
+        deliveries.enqueue(message, timezone.now())
+    deliveries.send_now(message)
+    return message
+
+
+def title_of(one: Watch) -> str:
+    """The line in words: configuration, test, category."""
+    if not is_there(one):
+        return "A line that is not there any more, or not yours to see"
+    label = categories.in_sentence(categories.label(one.category))
+    return f"{one.configuration}: {testnames.label(one.test)}, {label}"
+
+
+def address_of(one: Watch) -> str:
+    """The path of the line's own page; of the list of lines when no series of it is left."""
+    page = reverse("compare:history")
+    if one.series_id is None:
+        return page
+    query = {
+        "series": one.series_id,
+        "test": one.test,
+        "category": one.category,
+        "along": one.along,
+        "margin": one.margin_percent,
+    }
+    return f"{page}?{urlencode(query)}"
+
+
+def _look(one: Watch) -> tuple[str, History]:
+    # What is seen is asked first: a run that ends between the two is looked at again.
+    return _seen(one), history(one, one.test, one.category, one.along, float(one.margin_percent))
+
+
+def _seen(one: Watch) -> str:
+    found = Run.objects.filter(
+        Q(series__in=Series.objects.filter(same_line(one)).values("pk")), state=RunState.DONE
+    ).aggregate(count=Count("pk"), latest=Max("pk"), ended=Max("ended_at"))
+    ended = found["ended"].isoformat() if found["ended"] else "-"
+    return f"{found['count']} {found['latest'] or '-'} {ended}"
+
+
+def _problem(shown: History) -> str:
+    if shown.points and not is_known(shown.unit):
+        return (
+            f'Nobody knows whether more or less of "{shown.unit}" is better, so that nothing can '
+            "be called slower."
+        )
+    return shown.problem
+
+
+def _told(one: Watch) -> dict[str, float]:
+    """Where told and known changes began, and the levels they led to."""
+    return {
+        message.point: message.payload["change"]["after"]
+        for message in one.messages.exclude(kind=WatchMessage.Kind.TEST)
+    }
+
+
+def _slower(one: Watch, shown: History, told: Mapping[str, float]) -> list[Change]:
+    if not is_known(shown.unit):
+        return []
+    all_changes = [entry.change for entry in shown.changes]
+    found = retry.slower(all_changes, one.margin_percent, shown.lower_is_better)
+    names = [point.name for point in shown.points]
+    return retry.untold(found, names, told, one.margin_percent, shown.lower_is_better)
+
+
+def _write(one: Watch, shown: History, change: Change, kind: str) -> WatchMessage:
+    entry = next(entry for entry in shown.changes if entry.change == change)
+    point = shown.points[change.place].name
+    message, is_new = WatchMessage.objects.get_or_create(
+        watch=one,
+        key=f"slower:{point}",
+        defaults={"kind": kind, "point": point, "sentence": entry.sentence},
+    )
+    if is_new:
+        message.payload = _payload(one, message, shown, change, point)
+        message.save(update_fields=["payload"])
+    return message
+
+
+def _payload(
+    one: Watch, message: WatchMessage, shown: History | None, change: Change | None, point: str
+) -> dict[str, Any]:
+    """What a webhook gets: docs/comparing.md."""
+    payload: dict[str, Any] = {
+        "id": message.pk,
+        "event": message.kind,
+        "at": message.created_at.isoformat(),
+        "sentence": message.sentence,
+        "watch": {
+            "id": one.pk,
+            "title": title_of(one),
+            "url": f"{one.site}{reverse('compare:watch', args=[one.pk])}",
+        },
+        "line": {
+            "configuration": one.configuration.label,
+            "filesystem": one.configuration.filesystem,
+            "workload": one.workload.title if one.workload else None,
+            "hardware": one.hardware.name if one.hardware else None,
+            "lun": one.lun.name if one.lun else None,
+            "test": one.test,
+            "category": one.category,
+            "along": one.along,
+            "url": f"{one.site}{address_of(one)}",
+        },
+    }
+    if shown is not None and change is not None:
+        payload["change"] = {
+            "from": shown.points[change.place - 1].name,
+            "to": point,
+            "before": change.before,
+            "after": change.after,
+            "unit": shown.unit,
+            "percent": change.change_percent,
+            "p_value": change.p_value,
+            "margin_percent": one.margin_percent,
+            "runs": list(shown.points[change.place].runs),
+            "runs_of_line": sorted(run for each in shown.points for run in each.runs),
+        }
+    return payload

@@ -1,0 +1,142 @@
+"""Output of benchmark tools -> ParsedResult. Pure: no Django. One file a format."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fsbench_web.core.formats import (
+    aim7,
+    bonnie,
+    dbench,
+    elbencho,
+    filebench,
+    filemark,
+    fs_mark,
+    ior,
+    mdtest,
+    not_read,
+    own_lines,
+    postmark,
+    sysbench,
+)
+from fsbench_web.core.formats.fio import report, terse
+from fsbench_web.core.formats.iozone import biff, log, throughput
+from fsbench_web.core.formats.phoronix import composite, exported_csv
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
+from fsbench_web.core.formats.tables import spreadsheet, table
+from fsbench_web.core.formats.text import (
+    MAX_LINES,
+    MAX_LINES_OF_DOCUMENTS,
+    check_lengths,
+    lines_of,
+    lines_to_look_at,
+    shown,
+)
+
+__all__ = ["FORMATS", "ParsedResult", "ParsedValue", "Problem", "UnreadableFile", "parse"]
+
+
+class Format(NamedTuple):
+    """A format of text: what it is called, how it is recognised and read."""
+
+    name: str
+    recognises: Callable[[list[str]], bool]
+    parse: Callable[[list[str]], ParsedResult]
+    has_long_lines: bool = False
+
+
+_HEAD_BYTES = 256 * 1024
+# In the order in which they are tried. fio can print several formats into one file: JSON says most.
+_TEXT = (
+    Format(table.FORMAT, table.recognises, table.parse),
+    Format(own_lines.FORMAT, own_lines.recognises, own_lines.parse),
+    Format(elbencho.FORMAT, elbencho.recognises, elbencho.parse),
+    Format(filemark.FORMAT, filemark.recognises, filemark.parse),
+    Format(composite.FORMAT, composite.recognises, composite.parse, has_long_lines=True),
+    Format(report.FORMAT, report.recognises, report.parse, has_long_lines=True),
+    Format(terse.FORMAT, terse.recognises, terse.parse),
+    Format(throughput.FORMAT, throughput.recognises, throughput.parse),
+    Format(log.FORMAT, log.recognises, log.parse),
+    Format(aim7.FORMAT, aim7.recognises, aim7.parse),
+    Format(postmark.FORMAT, postmark.recognises, postmark.parse),
+    Format(filebench.FORMAT, filebench.recognises, filebench.parse),
+    Format(sysbench.FORMAT, sysbench.recognises, sysbench.parse),
+    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse),
+    Format(ior.FORMAT, ior.recognises, ior.parse),
+    Format(dbench.FORMAT, dbench.recognises, dbench.parse),
+    Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
+    Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
+    Format(exported_csv.FORMAT, exported_csv.recognises, exported_csv.parse),
+    Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),
+)
+
+FORMATS = (*(one.name for one in _TEXT), biff.FORMAT)
+"""The names of all formats, as ParsedResult.format gives them."""
+
+
+def _others(found: Format, lines: list[str]) -> list[str]:
+    """Further formats in a file, such as a log of several tools; their numbers are not read."""
+    if found.name in (table.FORMAT, table.WIDE_FORMAT):
+        return []
+    # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
+    same = {found.name, terse.FORMAT, log.FORMAT, table.WIDE_FORMAT}
+    return [one.name for one in _TEXT if one.name not in same and one.recognises(lines)]
+
+
+def _is_document(data: bytes) -> bool:
+    """Whether a text of very many lines begins as JSON or XML does that is known.
+
+    Each of its lines is a number or less; what is read line by line has no such excuse.
+    """
+    if data.count(b"\n") <= MAX_LINES:
+        return False
+    head = data[:_HEAD_BYTES]
+    lines = head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n")
+    found = next((one for one in _TEXT if one.recognises(lines)), None)
+    return found is not None and found.has_long_lines
+
+
+def parse(name: str, data: bytes) -> ParsedResult:
+    """What a file holds, whatever it is called: ``name`` is for messages only.
+
+    Raises UnreadableFile with everything that is wrong.
+    """
+    if biff.recognises(data):
+        return biff.parse(data)
+    if spreadsheet.recognises(data):
+        return spreadsheet.parse(data)
+    if reason := not_read.packed(data):
+        raise UnreadableFile([Problem(None, None, reason)])
+    lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
+    looked_at = lines_to_look_at(lines)
+    found = next((one for one in _TEXT if one.recognises(looked_at)), None)
+    if found is None or not found.has_long_lines:
+        check_lengths(lines)
+    if found is not None:
+        result = found.parse(lines)
+        result.warnings[:0] = [
+            Problem(
+                None,
+                None,
+                f"The file looks like output of {other} too. Only what is {found.name} was read: "
+                "make the rest a file of its own.",
+            )
+            for other in _others(found, looked_at)
+        ]
+        return result
+    if (known := not_read.text(looked_at)) is not None:
+        raise UnreadableFile([Problem(known[0], None, known[1])])
+    if (unmapped := table.unmapped(looked_at)) is not None:
+        raise unmapped
+    first = next(line for line in lines if line.strip())
+    raise UnreadableFile(
+        [
+            Problem(
+                1,
+                None,
+                f"{name} starts with {shown(first)} and is not the output of a tool that fsbench "
+                f"reads ({', '.join(FORMATS)}), nor a table. A table has a header row with the "
+                "columns test, record_size_kb, file_size_kb, value and unit, separated by commas, "
+                "semicolons or tabs.",
+            )
+        ]
+    )

@@ -1,0 +1,150 @@
+"""The CSV lines of bonnie++ 1.03 and of its CSV formats 1.96 to 1.98 (48 and 50 fields).
+
+Rates of data are K of 1024 bytes a second, all others operations a second; latencies are printed
+as 293us, 127ms or 3s and kept in microseconds. ``+++++`` is what bonnie++ prints for a test that
+was too short to measure. Source: bonnie++(8), bon_csv2html(1), and output of 1.03, 1.97 and 2.00a.
+"""
+
+import csv
+import re
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.values import Collector
+
+FORMAT = "bonnie-csv"
+_RATES = (
+    *(("putc", "KB/s"), ("put_block", "KB/s"), ("rewrite", "KB/s")),
+    *(("getc", "KB/s"), ("get_block", "KB/s"), ("seeks", "ops/s")),
+)
+_FILES = ("seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del")
+_LATENCY = re.compile(r"([0-9]{1,15}(?:[.,][0-9]{1,6})?)(us|ms|s)")
+_MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000}
+_SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTkmgt]"
+_NEW = re.compile(r'^\s*"?1\.9[678]"?,')
+# The size always has its unit, which tells the line from a row of a table of numbers.
+_OLD = re.compile(rf"^[^,]*,{_SIZE}(?::{_SIZE})?(?:,(?:[0-9.]+|\++)?){{12}}(?:,|$)")
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether any line is one of bonnie++'s."""
+    return any(_version(line) for line in lines)
+
+
+def _version(line: str) -> str:
+    """The format's version; empty for any other line."""
+    if _NEW.match(line):
+        fields = _fields(line)
+        return fields[0] if len(fields) >= 40 else ""
+    if line.count(",") in (12, 13, 14, 26) and _OLD.match(line):
+        return "1.03"
+    return ""
+
+
+def _fields(line: str) -> list[str]:
+    try:
+        return [text.strip() for text in next(csv.reader([line.strip()]), [])]
+    except csv.Error:
+        return []
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All tests that were long enough. Raises UnreadableFile for a line that is cut off."""
+    result = ParsedResult(FORMAT, "bonnie++")
+    found = Collector(result)
+    rows = [
+        (number, version, _fields(line))
+        for number, line in enumerate(lines, start=1)
+        if (version := _version(line))
+    ]
+    machines = {row[0] if version == "1.03" else row[2] for _, version, row in rows}
+    modes: dict[str, None] = {}
+    for number, version, row in rows:
+        found.begin()
+        if version == "1.03":
+            _old(found, row, number, modes, named=len(machines) > 1)
+        else:
+            _new(found, version, row, number, modes, named=len(machines) > 1)
+    if len(machines) == 1 and (machine := machines.pop()):
+        result.facts.append(("Machine", shown(machine, 80).strip('"')))
+    result.modes = tuple(modes)
+    return found.finish("bonnie++ measured nothing: every test was too short (+++++).")
+
+
+def _old(
+    found: Collector, row: list[str], line: int, modes: dict[str, None], *, named: bool
+) -> None:
+    if len(row) > 15:
+        row = row + [""] * (27 - len(row))
+        modes[f"size {row[1]}, files {row[14]}"[:200]] = None
+        rates, files = row[2:14], row[15:27]
+    else:
+        modes[f"size {row[1]}"[:200]] = None
+        rates, files = row[2:14], []
+    _keep(found, rates, files, [], line, "", row[0] if named else "")
+
+
+def _new(
+    found: Collector,
+    version: str,
+    row: list[str],
+    line: int,
+    modes: dict[str, None],
+    *,
+    named: bool,
+) -> None:
+    # 1.98 has two fields more before the rates: chunk size of seeks, and processes that seek.
+    first = 9 if len(row) >= 50 else 7
+    if len(row) not in (48, 50):
+        message = (
+            f"The line has {len(row)} fields, expected 48 or 50 in bonnie++'s CSV {version}: it is "
+            "cut off or was changed."
+        )
+        found.refuse(line, message)
+        return
+    found.result.tool_version = found.result.tool_version or row[1][:40]
+    concurrency = int(row[3]) if re.fullmatch("[0-9]{1,6}", row[3]) else None
+    rates = row[first : first + 12]
+    setup = row[first + 12 : first + 17]
+    files = row[first + 17 : first + 29]
+    words = [f"size {row[5]}", f"chunk {row[6]}" if row[6] else ""]
+    words += [f"files {setup[0]}" if setup[0] else ""]
+    modes[", ".join(word for word in words if word)[:200]] = None
+    load = load_text(processes=concurrency)
+    _keep(found, rates, files, row[first + 29 :], line, load, row[2] if named else "")
+
+
+def _keep(
+    found: Collector,
+    rates: list[str],
+    files: list[str],
+    latencies: list[str],
+    line: int,
+    load: str,
+    machine: str,
+) -> None:
+    """Rates stand at every second place, with the CPU load behind them."""
+    tests = [(name, unit, text) for (name, unit), text in zip(_RATES, rates[::2], strict=False)]
+    tests += [(name, "ops/s", text) for name, text in zip(_FILES, files[::2], strict=False)]
+    for name, unit, text in tests:
+        if _is_measured(found, name, text, line):
+            found.add(f"bonnie_{name}", text, unit, line, load=load, hardware=machine)
+    names = [*(name for name, _ in _RATES), *_FILES]
+    for name, text in zip(names, latencies, strict=False):
+        if _is_measured(found, f"{name} latency", text, line):
+            parts = _LATENCY.fullmatch(text)
+            test = f"bonnie_{name}_latency"
+            if parts is None:
+                found.warn(line, f"{test}: {shown(text)} is no time such as 293us.")
+                continue
+            times = _MICROSECONDS[parts[2]]
+            found.add(test, parts[1], "µs", line, times=times, load=load, hardware=machine)
+
+
+def _is_measured(found: Collector, name: str, text: str, line: int) -> bool:
+    if text.strip("+") == "":
+        if text:
+            found.warn(line, f"{name} was too short to measure ({text}); it stays missing.")
+        return False
+    return True

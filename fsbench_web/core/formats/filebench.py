@@ -1,0 +1,67 @@
+"""The summary that filebench 1.3 to 1.5 prints of each run: "IO Summary".
+
+Its mb are 1024 * 1024 bytes. Source: filebench's own output, 1.4.8 to 1.5-alpha3.
+"""
+
+import re
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "filebench"
+_NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
+_SUMMARY = re.compile(
+    rf"IO Summary:\s*[0-9]+ ops,?\s+{_NUMBER} ops/s,?\s+"
+    rf"\(?([0-9]+)/([0-9]+) (?:r/w|rd/wr)\)?,?\s+{_NUMBER}\s?mb/s,?"
+    rf"(?:\s+{_NUMBER}\s?us cpu/op,?)?\s+{_NUMBER}\s?ms(?:/op| latency)"
+)
+_STARTED = re.compile(r"IO Summary:")
+_VERSION = re.compile(r"Filebench Version ([0-9][0-9A-Za-z.-]*)")
+_PERSONALITY = re.compile(
+    r"(?:^|[0-9]:\s+)([A-Za-z][A-Za-z0-9_ -]{0,60}?)(?: Version [0-9.]+)? personality "
+    r"successfully loaded"
+)
+_THREADS = re.compile(r"Starting ([0-9]{1,9}) \S+ (instances|threads)")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether filebench's title or a summary is there."""
+    return any(_VERSION.search(line) or _STARTED.search(line) for line in lines)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """The numbers of every summary. Raises UnreadableFile where there is none."""
+    result = ParsedResult(FORMAT, "filebench")
+    found = Collector(result)
+    personality = ""
+    threads: list[int] = []
+    instances: list[int] = []
+    for line_number, line in enumerate(lines, start=1):
+        if (version := _VERSION.search(line)) is not None:
+            result.tool_version = result.tool_version or version[1]
+            personality, threads, instances = "", [], []
+        elif (loaded := _PERSONALITY.search(line)) is not None:
+            personality = loaded[1]
+        elif (starting := _THREADS.search(line)) is not None:
+            (threads if starting[2] == "threads" else instances).append(int(starting[1]))
+        elif (summary := _SUMMARY.search(line)) is not None:
+            found.begin()
+            rate, reads, writes, data, cpu, latency = summary.groups()
+            # Threads of several kinds, or of several processes, are no one number.
+            only = threads[0] if len(threads) == 1 and instances in ([], [1]) else None
+            load = load_text(threads=only)
+            for name, text, unit in (
+                ("ops", rate, "ops/s"),
+                ("reads", reads, "ops/s"),
+                ("writes", writes, "ops/s"),
+                ("throughput", data, "MiB/s"),
+                ("cpu", cpu, "µs"),
+                ("latency", latency, "ms"),
+            ):
+                if text is not None:
+                    test = test_name("filebench", personality, name)
+                    found.add(test, text, unit, line_number, load=load)
+            threads, instances = [], []
+        elif _STARTED.search(line):
+            found.refuse(line_number, "The summary of filebench is cut off or was changed.")
+    return found.finish("No IO Summary of filebench is there: the run did not end.", len(lines))

@@ -1,0 +1,52 @@
+"""The report of fsbench's own filemark (runner/agent/filemark.py)."""
+
+import re
+
+from fsbench_web.core.formats.json_text import JsonError, JsonList, JsonText, Number
+from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
+from fsbench_web.core.formats.values import Collector
+
+FORMAT = "filemark"
+_MARK = re.compile(r'^\s*"filemark"\s*:\s*"report"')
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a line says that this is filemark's report; its phases are no results alone."""
+    return any(_MARK.match(line) for line in lines[:10])
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """Transactions/s, with those of each phase as samples, and files created/s.
+
+    Raises UnreadableFile.
+    """
+    result = ParsedResult(FORMAT, "filemark")
+    found = Collector(result)
+    source = JsonText(lines)
+    try:
+        root, _ = source.read(source.text.index("{"))
+    except JsonError as error:
+        raise UnreadableFile([error.problem]) from None
+    threads = root.number("threads")
+    load = load_text(threads=int(float(threads.text)) if threads else None)
+    samples = root.get("samples")
+    rates = (
+        [float(one.text) for one in samples or () if isinstance(one, Number)]
+        if isinstance(samples, JsonList)
+        else []
+    )
+    for test, key, unit in (
+        ("filemark_transactions", "transactions_per_s", "ops/s"),
+        ("filemark_creation", "creation_files_per_s", "files/s"),
+    ):
+        if (rate := root.number(key)) is not None:
+            kept = rates if key == "transactions_per_s" else []
+            found.add(test, rate.text, unit, rate.line, load=load, samples=kept)
+    if root.get("is_sure") is False:
+        width = root.number("half_width_percent")
+        found.warn(
+            width.line if width else None,
+            "The phases were not sure enough when the last one had been run: the half-width of "
+            f"their 95% interval is {width.text + '% of the mean' if width else 'not known'}.",
+        )
+    return found.finish("This is filemark's report, and no phase was measured.")

@@ -1,0 +1,260 @@
+"""What ``fio --output-format=json`` and ``json+`` print, of fio 2 and 3, alone or client/server.
+
+Rates are KiB (fio 2 calls it KB, and counts 1024 bytes), times nanoseconds in fio 3 and
+microseconds in fio 2. Source: fio's HOWTO ("JSON+ output"), and output of 2.1, 2.19 and 3.33.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fsbench_web.core.formats.fio.intervals import Report, interval_rates
+from fsbench_web.core.formats.json_text import JsonError, JsonObject, JsonText, Number
+from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
+from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "fio-json"
+LONG_LINES = True
+_MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
+_START = re.compile(r'\{\s*"')
+# "mixed" is all of them together, where unified_rw_reporting asks for it.
+_DIRECTIONS = ("read", "write", "trim", "mixed")
+# Of the options, those that say where files lie and what is logged, and what a load says.
+_NOT_SETTINGS = re.compile(
+    r"name|description|directory|filename.*|opendir|numjobs|iodepth|unlink.*|output.*|eta.*|"
+    r"status.interval|.*_log|log_.*|per_job_logs|thread|exec_.*|new_group|stonewall|"
+    r"wait_for.*|unique_filename|create_serialize"
+)
+_LOAD_OPTIONS = {"iodepth": "iodepth", "jobs": "numjobs"}
+_LATENCIES = {"clat_ns": ("clat", "ns"), "clat": ("clat", "µs")}
+_TOTALS = {"lat_ns": ("lat", "ns"), "lat": ("lat", "µs")}
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a line names fio's version or a job as fio's JSON does."""
+    return any(_MARK.search(line) for line in lines)
+
+
+@dataclass
+class _Job:
+    """One entry of jobs or client_stats."""
+
+    name: str
+    entry: JsonObject
+    options: dict[str, str]
+    # The same job in the reports before, oldest first: when they were printed, and what they say.
+    before: list[tuple[float, JsonObject]] = field(default_factory=list)
+    printed_at_s: float | None = None
+
+
+@dataclass
+class _Document:
+    """One JSON object that fio printed: one report, final or of an interval."""
+
+    root: JsonObject
+    jobs: list[_Job] = field(default_factory=list)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All values of all jobs. Raises UnreadableFile for JSON that is cut off or has no jobs."""
+    result = ParsedResult(FORMAT, "fio")
+    found = Collector(result)
+    documents = _final(list(_documents(lines)), found)
+    if documents:
+        version = documents[0].root.text("fio version").strip()
+        result.tool_version = version.removeprefix("fio-").removeprefix("fio ")
+    if time := next((d.root.text("time") for d in documents if d.root.text("time")), ""):
+        result.facts.append(("Run at", shown(time, 80).strip('"')))
+    varying = _varying(documents)
+    modes: dict[str, None] = {}
+    several = len({job.name for document in documents for job in document.jobs}) > 1
+    for document in documents:
+        found.begin()
+        names: Counter[str] = Counter()
+        for job in document.jobs:
+            names[job.name] += 1
+            name = job.name if names[job.name] == 1 else f"{job.name}.{names[job.name]}"
+            changing = sorted(varying.get(job.name, ()))
+            suffix = [f"{option}_{job.options.get(option, 'default')}" for option in changing]
+            _job(found, "_".join([name, *suffix]), job)
+            for option, text in sorted(job.options.items()):
+                if not _NOT_SETTINGS.fullmatch(option) and option not in changing:
+                    setting = f"{option}={text}" if text else option
+                    modes[f"{job.name}: {setting}" if several else setting] = None
+    result.modes = tuple(modes)
+    return found.finish("This is fio's JSON, and no job in it did any I/O.")
+
+
+def _documents(lines: list[str]) -> Iterator[_Document]:
+    """The reports in the file, whatever stands before, between and after them."""
+    source = JsonText(lines)
+    position = 0
+    while (start := _START.search(source.text, position)) is not None:
+        try:
+            root, position = source.read(start.start())
+        except JsonError as error:
+            raise UnreadableFile([error.problem]) from None
+        document = _Document(root)
+        shared = _options(root.object("global options"))
+        hosts = {entry.text("hostname") for entry in root.objects("client_stats")} - {""}
+        for key in ("jobs", "client_stats"):
+            for entry in root.objects(key):
+                name = entry.text("jobname") or "job"
+                if len(hosts) > 1 and entry.text("hostname"):
+                    name = f"{name}.{entry.text('hostname')}"
+                options = {**shared, **_options(entry.object("job options"))}
+                job = _Job(test_name(name), entry, options, printed_at_s=_printed_at_s(root))
+                document.jobs.append(job)
+        if document.jobs:
+            yield document
+
+
+def _options(options: JsonObject) -> dict[str, str]:
+    found = {}
+    for name, value in options:
+        text = value.text if isinstance(value, Number) else value
+        found[name[:60]] = text[:200] if isinstance(text, str) else ""
+    return found
+
+
+def _final(documents: list[_Document], found: Collector) -> list[_Document]:
+    """The documents without those of --status-interval, which the next one includes.
+
+    A report whose jobs started before the report before it was printed goes on with the same run.
+    """
+    kept: list[_Document] = []
+    for document in documents:
+        if kept and _continues(kept[-1], document):
+            for job, earlier in zip(document.jobs, kept[-1].jobs, strict=True):
+                assert earlier.printed_at_s is not None
+                job.before = [*earlier.before, (earlier.printed_at_s, earlier.entry)]
+            kept[-1] = document
+        else:
+            kept.append(document)
+    if len(kept) < len(documents):
+        count = len(documents) - len(kept)
+        found.warn(
+            None,
+            f"{count} reports of intervals are kept as samples alone: the last one includes them.",
+        )
+    return kept
+
+
+def _continues(before: _Document, after: _Document) -> bool:
+    if [job.name for job in before.jobs] != [job.name for job in after.jobs]:
+        return False
+    first, second = _printed_at_s(before.root), _printed_at_s(after.root)
+    if first is None or second is None:
+        return False
+    ran_s = 0.0
+    for job in after.jobs:
+        # fio counts a second that has begun as elapsed.
+        for key, unit_s, begun in (("elapsed", 1.0, 1.0), ("job_runtime", 0.001, 0.0)):
+            if (ran := job.entry.number(key)) is not None:
+                ran_s = max(ran_s, float(ran.text) * unit_s - begun)
+    return first - ran_s <= second - ran_s < first
+
+
+def _printed_at_s(root: JsonObject) -> float | None:
+    for key, unit_s in (("timestamp_ms", 0.001), ("timestamp", 1.0)):
+        if (time := root.number(key)) is not None:
+            return float(time.text) * unit_s
+    return None
+
+
+def _varying(documents: list[_Document]) -> dict[str, set[str]]:
+    """The settings that differ between reports of one job: they make different tests of it."""
+    options: dict[str, list[dict[str, str]]] = {}
+    for document in documents:
+        firsts = {job.name: job for job in reversed(document.jobs)}
+        for name, job in firsts.items():
+            options.setdefault(name, []).append(job.options)
+    return {
+        name: {
+            option
+            for option in set().union(*given)
+            if not _NOT_SETTINGS.fullmatch(option)
+            and len({choice.get(option) for choice in given}) > 1
+        }
+        for name, given in options.items()
+    }
+
+
+def _job(found: Collector, name: str, job: _Job) -> None:
+    counts = {
+        kind: int(text)
+        for kind, option in _LOAD_OPTIONS.items()
+        if re.fullmatch("[0-9]{1,9}", text := job.options.get(option, ""))
+    }
+    load = load_text(**counts)
+    error = job.entry.number("error")
+    if error is not None and float(error.text) != 0:
+        found.result.complete = False
+        found.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
+    for direction in _DIRECTIONS:
+        _direction(found, name, direction, job, load)
+    latency = job.entry.object("sync").object("lat_ns")
+    if not job.entry.object("sync").is_zero("total_ios"):
+        _latency(found, test_name(name, "sync_lat"), latency, "ns", load)
+
+
+def _direction(found: Collector, name: str, direction: str, job: _Job, load: str) -> None:
+    """Rates and latencies of reads, writes or trims; nothing where none were done."""
+    side = job.entry.object(direction)
+    if not side or side.is_zero("total_ios") or side.is_zero("io_bytes"):
+        return
+    intervals = _intervals(job, direction)
+    for place, key, unit in ((1, "bw", "KB/s"), (0, "iops", "ops/s")):
+        if (rate := side.number(key)) is not None:
+            test = test_name(name, direction, key)
+            samples = [rates[place] for rates in intervals]
+            found.add(test, rate.text, unit, rate.line, load=load, samples=samples)
+    for kinds in (_LATENCIES, _TOTALS):
+        for key, (kind, unit) in kinds.items():
+            if (latency := side.object(key)) and not latency.is_zero("N"):
+                _latency(found, test_name(name, direction, kind), latency, unit, load)
+                break
+
+
+def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
+    """The rates of each interval, where fio reported them (formats.fio.intervals)."""
+    if job.printed_at_s is None or not job.before:
+        return []
+    reports = []
+    for at_s, entry in [*job.before, (job.printed_at_s, job.entry)]:
+        side = entry.object(direction)
+        told = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
+        runtime, ios, size = (float(one.text) if one is not None else None for one in told)
+        # In fio 2, which has no io_kbytes, io_bytes are KB.
+        if runtime is None or ios is None or size is None or not side.number("io_kbytes"):
+            return []
+        reports.append(Report(at_s, runtime / 1000, ios, size / 1024))
+    return interval_rates(reports)
+
+
+def _latency(found: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
+    if (mean := latency.number("mean")) is not None:
+        found.add(f"{name}_mean", mean.text, unit, mean.line, load=load)
+    percentiles = latency.object("percentile")
+    texts: dict[str, set[str]] = {}
+    for percent, value in percentiles:
+        if isinstance(value, Number):
+            texts.setdefault(percent, set()).add(value.text)
+    seen: set[str] = set()
+    for percent, value in percentiles:
+        # fio 2 fills the rest of its list with "0.00", once for each percentile not asked for.
+        if not isinstance(value, Number) or percent in seen or _is_filler(percent):
+            continue
+        seen.add(percent)
+        if len(texts[percent]) > 1:
+            message = f"{name}: the percentile {shown(percent)} is given twice; it stays missing."
+            found.warn(value.line, message)
+        elif re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,12})?", percent):
+            plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
+            found.add(f"{name}_p{plain}", value.text, unit, value.line, load=load)
+
+
+def _is_filler(percent: str) -> bool:
+    return not percent.strip("0.")

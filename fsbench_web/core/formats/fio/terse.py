@@ -1,0 +1,102 @@
+"""What ``fio --output-format=terse`` (``--minimal``) prints: a line a job, versions 2 to 5.
+
+Rates are KiB/s, times microseconds. Version 2 is known in two forms: fio 1.x and 2.0 gave no
+operations a second. Source: fio's HOWTO ("Terse output"), and output of 3.33 in all four versions.
+A job that is given again is taken as a repeat: processes of one job look the same.
+"""
+
+import re
+
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "fio-terse"
+_LINE = re.compile(r"^\s*(?:([345]);(fio-[^;]*)|2);([^;]*);[0-9]+;(-?[0-9]+);(?=[0-9]+;)")
+_PERCENTILE = re.compile(r"^([0-9]{1,3}(?:[.,][0-9]+)?)%=([0-9]+)$")
+_DIRECTIONS = ("read", "write", "trim")
+_LATENCIES = 20
+"""Percentiles that each direction has room for; those not asked for are 0%=0."""
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether any line starts as fio's terse output does, and is as long."""
+    return any(_LINE.match(line) and line.count(";") > 40 for line in lines)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All values of all jobs. Raises UnreadableFile when a line ends too early."""
+    result = ParsedResult(FORMAT, "fio")
+    found = Collector(result)
+    seen: set[str] = set()
+    for line_number, line in enumerate(lines, start=1):
+        head = _LINE.match(line)
+        if head is None:
+            continue
+        version, fio, name, error = head.groups()
+        result.tool_version = result.tool_version or (fio or "").removeprefix("fio-").strip()
+        fields = line[head.end() :].strip().split(";")
+        if name in seen:
+            message = (
+                f"Job {name} is given again and taken as a repeat. Processes of one job look the "
+                "same: run fio with --group_reporting to have them together."
+            )
+            found.warn(line_number, message)
+        seen.add(name)
+        if error != "0":
+            result.complete = False
+            found.warn(line_number, f"fio says that {name} ended with error {error}.")
+        found.begin()
+        _job(found, version or "2", test_name(name), fields, line_number)
+    return found.finish("No job in fio's terse output did any I/O.")
+
+
+def _job(found: Collector, version: str, name: str, fields: list[str], line: int) -> None:
+    size = _block_size(version, fields)
+    if size is None:
+        message = (
+            f"The line ends after {len(fields)} values of job {name}: it is cut off, or its fields "
+            "are not those of fio's terse output."
+        )
+        found.refuse(line, message)
+        return
+    start = 0
+    for direction in _DIRECTIONS:
+        block = fields[start : start + size]
+        if len(block) < size or not _is_block(block):
+            break
+        _block(found, test_name(name, direction), block, line, has_iops=size != 40)
+        start += size
+
+
+def _block_size(version: str, fields: list[str]) -> int | None:
+    """How many fields a direction has: found by where its percentiles stand."""
+    first = next((i for i, text in enumerate(fields) if "%=" in text), None)
+    if first not in (11, 12):
+        return None
+    size = first + _LATENCIES + 4 + (11 if version == "5" else 5)
+    return size if len(fields) >= 2 * size else None
+
+
+def _is_block(block: list[str]) -> bool:
+    return all(text.strip().isdigit() for text in block[:4])
+
+
+def _block(found: Collector, name: str, block: list[str], line: int, *, has_iops: bool) -> None:
+    # Total KB, rate, (operations a second,) runtime; min, max, mean, deviation of slat and clat.
+    if block[0] == "0":
+        return
+    found.add(f"{name}_bw", block[1], "KB/s", line)
+    latencies = 4 if has_iops else 3
+    if has_iops:
+        found.add(f"{name}_iops", block[2], "ops/s", line)
+    if block[latencies + 5] != "0":
+        found.add(f"{name}_clat_mean", block[latencies + 6], "µs", line)
+        for text in block[latencies + 8 : latencies + 8 + _LATENCIES]:
+            pair = _PERCENTILE.match(text)
+            if pair is not None and pair[1].strip("0.,"):
+                percent = pair[1].replace(",", ".")
+                plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
+                found.add(f"{name}_clat_p{plain}", pair[2], "µs", line)
+    total = latencies + 8 + _LATENCIES
+    if block[total + 1] != "0":
+        found.add(f"{name}_lat_mean", block[total + 2], "µs", line)

@@ -1,0 +1,373 @@
+"""The text that IOzone prints: banner, settings, the matrix, and the report of -R at its end.
+
+Known from IOzone 3.226 to 3.508 (iozone(1), and output of 3.226, 3.3xx and 3.489). The header of
+the matrix stands on two lines, and a test that was not run leaves its column blank, so a value
+belongs to the column it stands under. A printed 0 is no measurement: IOzone writes it for a cell
+it did not run, and for less than one unit.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+
+from fsbench_web.core.formats.iozone.header import Column, column_of, parse_header
+from fsbench_web.core.formats.iozone.report import MISSING, is_report_title, parse_report
+from fsbench_web.core.formats.result import (
+    MAX_VALUES,
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnreadableFile,
+    too_many_values,
+)
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, first_of, shown
+from fsbench_web.core.formats.values import numbered
+
+FORMAT = "iozone"
+_BANNER = "Iozone: Performance Test of File I/O"
+_VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
+_COMMAND = re.compile(r"Command line used: (.+)")
+_UNIT = re.compile(r"Output is in ([A-Za-z /%]+?)\.?\s*$")
+_UNITS = {
+    "kbytes/sec": "KB/s",
+    "operations per second": "ops/s",
+    "microseconds per operation": "µs",
+}
+_HEADER = re.compile(r"^\s*KB\s+reclen\s+\S", re.IGNORECASE)
+_ROW = re.compile(r"^\s*([0-9]{1,12})\s+([0-9]{1,9})(?![0-9])")
+_NO_RATE = re.compile(r"[+-][0-9].*|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_TOKEN = re.compile(r"\S+")
+_COMPLETE = "iozone test complete."
+_INVALID = "Performance measurements are invalid in this mode"
+# What IOzone says of cells that were too short, and goes on.
+_REMARK = re.compile(
+    r"The test completed too quickly|You will get a more precise|performance by re-running|"
+    r"iozone [0-9]+\s+\(i\.e\., file size"
+)
+_NO_SETTING = ("Compiled", "Contributors", "Build", "Run began", "Command line", "Version")
+# Settings that say what was measured, not how: they do not make two runs different.
+_SIZES_ONLY = re.compile(
+    r"Auto Mode|Cross over of record size|Using [Mm](in|ax)imum|File size set to|Record Size|"
+    r"Excel chart generation|CPU utilization|OPS Mode|Microseconds/op Mode|"
+    r"Setting .*priority|Selected test not available"
+)
+_LATE_MATRIX = (
+    "A matrix starts here, below a report (-R), and no line says that IOzone was started again: "
+    "make each run a file of its own."
+)
+_OTHER_SETTINGS = (
+    "A second IOzone run starts here, and it had other settings ({}) than the first ({}): they are "
+    "no repeats of each other. Make each a file of its own."
+)
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether this is what IOzone prints."""
+    return any(
+        line.strip() == _BANNER or _HEADER.match(line) or is_report_title(line) for line in lines
+    )
+
+
+def is_matrix_header(line: str) -> bool:
+    """Whether the line is the header of a matrix."""
+    return _HEADER.match(line) is not None
+
+
+@dataclass
+class _Reading:
+    """What has been read so far."""
+
+    result: ParsedResult
+    problems: list[Problem] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
+    unit: str = ""
+    complete: bool = False
+    failed: bool = False
+    cells: dict[tuple[str, int, int], int] = field(default_factory=dict)
+
+    @property
+    def is_too_much(self) -> bool:
+        """No matrix of IOzone comes near: a file that does is stopped before it fills memory."""
+        kept = len(self.result.values) + len(self.result.warnings)
+        return kept > MAX_VALUES or len(self.problems) >= ENOUGH_PROBLEMS
+
+    def warn(self, line: int, column: int | None, message: str) -> None:
+        self.result.warnings.append(Problem(line, column, message))
+
+    def refuse(self, line: int, column: int | None, message: str) -> None:
+        self.problems.append(Problem(line, column, message))
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All cells of the matrix, or of the -R report where the file holds no matrix.
+
+    Several runs, one after the other, are repeats of each other, or parts of one run where they
+    measured different cells. Raises UnreadableFile when there is no value, when a value stands
+    under no column, for output that holds no measurements (diagnostic mode), and for runs with
+    different settings.
+    """
+    starts = [index for index, line in enumerate(lines) if line.strip() == _BANNER]
+    if len(starts) < 2:
+        return _one_run(lines)
+    result: ParsedResult | None = None
+    problems: list[Problem] = []
+    runs: list[list[ParsedValue]] = []
+    count = 0
+    for start, end in zip([0, *starts[1:]], [*starts[1:], len(lines)], strict=True):
+        try:
+            found = _one_run(lines[start:end])
+        except UnreadableFile as error:
+            problems += [_moved(problem, start) for problem in error.problems]
+        else:
+            if result is None:
+                result = replace(found, values=[], warnings=[])
+            elif found.modes != result.modes:
+                modes = ["; ".join(one.modes) or "none" for one in (found, result)]
+                problems.append(Problem(start + 1, None, _OTHER_SETTINGS.format(*modes)))
+            runs.append([replace(value, line=value.line + start) for value in found.values])
+            result.warnings += [_moved(problem, start) for problem in found.warnings]
+            result.complete = result.complete and found.complete
+            count += len(found.values) + len(found.warnings)
+        if count > MAX_VALUES:
+            problems.append(too_many_values(end))
+        if count > MAX_VALUES or len(problems) >= ENOUGH_PROBLEMS:
+            break
+    if problems or result is None:
+        raise UnreadableFile(capped(problems))
+    result.values = numbered(runs)
+    result.warnings = first_of(result.warnings)
+    return result
+
+
+def _moved(problem: Problem, lines: int) -> Problem:
+    return replace(problem, line=problem.line + lines if problem.line else None)
+
+
+def _one_run(lines: list[str]) -> ParsedResult:
+    reading = _Reading(ParsedResult(FORMAT, "iozone"))
+    settings: list[str] = []
+    report_at = len(lines)
+    for index, line in enumerate(lines):
+        number = index + 1
+        if is_report_title(line) or line.startswith("Excel output is below"):
+            report_at = index
+            break
+        if reading.columns or _HEADER.match(line):
+            _matrix_line(reading, lines, index)
+        else:
+            _settings_line(reading, settings, line, number)
+        if reading.is_too_much:
+            raise UnreadableFile(capped(reading.problems or [too_many_values(number)]))
+    _name_modes(reading.result, settings)
+    result = reading.result
+    if not reading.unit:
+        reading.unit = "KB/s"
+        reading.warn(
+            1, None, "The file does not say its unit; KB/s is taken, which is IOzone's default."
+        )
+    for number, line in enumerate(lines[report_at:], start=report_at + 1):
+        if _HEADER.match(line):
+            reading.refuse(number, None, _LATE_MATRIX)
+    values, report_complete = parse_report(
+        lines, report_at, reading.unit, reading.problems, [] if result.values else result.warnings
+    )
+    if result.values:
+        result.values = [_with_unit(value, reading.unit) for value in result.values]
+        _compare(reading, values)
+        result.complete = reading.complete and not reading.failed
+        if not reading.complete:
+            reading.warn(
+                len(lines),
+                None,
+                "The file ends before IOzone did. What it holds is read; the rest is missing.",
+            )
+    else:
+        result.values = values
+        result.complete = report_complete and not reading.failed
+    if not result.values and not reading.problems:
+        reading.problems.append(_nothing(lines))
+    if reading.problems:
+        raise UnreadableFile(capped(reading.problems))
+    return result
+
+
+def read_head(lines: list[str]) -> tuple[ParsedResult, str, list[Problem]]:
+    """What IOzone says before it measures: version, command and modes; its unit; what is wrong.
+
+    For parsers of its other outputs. The unit is empty where the lines do not say it.
+    """
+    reading = _Reading(ParsedResult(FORMAT, "iozone"))
+    settings: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        _settings_line(reading, settings, line, number)
+    _name_modes(reading.result, settings)
+    return reading.result, reading.unit, reading.problems
+
+
+def _settings_line(reading: _Reading, settings: list[str], line: str, number: int) -> None:
+    text = line.strip()
+    if not text or line.startswith("\t ") or text == _BANNER:
+        if (version := _VERSION.search(line)) is not None:
+            reading.result.tool_version = version[1]
+        return
+    if (version := _VERSION.search(text)) is not None:
+        reading.result.tool_version = version[1]
+    elif (command := _COMMAND.search(text)) is not None:
+        reading.result.command = command[1].strip()
+    elif text.startswith("Run began:"):
+        reading.result.facts.append(("Run began", text.removeprefix("Run began:").strip()))
+        settings.clear()
+    elif text.startswith("Build:"):
+        reading.result.facts.append(("Build", text.removeprefix("Build:").strip()))
+    elif _INVALID in text:
+        reading.refuse(number, None, f"IOzone says {shown(text)} (-+d): there is nothing to keep.")
+    if (unit := _UNIT.search(text)) is not None:
+        known = _UNITS.get(unit[1].strip().lower())
+        if known is None:
+            expected = "kBytes/sec, operations per second or microseconds per operation"
+            reading.refuse(number, None, f"Output is in {shown(unit[1])}; {expected} can be read.")
+        else:
+            reading.unit = known
+    # IOzone indents what it says of itself; other lines are the terminal's.
+    if not reading.result.command and line[0].isspace() and not text.startswith(_NO_SETTING):
+        settings.append(text)
+
+
+def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
+    line, number = lines[index].expandtabs(8), index + 1
+    if _HEADER.match(line):
+        above = lines[index - 1].expandtabs(8) if index else ""
+        reading.columns, unknown = parse_header(above, line)
+        for name, column in unknown:
+            reading.warn(number, column, f'Column "{name}" is not known and is left out.')
+        return
+    text = line.strip()
+    if not text:
+        return
+    if text == _COMPLETE:
+        reading.complete = True
+    elif (row := _ROW.match(line)) is not None:
+        _row(reading, line, number, row, is_last=index == len(lines) - 1)
+    else:
+        reading.failed = reading.failed or not (reading.complete or _REMARK.match(text))
+        reading.warn(number, None, f"IOzone says {shown(text, 200)}.")
+
+
+def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_last: bool) -> None:
+    file_kb, record_kb = int(row[1]), int(row[2])
+    tokens = list(_TOKEN.finditer(line, row.end()))
+    numbers = []
+    for token in tokens:
+        if _NO_RATE.fullmatch(token[0]):
+            message = f"{shown(token[0])} stands among the values, and no rate or time is that."
+            reading.refuse(number, token.start() + 1, message)
+            return
+        if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
+            # What IOzone says in a row begins with a word.
+            reading.refuse(
+                number,
+                token.start() + 1,
+                f"{shown(token[0])} stands among the values and is no number: the file was "
+                "changed. Upload it as IOzone printed it.",
+            )
+            return
+        if not re.fullmatch("[0-9]{1,15}", token[0]):
+            reading.failed = True
+            rest = line[token.start() :]
+            reading.warn(number, token.start() + 1, f"IOzone says {shown(rest, 200)}.")
+            break
+        numbers.append(token)
+    if numbers and not (file_kb and record_kb):
+        reading.refuse(number, 1, f"A size of 0 KB in {shown(line)}: sizes are 1 KB or more.")
+        return
+    shift, last = 0, -1
+    for count, token in enumerate(numbers):
+        if len(numbers) == len(reading.columns) and not is_last:
+            place: int | None = count
+        else:
+            place, shift = column_of(reading.columns, token.start(), token.end(), shift, last)
+        # A file that ends right behind a digit may be cut within the number. It is not where
+        # the number has room to its left and ends where the column's values do.
+        at_end = is_last and token.end() == len(line)
+        if at_end and not (place is not None and _is_whole(reading.columns[place], token)):
+            reading.warn(
+                number,
+                token.start() + 1,
+                f"The file ends at {shown(token[0])}, which may have been longer: it is left out.",
+            )
+            return
+        if place is None:
+            reading.refuse(
+                number,
+                token.start() + 1,
+                f"{shown(token[0])} stands under no column of the header. Upload the text as "
+                "IOzone printed it, with its spaces.",
+            )
+            return
+        last = place
+        test = reading.columns[place].test
+        if test:
+            _cell(reading, test, record_kb, file_kb, token, number)
+
+
+def _is_whole(column: Column, token: re.Match[str]) -> bool:
+    has_room = token.end() - token.start() + 1 < column.width
+    return column.exact and token.end() == column.end and has_room
+
+
+def _cell(
+    reading: _Reading, test: str, record_kb: int, file_kb: int, token: re.Match[str], line: int
+) -> None:
+    key = (test, record_kb, file_kb)
+    if key in reading.cells:
+        reading.refuse(
+            line,
+            token.start() + 1,
+            f"{test} of {record_kb} KB records in {file_kb} KB files was already given in line "
+            f"{reading.cells[key]}.",
+        )
+        return
+    reading.cells[key] = line
+    value = int(token[0])
+    if value == 0:
+        reading.warn(line, token.start() + 1, f"{test}: {MISSING}")
+        return
+    reading.result.values.append(ParsedValue(test, record_kb, file_kb, float(value), "", line))
+
+
+def _with_unit(value: ParsedValue, unit: str) -> ParsedValue:
+    return ParsedValue(
+        value.test, value.record_size_kb, value.file_size_kb, value.value, unit, value.line
+    )
+
+
+def _compare(reading: _Reading, report: list[ParsedValue]) -> None:
+    """The matrix and the report of -R are the same numbers twice; say where they are not."""
+    matrix = {(v.test, v.record_size_kb, v.file_size_kb): v for v in reading.result.values}
+    for value in report:
+        same = matrix.get((value.test, value.record_size_kb, value.file_size_kb))
+        if same is not None and same.value != value.value:
+            reading.refuse(
+                value.line,
+                None,
+                f"The report says {value.value:.0f} for {value.test} of {value.record_size_kb} KB "
+                f"records in {value.file_size_kb} KB files, the matrix in line {same.line} says "
+                f"{same.value:.0f}: the file was changed.",
+            )
+
+
+def _name_modes(result: ParsedResult, settings: list[str]) -> None:
+    # Whatever else IOzone was told (O_DIRECT, fsync in the times, ...) changes what is measured.
+    result.modes = tuple(
+        text for text in settings if not _SIZES_ONLY.search(text) and not _UNIT.search(text)
+    )
+
+
+def _nothing(lines: list[str]) -> Problem:
+    for number, line in enumerate(lines, start=1):
+        if _HEADER.match(line):
+            said = next((text.strip() for text in lines[number + 1 :] if text.strip()), "")
+            more = f" IOzone says {shown(said, 200)}." if said else ""
+            return Problem(number, None, f"No value follows the header of the matrix.{more}")
+    return Problem(
+        len(lines), None, "IOzone's banner is there, but no matrix follows: the run did not start."
+    )

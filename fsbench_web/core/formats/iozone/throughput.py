@@ -1,0 +1,138 @@
+"""IOzone's throughput mode (-t, or -l and -u): rates of several processes or threads at once.
+
+Every test has a block: what all children together saw (the figure people quote), what their parent
+saw (with starting and joining them), and the smallest, largest and mean rate of one of them.
+Source: iozone(1), and output of 3.489.
+"""
+
+import re
+from dataclasses import dataclass
+
+from fsbench_web.core.formats.iozone.log import is_matrix_header, read_head
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "iozone-throughput"
+_BANNER = "Iozone: Performance Test of File I/O"
+_COMPLETE = "iozone test complete."
+_NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
+_UNIT = r"([kK]B/sec|ops/sec|usec/op|microsec(?:onds)?/op)"
+_CHILDREN = re.compile(
+    rf"^[\s>]*(Children see|Parent sees) throughput for\s+([0-9]{{1,9}}) (\S[^=]{{0,60}}?)\s*=\s*"
+    rf"{_NUMBER}\s+{_UNIT}"
+)
+_EACH = re.compile(
+    rf"^[\s>]*(Min|Max|Avg) throughput per (?:process|thread)\s*=\s*{_NUMBER}\s+{_UNIT}"
+)
+_KIND = re.compile(r"Throughput test with ([0-9]{1,9}) (process|thread)")
+_SIZES = re.compile(
+    r"Each (process|thread) writes a ([0-9]{1,12}) ?kbytes? file in ([0-9]{1,9}) ?kbytes? records",
+    re.IGNORECASE,
+)
+_TESTS = {
+    "initial writers": "write",
+    "rewriters": "rewrite",
+    "readers": "read",
+    "re-readers": "reread",
+    "random readers": "random_read",
+    "random writers": "random_write",
+    "reverse readers": "backward_read",
+    "stride readers": "stride_read",
+    "fwriters": "fwrite",
+    "refwriters": "refwrite",
+    "re-fwriters": "refwrite",
+    "freaders": "fread",
+    "refreaders": "refread",
+    "re-freaders": "refread",
+}
+_UNITS = {"kb/sec": "KB/s", "ops/sec": "ops/s"}
+_LARGEST_RECORD_KB = 2**31 - 1
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether IOzone started a throughput test, or a line of its results is there."""
+    return any(_KIND.search(line) or _CHILDREN.match(line) for line in lines)
+
+
+@dataclass
+class _Test:
+    """The test whose block is being read, and at what sizes."""
+
+    name: str = ""
+    load: str = ""
+    kind: str = "process"
+    sizes: tuple[int | None, int | None] = (None, None)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All blocks of all runs in the file. Raises UnreadableFile where there is none."""
+    starts = [index for index, line in enumerate(lines) if line.strip() == _BANNER]
+    starts = sorted({0, *starts})
+    result = ParsedResult(FORMAT, "iozone")
+    found = Collector(result)
+    complete = [line.strip() == _COMPLETE for line in lines].count(True)
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        _run(found, lines, start, end)
+    if complete < sum(line.strip() == _BANNER for line in lines):
+        result.complete = False
+        found.warn(len(lines), "The file ends before IOzone did: the rest is missing.")
+    return found.finish(
+        "IOzone's throughput mode (-t) is there, and no result of it: the run did not end.", 1
+    )
+
+
+def _run(found: Collector, lines: list[str], start: int, end: int) -> None:
+    first = next(
+        (i for i in range(start, end) if _KIND.search(lines[i]) or _CHILDREN.match(lines[i])), end
+    )
+    head, _, problems = read_head(lines[start:first])
+    result = found.result
+    result.tool_version = result.tool_version or head.tool_version
+    result.command = result.command or head.command
+    result.facts += [fact for fact in head.facts if fact not in result.facts]
+    result.modes = tuple(dict.fromkeys((*result.modes, *head.modes)))
+    for problem in problems:
+        found.refuse((problem.line or 0) + start, problem.message)
+    found.begin()
+    test = _Test()
+    for index in range(start, end):
+        if is_matrix_header(lines[index]):
+            message = "A matrix starts here, in a file of throughput mode (-t): make each a file."
+            found.refuse(index + 1, message)
+    for index in range(first, end):
+        _line(found, test, lines[index], index + 1)
+
+
+def _line(found: Collector, test: _Test, line: str, number: int) -> None:
+    if (kind := _KIND.search(line)) is not None:
+        test.kind = kind[2]
+    elif (sizes := _SIZES.search(line)) is not None:
+        file_kb, record_kb = int(sizes[2]), int(sizes[3])
+        fit = 0 < record_kb <= _LARGEST_RECORD_KB and file_kb > 0
+        test.kind, test.sizes = sizes[1].lower(), (record_kb, file_kb) if fit else (None, None)
+    elif (children := _CHILDREN.match(line)) is not None:
+        who, count, what, text, unit = children.groups()
+        name = what.strip().lower()
+        test.name = _TESTS.get(name) or test_name(name)
+        test.load = _load(test.kind, int(count))
+        _keep(found, test, "" if who == "Children see" else "parent", text, unit, number)
+    elif test.name and (each := _EACH.match(line)) is not None:
+        _keep(found, test, each[1].lower(), each[2], each[3], number)
+    elif "throughput" in line and "report" not in line.lower() and "=" in line:
+        found.warn(number, f"{shown(line)} is not known and is left out.")
+
+
+def _load(kind: str, count: int) -> str:
+    return load_text(threads=count) if kind == "thread" else load_text(processes=count)
+
+
+def _keep(found: Collector, test: _Test, kind: str, text: str, unit: str, line: int) -> None:
+    found.add(
+        test_name(test.name, kind),
+        text,
+        _UNITS.get(unit.lower(), "µs"),
+        line,
+        load=test.load,
+        sizes=test.sizes,
+    )

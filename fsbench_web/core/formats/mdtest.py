@@ -1,0 +1,65 @@
+"""The summary of mdtest 1.8 to 4: maximum, minimum and mean of each operation over its iterations.
+
+Rates are operations a second; a summary of times is in seconds, or in what its title says. Source:
+mdtest(1), and output of 1.9.3, 3.4 and 4.1.
+"""
+
+import re
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "mdtest"
+_SUMMARY = re.compile(
+    r"^\W*SUMMARY(?: (rate|time))?(?: \(in ([^)]*)\))?\s*:?\s*\(of ([0-9]+) iterations?\)"
+)
+_ROW = re.compile(
+    r"^[\s>|]*((?:File|Directory|Tree)\b[A-Za-z() -]{0,60}?)\s*:?"
+    r"((?:\s+[0-9][0-9.,eE+-]*){4}|(?:\s+[0-9][0-9.,eE+-]*){8})\s*$"
+)
+_VERSION = re.compile(r"mdtest-([0-9][0-9A-Za-z.+-]*) was launched with ([0-9]{1,9}) total task")
+_TASKS = re.compile(r"^\W*([0-9]{1,9}) tasks, ([0-9]+) (files/directories|files|directories)")
+_COMMAND = re.compile(r"Command line used: (.+)")
+_TIMES = {"ms/op": "ms", "us/op": "µs", "ms": "ms"}
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a summary of mdtest is there."""
+    return any(_SUMMARY.match(line) or _VERSION.search(line) for line in lines)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All operations that were run. Raises UnreadableFile where there is no summary."""
+    result = ParsedResult(FORMAT, "mdtest")
+    found = Collector(result)
+    tasks: int | None = None
+    summary: re.Match[str] | None = None
+    for line_number, line in enumerate(lines, start=1):
+        if (version := _VERSION.search(line)) is not None:
+            result.tool_version = result.tool_version or version[1]
+            tasks, summary = int(version[2]), None
+        elif (told := _TASKS.match(line)) is not None:
+            tasks = int(told[1])
+            text = f"{told[2]} {told[3]}"
+            result.modes = tuple(dict.fromkeys((*result.modes, text)))
+        elif (command := _COMMAND.search(line)) is not None and "mdtest" in command[1]:
+            result.command = result.command or command[1].strip()[:2000]
+        elif (title := _SUMMARY.match(line)) is not None:
+            summary = title
+            found.begin()
+        elif summary is not None and (row := _ROW.match(line)) is not None:
+            _row(found, summary, row, line_number, load_text(tasks=tasks))
+    return found.finish("No summary of mdtest is there: the run did not end.", len(lines))
+
+
+def _row(
+    found: Collector, summary: re.Match[str], row: re.Match[str], line: int, load: str
+) -> None:
+    numbers = row[2].split()
+    # With the ranks' own columns, those of the iterations come last.
+    largest, smallest, mean = numbers[-4:-1]
+    is_time = summary[1] == "time"
+    unit = _TIMES.get(summary[2] or "", "s") if is_time else "ops/s"
+    name = test_name("mdtest", row[1], "time" if is_time else "")
+    for kind, text in (("mean", mean), ("max", largest), ("min", smallest)):
+        found.add(f"{name}_{kind}", text, unit, line, load=load)

@@ -1,0 +1,182 @@
+"""The composite.xml of the Phoronix Test Suite.
+
+Each result says its unit and whether more of it is better. Its entries are named after systems,
+which people use for what they compare: a file with several of them holds several configurations.
+No document type is accepted, so that no entity can be declared. Source: the suite's documentation
+("Results"), and composite.xml files of its versions 5 to 10.
+"""
+
+import re
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from fsbench_web.core.formats.phoronix.names import System, filesystem_of, place_of, unit_of
+from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.values import Collector, number, test_name
+
+FORMAT = "phoronix-xml"
+LONG_LINES = True
+_ROOT = re.compile(r"<PhoronixTestSuite[\s>]")
+_MAX_DEPTH = 32
+_MAX_TEXT = 1_000_000
+_REFUSED = (
+    "The XML declares a document type or an entity. Result files of the Phoronix Test Suite have "
+    "none, and fsbench reads none."
+)
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether the root element of a result file is there."""
+    return any(_ROOT.search(line) for line in lines)
+
+
+@dataclass
+class _Entry:
+    """The texts of one Entry, System or Result by element name, each with its line."""
+
+    texts: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        return self.texts.get(name, ("", 0))[0]
+
+    def line(self, name: str) -> int:
+        return self.texts.get(name, ("", 0))[1]
+
+
+@dataclass
+class _Result(_Entry):
+    entries: list[_Entry] = field(default_factory=list)
+
+
+@dataclass
+class _Document:
+    """What the XML holds."""
+
+    client: str = ""
+    title: str = ""
+    systems: list[_Entry] = field(default_factory=list)
+    results: list[_Result] = field(default_factory=list)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All results that are rates or times. Raises UnreadableFile for what is not XML."""
+    start = next(index for index, line in enumerate(lines) if "<" in line)
+    document = _Reader(start).read("\n".join(lines[start:]))
+    result = ParsedResult(FORMAT, "phoronix")
+    version = re.search(r"v?([0-9][0-9.]*\S*)", document.client)
+    result.tool_version = version[1][:40] if version else ""
+    if document.title:
+        result.facts.append(("Title", shown(document.title, 200).strip('"')))
+    found = Collector(result)
+    systems = [
+        System(entry.text("Identifier"), filesystem_of(entry.text("Software")))
+        for entry in document.systems
+    ]
+    names = {entry.text("Identifier") for one in document.results for entry in one.entries}
+    places = {name: place_of(name, systems, several=len(names) > 1) for name in names}
+    for one in document.results:
+        _keep(found, one, places)
+    if len(names) == 1:
+        result.facts.append(("System", shown(names.pop(), 200).strip('"')))
+    return found.finish("The file holds no result that is a rate or a time.", 1)
+
+
+def _keep(found: Collector, one: _Result, places: dict[str, System]) -> None:
+    name = " ".join(filter(None, (one.text("Identifier") or one.text("Title"),)))
+    name = re.sub(r"^(pts|local|system)/|-[0-9]+(\.[0-9]+)*$", "", name)
+    test = test_name(name or one.text("Title"), one.text("Description"))
+    line = one.line("Scale") or one.line("Identifier") or None
+    unit = unit_of(one.text("Scale"), one.text("Proportion"))
+    if not unit:
+        scale = shown(one.text("Scale") or "nothing")
+        found.warn(line, f"{test} is measured in {scale}, which is no rate and no time: left out.")
+        return
+    for entry in one.entries:
+        text = entry.text("Value")
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", text):
+            if text:
+                message = f"{test}: {shown(text)} is no single number; it stays missing."
+                found.warn(entry.line("Value"), message)
+            continue
+        place = places[entry.text("Identifier")]
+        raw = [number(word) for word in entry.text("RawString").split(":") if "," not in word]
+        found.add(
+            test,
+            text,
+            unit,
+            entry.line("Value"),
+            samples=[value for value in raw if value is not None],
+            configuration=place.name,
+            filesystem=place.filesystem,
+        )
+
+
+class _Reader:
+    """Reads with expat, which keeps the lines; no tree is made of anything else."""
+
+    def __init__(self, lines_before: int) -> None:
+        self.before = lines_before
+        self.path: list[str] = []
+        self.parts: list[str] = []
+        self.size = 0
+        self.line = 0
+        self.document = _Document()
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.StartDoctypeDeclHandler = self._refuse
+        self.parser.EntityDeclHandler = self._refuse
+        self.parser.ExternalEntityRefHandler = self._refuse
+
+    def read(self, text: str) -> _Document:
+        try:
+            self.parser.Parse(text.encode("utf-8", "replace"), True)
+        except expat.ExpatError as error:
+            line, column = error.lineno + self.before, error.offset + 1
+            message = f"The XML cannot be read: {expat.errors.messages[error.code]}."
+            raise UnreadableFile([Problem(line, column, message)]) from None
+        return self.document
+
+    def _refuse(self, *_: object) -> int:
+        line = self.parser.CurrentLineNumber + self.before
+        raise UnreadableFile([Problem(line, None, _REFUSED)])
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        del attributes
+        if len(self.path) >= _MAX_DEPTH:
+            line = self.parser.CurrentLineNumber + self.before
+            message = f"The XML has more than {_MAX_DEPTH} levels: this is no result file."
+            raise UnreadableFile([Problem(line, None, message)])
+        self.path.append(name)
+        self.parts, self.size = [], 0
+        self.line = self.parser.CurrentLineNumber + self.before
+        if self.path[1:] == ["System"]:
+            self.document.systems.append(_Entry())
+        elif self.path[1:] == ["Result"]:
+            self.document.results.append(_Result())
+        elif self.path[1:] == ["Result", "Data", "Entry"]:
+            self.document.results[-1].entries.append(_Entry())
+
+    def _text(self, text: str) -> None:
+        if self.size < _MAX_TEXT:
+            self.parts.append(text)
+            self.size += len(text)
+
+    def _end(self, name: str) -> None:
+        text = ("".join(self.parts).strip(), self.line)
+        self.parts, self.size = [], 0
+        above = self.path[1:-1]
+        if above == ["System"]:
+            self.document.systems[-1].texts.setdefault(name, text)
+        elif above == ["Result"]:
+            self.document.results[-1].texts.setdefault(name, text)
+        elif above == ["Result", "Data", "Entry"]:
+            self.document.results[-1].entries[-1].texts.setdefault(name, text)
+        elif above == ["Generated"] and name == "TestClient":
+            self.document.client = text[0]
+        elif above == ["Generated"] and name == "Title":
+            self.document.title = text[0]
+        self.path.pop()

@@ -1,0 +1,101 @@
+"""The CSV that ``phoronix-test-suite result-file-to-csv`` writes, of version 9 and later.
+
+Title, a table of the systems, and a row a result: its name with its unit, HIB or LIB, and a value
+a system. Older versions wrote no unit, so their numbers cannot be kept. Source: files written by
+versions 8 to 10.
+"""
+
+import csv
+import re
+
+from fsbench_web.core.formats.phoronix.names import System, place_of, unit_of
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.text import shown
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "phoronix-csv"
+_HEADER = re.compile(r'^\s*"?\s*"?([,;\t])\1?\s*"[^"]+"')
+_RESULT = re.compile(r'^"(?:[^"]|"")+ - (?:[^"]|"")*"\s*([,;\t])')
+_NAME = re.compile(r"(.+?) - (.*?)\s*\(([^()]*)\)", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a row of systems is there, and below it a row with the name of a result."""
+    header = next((i for i, line in enumerate(lines) if _HEADER.match(line)), None)
+    return header is not None and any(_RESULT.match(line) for line in lines[header + 1 :])
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All results that are rates or times. Raises UnreadableFile where no unit is given."""
+    result = ParsedResult(FORMAT, "phoronix")
+    found = Collector(result)
+    names: list[str] = []
+    filesystems: list[str] = []
+    places: list[System] = []
+    for line_number, line in enumerate(lines, start=1):
+        if (header := _HEADER.match(line)) is not None:
+            names = [name for name in _fields(line, header[1]) if name]
+        elif names and re.match(r"(?i)file-?system\b", line):
+            mark = _delimiter(line)
+            filesystems = [text.lower() for text in _fields(line, mark)[-len(names) :]]
+        elif names and (row := _RESULT.match(line)) is not None:
+            if not places or len(places) != len(names):
+                systems = [
+                    System(name, filesystem)
+                    for name, filesystem in zip(names, filesystems, strict=False)
+                ]
+                several = len(names) > 1
+                places = [place_of(name, systems, several=several) for name in names]
+            _row(found, _fields(line, row[1]), places, line_number)
+    title = next((line for line in lines if line.strip(" ,;\t")), "")
+    result.facts.append(("Title", shown(title.strip(" ,;\t"), 200).strip('"')))
+    if len(names) == 1:
+        result.facts.append(("System", shown(names[0], 200).strip('"')))
+    return found.finish(
+        "No result with a unit that is a rate or a time. Versions before 9 export no units: "
+        "import composite.xml instead.",
+        1,
+    )
+
+
+def _delimiter(line: str) -> str:
+    return max(",;\t", key=line.count)
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    try:
+        return [text.strip() for text in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:
+        return []
+
+
+def _row(found: Collector, fields: list[str], places: list[System], line: int) -> None:
+    name = _NAME.fullmatch(fields[0]) if fields else None
+    proportion = fields[1] if len(fields) > 1 and fields[1] in ("HIB", "LIB") else ""
+    if name is None or not proportion:
+        text = shown(fields[0] if fields else "")
+        found.warn(line, f"{text} comes without a unit, or without HIB or LIB: left out.")
+        return
+    test = test_name(name[1], name[2])
+    unit = unit_of(name[3], proportion)
+    if not unit:
+        found.warn(line, f"{test} is measured in {shown(name[3])}, no rate and no time: left out.")
+        return
+    values = fields[2:]
+    if len(values) != len(places):
+        message = f"Found {len(values)} values, expected {len(places)}, one for each system."
+        found.refuse(line, message)
+        return
+    for text, place in zip(values, places, strict=True):
+        if _NUMBER.fullmatch(text):
+            found.add(
+                test,
+                text,
+                unit,
+                line,
+                configuration=place.name,
+                filesystem=place.filesystem,
+            )
+        elif text:
+            found.warn(line, f"{test}: {shown(text)} is no number; it stays missing.")

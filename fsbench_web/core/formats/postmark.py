@@ -1,0 +1,77 @@
+"""The report of PostMark 1.5x, of one run or several.
+
+PostMark scales rates of data to bytes, kilobytes or megabytes (of 1024) to its taste, so they are
+kept in KB/s. Its other rates are whole numbers of operations a second, its times whole seconds.
+Source: the report itself, of PostMark 1.51, and the description of TR3022 (Katcher, 1997).
+"""
+
+import re
+from decimal import Decimal
+
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.values import Collector
+
+FORMAT = "postmark"
+_VERSION = re.compile(r"^\W*PostMark v?([0-9][0-9.]*)")
+_NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
+_TIME = re.compile(rf"^\s*{_NUMBER} seconds (total|of transactions)(?: \({_NUMBER} per second\))?")
+_COUNT = re.compile(
+    rf"^\s*(?:(Creation alone|Deletion alone|Mixed with transactions): )?{_NUMBER} "
+    rf"(created|read|appended|deleted|files) \({_NUMBER} per second\)"
+)
+_DATA = re.compile(
+    rf"^\s*{_NUMBER} (?:(kilo|mega|giga)?bytes) (read|written) "
+    rf"\({_NUMBER} (?:(kilo|mega|giga)?bytes) per second\)"
+)
+_KILOBYTES: dict[str | None, Decimal | int] = {
+    None: Decimal(1) / 1024,
+    "kilo": 1,
+    "mega": 1024,
+    "giga": 1024 * 1024,
+}
+_SETTING = re.compile(r"^\s*(The base number of files is .*|Transactions: .*|Files range .*)$")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether PostMark's title is there, or one of the lines of its report about data."""
+    return any(_VERSION.match(line) or _DATA.match(line) for line in lines)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All rates and times of the report. Raises UnreadableFile where there is no report."""
+    result = ParsedResult(FORMAT, "postmark")
+    found = Collector(result)
+    phase = "creation"
+    reports = ended = 0
+    for line_number, line in enumerate(lines, start=1):
+        if (version := _VERSION.match(line)) is not None:
+            result.tool_version = result.tool_version or version[1]
+        elif (time := _TIME.match(line)) is not None:
+            if time[2] == "total":
+                reports += 1
+                found.begin()
+            name = "total_time" if time[2] == "total" else "transactions_time"
+            found.add(f"postmark_{name}", time[1], "s", line_number)
+            if time[3]:
+                found.add("postmark_transactions", time[3], "ops/s", line_number)
+        elif (count := _COUNT.match(line)) is not None:
+            what = count[3]
+            if what in ("created", "deleted"):
+                phase = {"created": "creation", "deleted": "deletion"}[what]
+            where = {None: "", "Mixed with transactions": f"_{phase}_mixed"}.get(
+                count[1], f"_{phase}_alone"
+            )
+            test = f"postmark{where}" if where else f"postmark_{what}"
+            found.add(test, count[4], "ops/s", line_number)
+        elif (data := _DATA.match(line)) is not None:
+            ended += data[3] == "written"
+            times = _KILOBYTES[data[5]]
+            found.add(f"postmark_data_{data[3]}", data[4], "KB/s", line_number, times=times)
+    if ended < reports:
+        result.complete = False
+        found.warn(len(lines), "The report ends before PostMark's did: the rest is missing.")
+    return found.finish(
+        "PostMark's title is there, but no report in words: the run did not end, or its report "
+        "was set to be terse.",
+        1,
+    )

@@ -1,0 +1,240 @@
+"""One number of a table, checked: what it is of, its sizes, its unit, and where it stands. Pure."""
+
+import re
+from dataclasses import dataclass, field
+
+from fsbench_web.core.formats.iozone.header import TESTS
+from fsbench_web.core.formats.result import (
+    MAX_REPEAT,
+    MAX_VALUE,
+    MAX_VALUES,
+    ParsedResult,
+    ParsedValue,
+    Problem,
+)
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, shown, vanishes
+
+_UNITS = {
+    "kb/s": "KB/s",
+    "kb/sec": "KB/s",
+    "kbytes/s": "KB/s",
+    "kbytes/sec": "KB/s",
+    "kib/s": "KB/s",
+    "ops/sec": "ops/s",
+    "us": "µs",
+    "μs": "µs",
+}
+_TEST = re.compile("[a-z0-9][a-z0-9_.-]{0,59}")
+# "Random Write", "random-write" and "Re-read" are tests that have a name here already.
+KNOWN_TESTS = {test.replace("_", ""): test for test in TESTS}
+_WHOLE = re.compile("[0-9]{1,12}")
+_SIZE = re.compile(r"([0-9]{1,15})(?:\.0+)?\s*(b|bytes|[kmgt]i?b?|[kmgt]i?bytes)?", re.IGNORECASE)
+_POINT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
+_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]*)?([eE][+-]?[0-9]{1,3})?")
+_NO_NUMBER = {"nan", "inf", "infinity", "-inf", "+inf", "-infinity"}
+MISSING = {"", "-", "–", "—", "n/a", "N/A", "+++++"}
+"""How people write a cell that was not measured."""
+SIZE_UNITS = {"bytes": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
+"""Bytes in a unit of a size. KB are 1024 bytes, as everywhere here."""
+_SUFFIXES = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+# Largest numbers the database keeps for a size (PositiveIntegerField, PositiveBigIntegerField).
+MAX_RECORD_KB = 2**31 - 1
+MAX_FILE_KB = 10**12
+A_REPEAT = f"a whole number from 1 to {MAX_REPEAT:,}"
+FIELDS = (
+    *("test", "record_size_kb", "file_size_kb", "value", "unit"),
+    *("filesystem", "configuration", "hardware", "repeat"),
+)
+
+
+def unit_of(text: str) -> str:
+    """A unit as fsbench writes it."""
+    return _UNITS.get(text.strip().lower(), text.strip())
+
+
+def test_of(text: str) -> str | None:
+    """The name of a test as fsbench writes it, or None for what is none."""
+    plain = re.sub("[ _-]", "", text.strip().lower())
+    test = KNOWN_TESTS.get(plain, re.sub(r"\s+", "_", text.strip().lower()))
+    return test if _TEST.fullmatch(test) else None
+
+
+def known_test(text: str) -> str:
+    """The test of IOzone that a text names, or ""."""
+    return KNOWN_TESTS.get(re.sub("[ _-]", "", text.strip().lower()), "")
+
+
+def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
+    """A size in KB, or None for what is no whole number of KB from 1.
+
+    A suffix (64k, 1 MB, 4096 bytes) goes before ``unit_bytes``, what the column is said to be in.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        return None
+    factor = _SUFFIXES[match[2][0].lower()] if match[2] else unit_bytes
+    total = int(match[1]) * factor
+    return total // 1024 if total and total % 1024 == 0 else None
+
+
+@dataclass
+class Place:
+    """A word of the table with its column, from 1; None where the word stands in no column."""
+
+    text: str
+    column: int | None = None
+
+
+@dataclass
+class Reading:
+    """A table while it is read. ``comma``: whether a comma may be a decimal sign."""
+
+    result: ParsedResult
+    comma: bool
+    record_bytes: int = 1024
+    file_bytes: int = 1024
+    decimal: str = ""
+    """The decimal sign of the file, once one has been seen or said."""
+    problems: list[Problem] = field(default_factory=list)
+    seen: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def refuse(self, line: int, place: Place | None, message: str) -> None:
+        self.problems.append(Problem(line, place.column if place else None, message))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has more values than any one table may have."""
+        return len(self.result.values) > MAX_VALUES
+
+    @property
+    def has_enough_problems(self) -> bool:
+        """Whether nobody would read further ones."""
+        return len(self.problems) >= ENOUGH_PROBLEMS
+
+
+def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
+    """Keep one number of a table, or note everything that is wrong with it.
+
+    ``said`` are the words of its row by ``FIELDS``; a value of ``MISSING`` was not measured.
+    """
+    if said["value"].text in MISSING:
+        return
+    before = len(reading.problems)
+    value = _value(reading, said["value"], line)
+    test = test_of(said["test"].text)
+    if test is None:
+        found = shown(said["test"].text)
+        message = f"Found {found}, expected the name of a test, such as random_read."
+        reading.refuse(line, said["test"], message)
+    record_kb = _size(reading, said, "record_size_kb", line)
+    file_kb = _size(reading, said, "file_size_kb", line)
+    repeat = _repeat(reading, said, line)
+    unit = unit_of(said["unit"].text) if "unit" in said else ""
+    if not unit:
+        reading.refuse(line, said.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
+    elif len(unit) > 20:
+        reading.refuse(line, said.get("unit"), f"{shown(unit)} is too long for a unit.")
+    if len(reading.problems) == before and (record_kb is None) != (file_kb is None):
+        name = "record_size_kb" if record_kb is None else "file_size_kb"
+        reading.refuse(line, said.get(name), "Give record size and file size, or neither.")
+    if len(reading.problems) > before:
+        return
+    assert value is not None
+    assert test is not None
+    parsed = ParsedValue(
+        test=test,
+        record_size_kb=record_kb,
+        file_size_kb=file_kb,
+        value=value,
+        unit=unit,
+        line=line,
+        filesystem=_text(said, "filesystem"),
+        configuration=_text(said, "configuration"),
+        hardware=_text(said, "hardware"),
+        repeat=repeat,
+    )
+    _keep(reading, parsed, said["value"])
+
+
+def _text(said: dict[str, Place], name: str) -> str:
+    return said[name].text if name in said else ""
+
+
+def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
+    key = (
+        *(value.filesystem, value.configuration, value.hardware, value.repeat),
+        *(value.test, value.record_size_kb, value.file_size_kb),
+    )
+    first = reading.seen.setdefault(key, value.line)
+    if len(reading.seen) == len(reading.result.values):
+        message = (
+            f"The same cell was already given in line {first}. Repeats of a cell need a column "
+            "repeat, or a file each."
+        )
+        reading.refuse(value.line, place, message)
+        return
+    if value.value == 0:
+        message = "0 is kept as measured; leave the value empty where nothing was measured."
+        reading.result.warnings.append(Problem(value.line, place.column, message))
+    reading.result.values.append(value)
+
+
+def _size(reading: Reading, said: dict[str, Place], name: str, line: int) -> int | None:
+    """A size in KB, or None where nothing says one."""
+    place = said.get(name)
+    if place is None or place.text in MISSING:
+        return None
+    is_record = name == "record_size_kb"
+    unit_bytes = reading.record_bytes if is_record else reading.file_bytes
+    found = size_kb(place.text, unit_bytes)
+    if found is None or found > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
+        message = f"Found {shown(place.text)}, expected a size in KB, such as 64."
+        reading.refuse(line, place, message)
+        return None
+    return found
+
+
+def _repeat(reading: Reading, said: dict[str, Place], line: int) -> int | None:
+    place = said.get("repeat")
+    if place is None or not place.text:
+        return None
+    repeat = repeat_of(place.text)
+    if repeat is None:
+        reading.refuse(line, place, f"Found {shown(place.text)}, expected {A_REPEAT}.")
+    return repeat
+
+
+def repeat_of(text: str) -> int | None:
+    """The number of a repeat, or None for what is none."""
+    if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= MAX_REPEAT:
+        return None
+    return int(text)
+
+
+def _value(reading: Reading, place: Place, line: int) -> float | None:
+    """The number, read with the file's own decimal sign; None and a problem when it is none."""
+    text, message, sign = place.text, "", ""
+    if text.lower() in _NO_NUMBER:
+        message = f"{text} is not a measurement. Leave the value empty where nothing was measured."
+    elif _POINT.fullmatch(text):
+        sign = "." if "." in text else ""
+    elif reading.comma and _COMMA.fullmatch(text):
+        sign = ","
+    else:
+        message = f"Found {shown(text)}, expected a number such as 1234.5, without separators."
+    if not message and sign:
+        if reading.decimal not in ("", sign):
+            message = f"Found {shown(text)}, but numbers before have a decimal {reading.decimal!r}."
+        reading.decimal = reading.decimal or sign
+    if not message:
+        value = float(text.replace(",", "."))
+        if value > MAX_VALUE:  # infinity too
+            message = f"{shown(text)} is too large a number."
+        elif vanishes(text, value):
+            message = f"{shown(text)} is too small a number to be kept: it would become 0."
+        elif value < 0:
+            message = f"{text} is negative, and no rate or time is."
+        else:
+            return value
+    reading.refuse(line, place, message)
+    return None

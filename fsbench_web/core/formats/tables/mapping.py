@@ -1,0 +1,319 @@
+"""Which column of a table is what, and the numbers that follow from it. Pure.
+
+Three shapes: ``long``, one number a row; ``tests``, a column for each test; ``matrix``, record
+sizes by file sizes, one matrix a test. A mapping is proposed from the header
+(formats.tables.table), or said by somebody on the mapping page, and can be kept for the next table
+with the same header.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping as AnyMapping
+from dataclasses import asdict, dataclass, field, fields
+from itertools import pairwise
+from typing import Any
+
+from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile, too_many_values
+from fsbench_web.core.formats.tables.cells import (
+    FIELDS,
+    SIZE_UNITS,
+    Place,
+    Reading,
+    known_test,
+    read_cell,
+    size_kb,
+)
+from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown
+
+FORMAT = "table"
+LONG, TESTS, MATRIX = "long", "tests", "matrix"
+SHAPES = (LONG, TESTS, MATRIX)
+_DECIMALS = ("", ".", ",")
+_MAX_COLUMNS = 500
+_SEPARATOR = re.compile(r"[^\w\s\"'.+-]")
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Columns count from 0; ``header_line`` from 1, as in the file.
+
+    ``columns``: fields (cells.FIELDS) by column. ``constants``: fields that no column says.
+    ``tests``: column -> (test, unit) in the shape ``tests``. ``rows_are``: ``file`` or ``record``,
+    what the first column of a matrix holds. ``record_unit`` and ``file_unit``: cells.SIZE_UNITS.
+    """
+
+    shape: str = LONG
+    header_line: int = 1
+    delimiter: str = ","
+    decimal: str = ""
+    columns: dict[str, int] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
+    tests: dict[int, tuple[str, str]] = field(default_factory=dict)
+    rows_are: str = "file"
+    record_unit: str = "KB"
+    file_unit: str = "KB"
+    sheet: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON column keeps it."""
+        return {**asdict(self), "tests": [[n, *said] for n, said in sorted(self.tests.items())]}
+
+    @classmethod
+    def from_json(cls, kept: AnyMapping[str, Any]) -> "Mapping":
+        """The reverse; keys of other versions are passed over."""
+        known = {f.name for f in fields(cls)}
+        given = {name: value for name, value in kept.items() if name in known}
+        given["tests"] = {int(n): (test, unit) for n, test, unit in kept.get("tests", [])}
+        return cls(**given)
+
+    def missing(self) -> list[str]:
+        """What has to be said before a number can be read, in words."""
+        said = {*self.columns, *(name for name, text in self.constants.items() if text)}
+        if self.shape == LONG:
+            return [name for name in ("test", "value", "unit") if name not in said]
+        if self.shape == TESTS:
+            lacking = [] if self.tests else ["a column for a test"]
+            if any(not unit for _, unit in self.tests.values()) and "unit" not in said:
+                lacking.append("unit")
+            return lacking
+        return [name for name in ("unit",) if name not in said]
+
+    def problems(self) -> list[str]:
+        """What is wrong with the mapping itself, in sentences."""
+        found = [f"{name} is missing: choose its column, or say it." for name in self.missing()]
+        if self.shape not in SHAPES or self.rows_are not in ("file", "record"):
+            found.append("This shape of a table is not known.")
+        if self.delimiter not in ("", SPACES, *DELIMITERS) and not _SEPARATOR.fullmatch(
+            self.delimiter
+        ):
+            found.append("The separator is one character, and no letter, digit or quote.")
+        if self.decimal not in _DECIMALS:
+            found.append("The decimal sign is a point or a comma.")
+        if self.record_unit not in SIZE_UNITS or self.file_unit not in SIZE_UNITS:
+            found.append("The unit of a size is bytes, KB, MB or GB.")
+        numbers = [*self.columns.values(), *self.tests]
+        if any(not 0 <= number < _MAX_COLUMNS for number in numbers):
+            found.append("There is no such column.")
+        if len(set(numbers)) != len(numbers):
+            found.append("One column is said to be two things.")
+        if {*self.columns, *self.constants} - set(FIELDS):
+            found.append("There is no such field.")
+        return found
+
+    def check(self) -> None:
+        """Raise UnreadableFile with all of ``problems``."""
+        if wrong := self.problems():
+            raise UnreadableFile([Problem(None, None, sentence) for sentence in wrong])
+
+
+def header_digest(words: list[str]) -> str:
+    """What two tables with the same header have in common."""
+    text = json.dumps([word.strip().lower() for word in words])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
+    """All numbers of a table. Raises UnreadableFile with the place of everything wrong."""
+    mapping.check()
+    reading = Reading(
+        ParsedResult(FORMAT, "table"),
+        comma=grid.delimiter != ",",
+        record_bytes=SIZE_UNITS[mapping.record_unit],
+        file_bytes=SIZE_UNITS[mapping.file_unit],
+        decimal=mapping.decimal,
+    )
+    {LONG: _read_long, TESTS: _read_tests, MATRIX: _read_matrices}[mapping.shape](
+        reading, grid, mapping
+    )
+    return finished(reading, grid)
+
+
+def finished(reading: Reading, grid: Grid) -> ParsedResult:
+    """What was read, or all that is wrong with it."""
+    if not reading.result.values and not reading.problems:
+        last = grid.last_line or None
+        message = "The table has a header and no values."
+        reading.problems.append(Problem(last, None, message))
+    if reading.problems:
+        problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
+        units: dict[str, int] = {}
+        for value in reading.result.values:
+            units.setdefault(value.unit, value.line)
+        raise UnreadableFile(capped(problems), units)
+    return reading.result
+
+
+def _body(reading: Reading, grid: Grid, mapping: Mapping) -> list[Row]:
+    """The rows after the header that have as many words; the others become problems."""
+    header = next((row for row in grid.rows if row.line == mapping.header_line), None)
+    if header is None or header.problem:
+        message = f"There is no header in line {mapping.header_line}."
+        raise UnreadableFile([Problem(mapping.header_line, None, message)])
+    body = []
+    for row in grid.rows:
+        if row.line <= header.line:
+            continue
+        if row.problem:
+            reading.refuse(row.line, None, row.problem)
+        elif grid.delimiter and len(row.words) != len(header.words):
+            by = DELIMITERS.get(grid.delimiter, "spaces")
+            message = (
+                f"Found {len(row.words)} fields separated by {by}, expected "
+                f"{len(header.words)} as in the header."
+            )
+            reading.refuse(row.line, None, message)
+        else:
+            body.append(row)
+        if reading.has_enough_problems:
+            break
+    return body
+
+
+def _said(row: Row, mapping: Mapping) -> dict[str, Place]:
+    """What a row says of its numbers: its columns first, then the constants."""
+    said = {name: Place(text) for name, text in mapping.constants.items() if text}
+    for name, column in mapping.columns.items():
+        text = row.words[column] if column < len(row.words) else ""
+        if text or name not in said:
+            said[name] = Place(text, column + 1)
+    return said
+
+
+def _stop(reading: Reading, line: int) -> bool:
+    """Whether to read no further: a hostile table must not fill the memory."""
+    if reading.is_full:
+        reading.problems.append(too_many_values(line))
+    return reading.is_full or reading.has_enough_problems
+
+
+def _read_long(reading: Reading, grid: Grid, mapping: Mapping) -> None:
+    for row in _body(reading, grid, mapping):
+        read_cell(reading, row.line, _said(row, mapping))
+        if _stop(reading, row.line):
+            return
+
+
+def _read_tests(reading: Reading, grid: Grid, mapping: Mapping) -> None:
+    for row in _body(reading, grid, mapping):
+        said = _said(row, mapping)
+        for column, (test, unit) in sorted(mapping.tests.items()):
+            text = row.words[column] if column < len(row.words) else ""
+            cell = {**said, "test": Place(test), "value": Place(text, column + 1)}
+            if unit:
+                cell["unit"] = Place(unit)
+            read_cell(reading, row.line, cell)
+        if _stop(reading, row.line):
+            return
+
+
+# ---- matrices ----
+
+
+@dataclass
+class Block:
+    """One matrix: the line and sizes of its head, what stands above it, and its rows."""
+
+    title: str
+    head: Row
+    body: list[Row] = field(default_factory=list)
+
+
+def blocks_of(
+    rows: list[Row], unit_bytes: tuple[int, int] = (1024, 1024)
+) -> tuple[list[Block], list[Row]]:
+    """The matrices among rows, and the rows that belong to none.
+
+    A head is a row of sizes after its first word; a row with one word alone is a title.
+    """
+    blocks: list[Block] = []
+    others: list[Row] = []
+    title = ""
+    for row in rows:
+        said = [word for word in row.words if word]
+        if len(said) == 1 and size_kb(said[0]) is None:
+            title = said[0]
+        elif _is_head(row, blocks[-1].head.words[0] if blocks and not title else None):
+            blocks.append(Block(title, row))
+            title = ""
+        elif blocks and not title and row.words and size_kb(row.words[0], unit_bytes[1]):
+            blocks[-1].body.append(row)
+        else:
+            others.append(row)
+    return blocks, others
+
+
+def _is_head(row: Row, corner: str | None) -> bool:
+    """``corner``: the first word that it must have, as the head before it; None for any."""
+    sizes = [size_kb(word) for word in row.words[1:] if word]
+    if len(sizes) < 2 or None in sizes:
+        return False
+    rising = all(a < b for a, b in pairwise(sizes))  # type: ignore[operator]
+    return rising and (row.words[0] == corner if corner is not None else True)
+
+
+def title_of(title: str) -> tuple[str, str]:
+    """The test and the unit that a title names, "" where it names none: "Write (KB/s)"."""
+    name, _, rest = title.partition("(")
+    if not rest:
+        name, _, rest = title.partition("[")
+    return known_test(name), rest.rstrip(")] ")
+
+
+def _read_matrices(reading: Reading, grid: Grid, mapping: Mapping) -> None:
+    rows = [row for row in grid.rows if row.line >= mapping.header_line and not row.problem]
+    above = [row for row in grid.rows if row.line < mapping.header_line and not row.problem]
+    titles = [row for row in above if len([word for word in row.words if word]) == 1]
+    for row in [row for row in grid.rows if row.problem][:ENOUGH_PROBLEMS]:
+        reading.refuse(row.line, None, row.problem)
+    blocks, others = blocks_of([*titles[-1:], *rows], (reading.record_bytes, reading.file_bytes))
+    for row in others[:ENOUGH_PROBLEMS]:
+        message = "The row is no row of a matrix: a size, then a number for each size above."
+        reading.refuse(row.line, Place(row.words[0], 1), message)
+    if not blocks:
+        message = "No matrix was found: a row of sizes, and below it rows that begin with a size."
+        reading.refuse(mapping.header_line, None, message)
+    for block in blocks:
+        _read_block(reading, block, grid.name, mapping)
+        if reading.is_full or reading.has_enough_problems:
+            return
+
+
+def _read_block(reading: Reading, block: Block, sheet: str, mapping: Mapping) -> None:
+    test, unit = title_of(block.title)
+    test = test or mapping.constants.get("test", "") or title_of(sheet)[0]
+    unit = unit or mapping.constants.get("unit", "")
+    if not test:
+        above = f"{shown(block.title)} above it names none" if block.title else "nothing names one"
+        message = f"The matrix needs a test: {above}."
+        reading.refuse(block.head.line, None, message)
+        return
+    across, down = "record_size_kb", "file_size_kb"
+    if mapping.rows_are == "record":
+        across, down = down, across
+    for row in block.body:
+        if len(row.words) > len(block.head.words):
+            message = f"Found {len(row.words)} fields, expected {len(block.head.words)}."
+            reading.refuse(row.line, None, message)
+            continue
+        for column, text in enumerate(row.words[1:], start=1):
+            said = {
+                name: Place(constant)
+                for name, constant in mapping.constants.items()
+                if constant and name not in ("test", "unit")
+            }
+            said |= {
+                "test": Place(test),
+                "unit": Place(unit),
+                "value": Place(text, column + 1),
+                across: Place(block.head.words[column], column + 1),
+                down: Place(row.words[0], 1),
+            }
+            if text and not block.head.words[column]:
+                message = "The number stands under no size."
+                reading.refuse(row.line, said["value"], message)
+                continue
+            read_cell(reading, row.line, said)
+        if _stop(reading, row.line):
+            return

@@ -1,0 +1,122 @@
+"""Bytes of an upload -> lines, or every reason why they are not text."""
+
+import codecs
+import re
+from itertools import islice
+
+from fsbench_web.core.formats.result import Problem, UnreadableFile
+
+MAX_LINE_LENGTH = 10_000
+MAX_PROBLEMS = 100
+# A reader stops here: nobody reads them, and a hostile file has some in each of its lines.
+ENOUGH_PROBLEMS = 1000
+# A line costs some fifty bytes of memory beside its text, whatever stands in it.
+MAX_LINES = 1_000_000
+# JSON and XML have a line for each number and for each bracket.
+MAX_LINES_OF_DOCUMENTS = 3_000_000
+_LOOKED_AT = 50_000
+# What no benchmark tool prints: control characters other than tab, newline, form feed.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_DIGIT = re.compile("[1-9]").search
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def vanishes(text: str, value: float) -> bool:
+    """Whether ``value``, read of ``text``, is zero only because no float is as small."""
+    return value == 0 and _DIGIT(text.lower().partition("e")[0]) is not None
+
+
+def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
+    """The lines of a text file, without their ends. Only the last one may lack its newline.
+
+    UTF-8 with or without a byte order mark, and UTF-16 with one (spreadsheets write it). Raises
+    UnreadableFile for an empty file and for binary content.
+    """
+    if not data.strip():
+        raise UnreadableFile([Problem(None, None, "The file is empty.")])
+    # Every end of a line has one of these bytes, in UTF-16 too.
+    if max(data.count(b"\n"), data.count(b"\r")) > most:
+        message = f"The file has more than {most:,} lines: split it."
+        raise UnreadableFile([Problem(None, None, message)])
+    text = _decoded(data)
+    lines = re.split("\r\n|\r|\n", text)
+    problems: list[Problem] = []
+    for number, line in enumerate(lines, start=1):
+        if len(problems) >= ENOUGH_PROBLEMS:
+            break
+        control = _CONTROL.search(line)
+        if control:
+            found = "a NUL byte" if control[0] == "\x00" else f"control code {ord(control[0])}"
+            message = f"Found {found}, expected text: this is not the output of a tool."
+            problems.append(Problem(number, control.start() + 1, message))
+    if problems:
+        raise UnreadableFile(capped(problems))
+    return lines
+
+
+def check_lengths(lines: list[str]) -> None:
+    """Refuse lines that no tool prints. Raises UnreadableFile."""
+    too_long = (
+        Problem(
+            number,
+            MAX_LINE_LENGTH + 1,
+            f"The line has {len(line)} characters; {MAX_LINE_LENGTH} is the most.",
+        )
+        for number, line in enumerate(lines, start=1)
+        if len(line) > MAX_LINE_LENGTH
+    )
+    if problems := list(islice(too_long, ENOUGH_PROBLEMS)):
+        raise UnreadableFile(capped(problems))
+
+
+def lines_to_look_at(lines: list[str]) -> list[str]:
+    """The lines by which a format is recognised: many, but not without end.
+
+    What a terminal or a progress display put before a tool's output may be long.
+    """
+    return [line[:MAX_LINE_LENGTH] for line in lines[:_LOOKED_AT]]
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith(_UTF_16):
+        try:
+            return data.decode("utf-16")
+        except UnicodeDecodeError as error:
+            message = f"The file starts as UTF-16 text and is not: {error.reason}."
+            raise UnreadableFile([Problem(None, None, message)]) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        message = (
+            f"Found byte 0x{data[error.start]:02x}, which is not UTF-8 text. "
+            "Save the file as UTF-8, or upload the tool's text output itself."
+        )
+        raise UnreadableFile([Problem(line, column, message)]) from None
+
+
+def capped(problems: list[Problem]) -> list[Problem]:
+    """The first problems, and how many more there are."""
+    if len(problems) <= MAX_PROBLEMS:
+        return problems
+    more = len(problems) - MAX_PROBLEMS
+    message = f"And {more} more problems."
+    if len(problems) >= ENOUGH_PROBLEMS:
+        message = f"And {more} more problems; what follows was not read."
+    return [*problems[:MAX_PROBLEMS], Problem(None, None, message)]
+
+
+def first_of(warnings: list[Problem]) -> list[Problem]:
+    """The first warnings, and how many more there are."""
+    if len(warnings) <= MAX_PROBLEMS:
+        return warnings
+    message = f"And {len(warnings) - MAX_PROBLEMS} more remarks."
+    return [*warnings[:MAX_PROBLEMS], Problem(None, None, message)]
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A piece of the file as a message quotes it."""
+    text = text.strip()
+    return f'"{text[:limit]}…"' if len(text) > limit else f'"{text}"'

@@ -1,0 +1,170 @@
+"""What the parsers of tool output share: names of tests, numbers as printed, repeats in one file.
+
+A number is kept as printed, or converted by a whole factor in decimal arithmetic, so that the
+conversion is exact.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from fsbench_web.core.formats.result import (
+    MAX_VALUE,
+    MAX_VALUES,
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnreadableFile,
+    too_many_values,
+)
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, first_of, shown, vanishes
+
+# C prints with the decimal sign of its locale and never groups digits.
+_NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
+_LONGEST_NAME = 100
+"""Suffixes that parsers add (_clat_p99.99) leave it within what the database keeps."""
+
+
+def number(text: str, times: Decimal | int = 1) -> float | None:
+    """The number that ``text`` is, times a factor; None for anything else, negatives included."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = float(Decimal(text.replace(",", ".")) * times)
+    return value if value <= MAX_VALUE and not vanishes(text, value) else None
+
+
+def test_name(*parts: str) -> str:
+    """The name of a test from words of the file: ``test_name("Rand Read", "iops")``.
+
+    Lower case, with "_" for what a name cannot hold. One that is too long is cut and ends with a
+    digest of all of it, so that two of them stay two.
+    """
+    words = [re.sub(r"[^a-z0-9.-]+", "_", part.lower()).strip("_.-") for part in parts]
+    name = "_".join(word for word in words if word) or "unnamed"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: _LONGEST_NAME - 9]}_{digest}"
+
+
+Key = tuple[object, ...]
+
+
+def _key(value: ParsedValue) -> Key:
+    return (
+        *(value.filesystem, value.configuration, value.hardware),
+        *(value.test, value.load, value.record_size_kb, value.file_size_kb),
+    )
+
+
+def numbered(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValue]:
+    """The values of a file's reports in order, with ``repeat`` set where reports are repeats.
+
+    A report is the repeat after the last one that measured any of the same: a report of another
+    load goes with the first, whatever else either lacks.
+    """
+    last: dict[Key, int] = {}
+    placed: list[tuple[int, ParsedValue]] = []
+    for block in blocks:
+        keys = [_key(value) for value in block]
+        if len(set(keys)) == len(keys):
+            place = 1 + max((last.get(key, 0) for key in keys), default=0)
+            last.update(dict.fromkeys(keys, place))
+            placed += [(place, value) for value in block]
+        else:
+            # The same test twice in one report: it is counted value by value.
+            for key, value in zip(keys, block, strict=True):
+                last[key] = last.get(key, 0) + 1
+                placed.append((last[key], value))
+    if max(last.values(), default=1) == 1:
+        return [value for _, value in placed]
+    return [replace(value, repeat=place) for place, value in placed]
+
+
+@dataclass
+class Collector:
+    """The values of a file as they are found, with what is wrong about others."""
+
+    result: ParsedResult
+    problems: list[Problem] = field(default_factory=list)
+    _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
+    _count: int = 0
+
+    def begin(self) -> None:
+        """A further report starts: what it measures again is a repeat."""
+        self._blocks.append([])
+
+    def add(
+        self,
+        test: str,
+        text: str,
+        unit: str,
+        line: int,
+        *,
+        times: Decimal | int = 1,
+        load: str = "",
+        sizes: tuple[int | None, int | None] = (None, None),
+        samples: Sequence[float] = (),
+        configuration: str = "",
+        filesystem: str = "",
+        hardware: str = "",
+    ) -> None:
+        """Keep the number ``text`` times a factor, in ``unit``.
+
+        A printed 0 is nothing measured, or less than the tool can print: it stays missing.
+        ``sizes`` are record and file size in KB.
+        """
+        value = number(text, times)
+        if value is None:
+            self.warn(line, f"{test}: {shown(text)} is no measurement; it stays missing.")
+        elif value == 0:
+            message = "0 is printed for what was not measured or is less than one unit"
+            self.warn(line, f"{test}: {message}; it stays missing.")
+        elif self._count >= MAX_VALUES:
+            self._too_much(line)
+        else:
+            record_kb, file_kb = sizes
+            self._count += 1
+            self._blocks[-1].append(
+                ParsedValue(
+                    test=test,
+                    record_size_kb=record_kb,
+                    file_size_kb=file_kb,
+                    value=value,
+                    unit=unit,
+                    line=line,
+                    load=load,
+                    samples=tuple(samples),
+                    configuration=configuration,
+                    filesystem=filesystem,
+                    hardware=hardware,
+                )
+            )
+
+    def warn(self, line: int | None, message: str) -> None:
+        """Note what a reader should know."""
+        if len(self.result.warnings) > MAX_VALUES:
+            self._too_much(line)
+        else:
+            self.result.warnings.append(Problem(line, None, message))
+
+    def refuse(self, line: int | None, message: str, column: int | None = None) -> None:
+        """Note what makes the file unreadable."""
+        if len(self.problems) < ENOUGH_PROBLEMS:
+            self.problems.append(Problem(line, column, message))
+
+    def _too_much(self, line: int | None) -> None:
+        if not self.problems:
+            self.problems.append(too_many_values(line))
+
+    def finish(self, nothing: str, line: int | None = None) -> ParsedResult:
+        """The result, repeats numbered. Raises UnreadableFile; ``nothing`` says why no value is."""
+        if not self._count and not self.problems:
+            self.refuse(line, nothing)
+        if self.problems:
+            raise UnreadableFile(capped(self.problems))
+        self.result.values = numbered(self._blocks)
+        self.result.warnings = first_of(self.result.warnings)
+        return self.result

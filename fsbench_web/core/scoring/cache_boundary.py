@@ -1,0 +1,119 @@
+"""Where the rate falls off along the file size: the boundary between cache and device. Pure.
+
+For each record size the speeds of growing files are split into two plateaus. In logarithms, so
+that a fall to a tenth is as large wherever it is, the split is the one with the least sum of
+absolute differences from the median of its side: medians and absolute differences, because one odd
+cell must not make a boundary. A split is a boundary when
+
+- there are at least two file sizes on either side, and five in all;
+- the median speed falls to a half or less (LEAST_FALL), which processor caches seldom reach and
+  a page cache nearly always does;
+- it explains at least 60% of the differences (LEAST_EXPLAINED): a straight decline in logarithms
+  explains 50%, so that a slope is not called an edge.
+
+A test has a boundary when at least half of the record sizes with enough file sizes have one; the
+other record sizes take the median of those. Where the memory of the machine is known, a fall at
+files smaller than 2% of it is not the page cache's (Linux begins to write back at 10% of it, and
+processor caches are far smaller), and is not taken. Source: the method of least absolute
+deviations for one change point; the constants are fsbench's own. Limits: of several edges the
+steepest is found, and a device as fast as memory has none.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, isfinite, log
+from statistics import median, median_low
+
+from fsbench_web.core.scoring.categories import Cell
+
+LEAST_SIZES = 5
+LEAST_ON_EACH_SIDE = 2
+LEAST_FALL = 2.0
+LEAST_EXPLAINED = 0.6
+LEAST_SHARE_OF_MEMORY = 0.02
+MOST_SIZES = 128
+"""A record size with more file sizes is not looked at: the search takes the square of them."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """The last file size within the cache and the first beyond it, in KB."""
+
+    cached_kb: int
+    uncached_kb: int
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """The boundary of one test by record size in KB.
+
+    ``edges`` holds every record size of the test; ``seen`` those whose own speeds show it. The
+    others have the test's. ``fall`` is how many times faster the cached side is, in the median of
+    the record sizes that show it.
+    """
+
+    edges: Mapping[int, Edge]
+    seen: frozenset[int]
+    fall: float
+
+    def is_cached(self, cell: Cell) -> bool:
+        """Which side of the boundary a cell is on; KeyError for an unknown record size."""
+        record_kb, file_kb = cell
+        return file_kb <= self.edges[record_kb].cached_kb
+
+
+def edge(speeds: Mapping[int, float]) -> tuple[Edge, float] | None:
+    """The edge of one record size and how many times the speed falls there; None: none seen.
+
+    ``speeds`` is {file size KB: speed}, more is faster; what is not positive is left aside.
+    """
+    found = sorted((kb, speed) for kb, speed in speeds.items() if isfinite(speed) and speed > 0)
+    if not LEAST_SIZES <= len(found) <= MOST_SIZES:
+        return None
+    sizes = [kb for kb, _ in found]
+    logs = [log(speed) for _, speed in found]
+    whole = _spread(logs)
+    splits = range(LEAST_ON_EACH_SIDE, len(logs) - LEAST_ON_EACH_SIDE + 1)
+    # Where two splits are as good, the one with the larger fall between its neighbours.
+    spread, _, at = min(
+        (_spread(logs[:k]) + _spread(logs[k:]), logs[k] - logs[k - 1], k) for k in splits
+    )
+    fall = median(logs[:at]) - median(logs[at:])
+    # A billionth for rounding: a fall to exactly a half is one.
+    if fall < log(LEAST_FALL) - 1e-9 or spread > (1 - LEAST_EXPLAINED) * whole + 1e-9:
+        return None
+    return Edge(sizes[at - 1], sizes[at]), exp(fall)
+
+
+def boundary(speeds: Mapping[Cell, float], memory_kb: float | None = None) -> Boundary | None:
+    """The boundary of one test; None where it is not seen in enough record sizes.
+
+    ``speeds`` is {(record KB, file KB): speed}, the median of the repeats; ``memory_kb`` is that
+    of the machine, None where nobody knows it.
+    """
+    rows: dict[int, dict[int, float]] = {}
+    for (record_kb, file_kb), speed in speeds.items():
+        rows.setdefault(record_kb, {})[file_kb] = speed
+    able = [record for record, row in rows.items() if LEAST_SIZES <= len(row) <= MOST_SIZES]
+    least_kb = LEAST_SHARE_OF_MEMORY * memory_kb if memory_kb else 0.0
+    seen = {
+        record: found
+        for record in able
+        if (found := edge(rows[record])) is not None and found[0].uncached_kb >= least_kb
+    }
+    if not seen or 2 * len(seen) < len(able):
+        return None
+    usual = Edge(
+        median_low([found.cached_kb for found, _ in seen.values()]),
+        median_low([found.uncached_kb for found, _ in seen.values()]),
+    )
+    return Boundary(
+        {record: seen[record][0] if record in seen else usual for record in rows},
+        frozenset(seen),
+        median([fall for _, fall in seen.values()]),
+    )
+
+
+def _spread(values: Sequence[float]) -> float:
+    centre = median(values)
+    return sum(abs(value - centre) for value in values)

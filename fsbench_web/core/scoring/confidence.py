@@ -1,0 +1,232 @@
+"""How sure a mean of repeats is, and whether to measure once more. Pure.
+
+The half-width of the 95% confidence interval of the mean of n values with sample standard
+deviation s is ``t * s / sqrt(n)``, with t the 0.975 quantile of Student's distribution with n - 1
+degrees of freedom. As a stop rule it is that of "Filesystem Performance and Scalability in Linux
+2.4.17", FREENIX 2002: repeat until the 95% half-width is at most 10% of the mean.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from math import fsum, isfinite, sqrt
+from typing import Any
+
+from scipy.special import stdtrit
+
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.scores import ScoreValue, mean
+
+LEVEL = 0.95
+LEAST_REPEATS = 2  # one value has no interval
+REPEATS = "repeats"
+SAMPLES = "samples"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The interval ``mean`` ± ``half_width``, in the unit of the ``count`` values behind it.
+
+    ``of`` says what these values are: the scores of repeats, each scored by itself, or the interval
+    samples of one run. ``autocorrelation`` is that of neighbouring samples (lag 1); None for
+    repeats, and where the samples do not differ.
+    """
+
+    mean: float
+    half_width: float
+    count: int
+    of: str = REPEATS
+    autocorrelation: float | None = None
+
+    @property
+    def low(self) -> float:
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        return self.mean + self.half_width
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Interval":
+        """The inverse of ``as_dict``; what another version wrote besides is left out."""
+        return cls(
+            data["mean"],
+            data["half_width"],
+            data["count"],
+            data.get("of", REPEATS),
+            data.get("autocorrelation"),
+        )
+
+    @property
+    def follows(self) -> bool:
+        """Whether neighbouring samples are alike beyond chance: the interval is then too narrow.
+
+        Beyond 2 / sqrt(n), the usual band of a series without any correlation.
+        """
+        return self.autocorrelation is not None and self.autocorrelation > 2 / sqrt(self.count)
+
+    @property
+    def relative_percent(self) -> float | None:
+        """The half-width in percent of the mean; None where the mean is zero."""
+        return None if self.mean == 0 else 100.0 * self.half_width / abs(self.mean)
+
+
+def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
+    """The confidence interval of the mean of independent repeats; None for fewer than two.
+
+    Raises ValueError for a value that is not a finite number.
+    """
+    count = len(values)
+    if count < LEAST_REPEATS:
+        return None
+    if not all(map(isfinite, values)):
+        raise ValueError("a value is not a finite number")
+    centre = mean(values)
+    deviation = sqrt(fsum((value - centre) ** 2 for value in values) / (count - 1))
+    quantile = float(stdtrit(count - 1, 0.5 + level / 2))
+    return Interval(centre, quantile * deviation / sqrt(count), count)
+
+
+def sample_interval(samples: Sequence[float]) -> Interval | None:
+    """The confidence interval of the mean of one run's interval samples, in their order.
+
+    They are taken as quasi-independent, as FREENIX 2002 takes them: what one interval measured
+    may depend on the one before it, and ``autocorrelation`` tells how much. None for fewer than
+    two; raises ValueError for a value that is not a finite number.
+    """
+    found = interval(samples)
+    return found and replace(found, of=SAMPLES, autocorrelation=autocorrelation(samples))
+
+
+def autocorrelation(values: Sequence[float]) -> float | None:
+    """The lag-1 autocorrelation, between -1 and 1; None where all values are the same."""
+    centre = mean(values)
+    apart = [value - centre for value in values]
+    square = fsum(one * one for one in apart)
+    if square == 0:
+        return None
+    return fsum(a * b for a, b in pairwise(apart)) / square
+
+
+def score_intervals(repeats: Iterable[Mapping[str, ScoreValue]]) -> dict[str, Interval]:
+    """The 95% interval of each category's score; ``repeats`` are the scores of each repeat alone.
+
+    Categories with fewer than two values have none.
+    """
+    values: dict[str, list[float]] = defaultdict(list)
+    for scores in repeats:
+        for category, score in scores.items():
+            values[category].append(score.value)
+    return {
+        category: found
+        for category, numbers in values.items()
+        if (found := interval(numbers)) is not None
+    }
+
+
+@dataclass(frozen=True)
+class RepeatTarget:
+    """Repeat until the half-width is at most ``half_width_percent`` of the mean, in every test.
+
+    ``least`` finished repeats at least, and ``most`` at most, whether they finished or not.
+    """
+
+    half_width_percent: float
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Continue:
+    """One repeat more; ``reason`` says why, for a log."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Stop:
+    """No further repeat; ``reason`` is a phrase for people."""
+
+    reason: str
+
+
+def repeats_verdict(
+    scores: Mapping[str, Sequence[float]], target: RepeatTarget, *, done: int, ended: int
+) -> Continue | Stop:
+    """Whether to repeat once more.
+
+    ``scores`` are the overall scores of the finished repeats by test, one value a repeat; the
+    target must be reached in every test, so that no test's scatter hides behind another's. ``done``
+    of the order's repeats finished, and ``ended`` came to an end in any way: a repeat that failed
+    counts against ``target.most`` and gives no value.
+    """
+    worst = _widest(scores)
+    if done >= target.least and worst is not None and _is_reached(worst[1], target):
+        test, found = worst
+        return Stop(
+            f"{found.count} repeats: half-width {_percent(found, target)} ≤ "
+            f"{target.half_width_percent:g}%{_of(test, scores)}"
+        )
+    if ended >= target.most:
+        failed = f", {ended - done} of them without a result" if ended > done else ""
+        head = f"stopped at the most, {target.most}{failed}: "
+        if worst is None:
+            return Stop(f"{head}too few finished repeats for an interval")
+        test, found = worst
+        if _is_reached(found, target):
+            return Stop(
+                f"{head}half-width {_percent(found, target)}, with fewer finished repeats than "
+                f"the least, {target.least}"
+            )
+        return Stop(f"{head}half-width still {_percent(found, target)}{_of(test, scores)}")
+    if done < target.least:
+        return Continue(f"{done} of at least {target.least} repeats are finished")
+    if worst is None:
+        return Continue("too few finished repeats for an interval")
+    test, found = worst
+    return Continue(
+        f"half-width {_percent(found, target)} > {target.half_width_percent:g}%{_of(test, scores)}"
+    )
+
+
+def _widest(scores: Mapping[str, Sequence[float]]) -> tuple[str, Interval] | None:
+    """The test with the widest interval relative to its mean; None while any has no interval."""
+    found = []
+    for test, values in scores.items():
+        one = interval(values)
+        if one is None:
+            return None
+        found.append((test, one))
+    return max(found, key=lambda pair: _relative(pair[1]), default=None)
+
+
+def _relative(found: Interval) -> float:
+    relative = found.relative_percent
+    return float("inf") if relative is None else relative
+
+
+def _is_reached(found: Interval, target: RepeatTarget) -> bool:
+    return _relative(found) <= target.half_width_percent
+
+
+def _percent(found: Interval, target: RepeatTarget) -> str:
+    relative = found.relative_percent
+    if relative is None:
+        return "of a mean of zero"
+    # As few digits as do not contradict the comparison: 5.003% is not shown as 5.0% > 5%.
+    for digits in (2, 3, 5, 17):
+        text = f"{relative:.{digits}g}"
+        if (float(text) <= target.half_width_percent) == _is_reached(found, target):
+            break
+    return f"{text}%"
+
+
+def _of(test: str, scores: Mapping[str, Sequence[float]]) -> str:
+    if len(scores) < 2:
+        return ""
+    return f" in the widest of {len(scores)} tests, {testnames.in_sentence(test)}"

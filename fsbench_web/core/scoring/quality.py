@@ -1,0 +1,106 @@
+"""Quality flags: what to know of a number before it is believed, and the words for it. Pure.
+
+Flags are found by ``quality_cells`` (one number by itself), ``quality_repeats`` (a number among
+others) and ``cache_boundary`` (a row of numbers). They change no number. By default a score leaves
+nothing out; the selection *sound* leaves out what carries a flag of ``FLAGS``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CLOCK = "clock"
+ABOVE_DEVICE = "above_device"
+BUFFERED = "buffered"
+OUTLIER = "outlier"
+SPIKE = "spike"
+CONTENDED = "contended"
+DRIFTED = "drifted"
+CACHED = "cached"
+UNCACHED = "uncached"
+
+RULES = 1
+"""Grows when a rule changes, so that what was judged by an older one can be found and redone."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """``label`` in a word or two; ``of_cells`` says what cells with it are, as one reads it in a
+    list of reasons ("12 cells: limited by the clock"); ``sentence`` what it means for the reader.
+    """
+
+    label: str
+    of_cells: str
+    sentence: str
+
+
+FLAGS: dict[str, Flag] = {
+    CLOCK: Flag(
+        "clock",
+        "limited by the clock",
+        "A cell took fewer than 100 ticks of the tool's clock, so that its value is uncertain by "
+        "1% or more.",
+    ),
+    ABOVE_DEVICE: Flag(
+        "above device",
+        "above what the device can deliver",
+        "A rate is above what the device can deliver: memory was measured, not the disk.",
+    ),
+    BUFFERED: Flag(
+        "buffered",
+        "not reached by direct I/O",
+        "The run asked for direct I/O, which does not reach IOzone's fwrite, refwrite, fread and "
+        "refread: these write and read through the buffered streams of the C library, and so "
+        "through the page cache.",
+    ),
+    OUTLIER: Flag(
+        "outlier",
+        "far off in one repeat",
+        "One repeat of the cell is far from the others.",
+    ),
+    SPIKE: Flag(
+        "lone spike",
+        "a lone spike",
+        "The best cell stands alone: no neighbour in record or file size reaches two thirds of it.",
+    ),
+    CONTENDED: Flag(
+        "contended",
+        "of a contended repeat",
+        "Another run was active on the same host or controller during one of the repeats.",
+    ),
+    DRIFTED: Flag(
+        "drifted",
+        "of a repeat while the machine drifted",
+        "The reference configuration of the order had changed by 5% or more around one of the "
+        "repeats: the machine was not the same.",
+    ),
+}
+LEFT_OUT: dict[str, str] = {
+    **{slug: flag.of_cells for slug, flag in FLAGS.items()},
+    CACHED: "within the cache",
+    UNCACHED: "beyond the cache",
+}
+"""Why cells are left out of a selection, in words."""
+
+
+def ordered(flags: set[str]) -> list[str]:
+    """Flags in the order of ``FLAGS``; those it does not know last, by name."""
+    return [*(slug for slug in FLAGS if slug in flags), *sorted(flags - set(FLAGS))]
+
+
+def left_out_in_words(left_out: Mapping[str, Any]) -> str:
+    """What a score of selected cells is without (studies.models.Score), and why, in a sentence.
+
+    *10 cells left out: 10 limited by the clock*; of several repeats *12 of 60 numbers left out, 10
+    whole cells: 10 limited by the clock, 2 far off in one repeat*.
+    """
+    cells, taken = left_out["cells"], left_out["numbers"]
+    whole = f"{cells} {'whole ' if cells != taken else ''}cell{'s' * (cells != 1)}"
+    if cells == taken:
+        said = f"{whole} left out"
+    else:
+        said = f"{taken} of {left_out['of']} numbers left out" + (f", {whole}" if cells else "")
+    why = left_out["why"]
+    return f"{said}: " + ", ".join(
+        f"{why[slug]} {LEFT_OUT[slug]}" for slug in LEFT_OUT if slug in why
+    )

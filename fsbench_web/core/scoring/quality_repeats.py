@@ -1,0 +1,140 @@
+"""Flags of a number among others: outlying repeats, and a best case that stands alone. Pure.
+
+Numbers come as columns of equal length: the run each is of (any integers), sizes in KB (a negative
+one: no size), and values. Answers are masks over them. What is not a positive finite number is
+never flagged and counts for nothing.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from fsbench_web.core.scoring.quality_cells import Mask, Numbers
+
+Whole = npt.NDArray[np.int64]
+
+LEAST_REPEATS = 4
+"""With three values two are always closer to each other, and the third proves nothing."""
+OUTLIER_SCORE = 3.5
+OUTLIER_SHARE = 0.10
+SPIKE_RATIO = 1.5
+LEAST_NEIGHBOURS = 2
+LEAST_CELLS = 8
+# That of a normal distribution: MAD and mean deviation over the standard deviation.
+_MAD_OF_SIGMA = 0.6745
+_SIGMA_OF_MEAN_DEVIATION = 1.2533
+
+
+def outliers(records: Whole, files: Whole, values: Numbers) -> Mask:
+    """Values far from the other repeats of their cell.
+
+    A value counts as far off when its modified z-score, 0.6745 · \\|x − median\\| / MAD, is above
+    3.5 and it is more than 10% from the median. Where more than half of the repeats are equal the
+    MAD is 0 and the mean deviation takes its place: \\|x − median\\| / (1.2533 · mean deviation).
+    It takes four repeats of a cell. Source: Iglewicz and Hoaglin, How to Detect and Handle
+    Outliers, ASQC 1993; the 10% is the FREENIX rule's, because a millisecond's difference among
+    steady repeats concerns nobody. Limit: with four to six repeats the MAD is itself uncertain.
+    """
+    kept = np.flatnonzero(np.isfinite(values) & (values > 0))
+    flagged = np.zeros(len(values), dtype=np.bool_)
+    if len(kept) < LEAST_REPEATS:
+        return flagged
+    x = values[kept]
+    cell, counts = cells_of(records[kept], files[kept])
+    enough = counts[cell] >= LEAST_REPEATS
+    kept, x, cell = kept[enough], x[enough], cell[enough]
+    if not len(kept):
+        return flagged
+    centre = _medians(cell, x, len(counts))
+    off = np.abs(x - centre[cell])
+    mad = _medians(cell, off, len(counts))
+    mean = np.bincount(cell, off, len(counts)) / np.maximum(counts, 1)
+    sigma = np.where(mad > 0, mad / _MAD_OF_SIGMA, _SIGMA_OF_MEAN_DEVIATION * mean)
+    flagged[kept] = (off > OUTLIER_SCORE * sigma[cell]) & (off > OUTLIER_SHARE * centre[cell])
+    return flagged
+
+
+def spikes(
+    runs: Whole, records: Whole, files: Whole, values: Numbers, lower_is_better: bool = False
+) -> Mask:
+    """The best value of each run where it is a lone spike rather than a plateau.
+
+    It is when it is more than 1.5 times the best of its neighbours: the up to eight cells of the
+    same run that are next in record size, in file size, or in both, among the sizes that the run
+    has. It takes two neighbours that were measured, and eight cells: a smaller matrix has no room
+    for a plateau. A best that two cells share is no lone one.
+    Where less is better the reciprocals are compared. Source: the definition is fsbench's own.
+    """
+    flagged = np.zeros(len(values), dtype=np.bool_)
+    sized = (records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0)
+    speed = np.where(sized, values, 1.0)
+    speed = 1.0 / speed if lower_is_better else speed
+    kept = np.flatnonzero(sized)
+    kept = kept[np.argsort(runs[kept], kind="stable")]
+    for places in np.split(kept, np.flatnonzero(np.diff(runs[kept])) + 1):
+        if len(places) < LEAST_CELLS:
+            continue
+        best = places[np.argmax(speed[places])]
+        if np.count_nonzero(speed[places] == speed[best]) > 1:
+            continue
+        near = _next_to(records[places], int(records[best])) & _next_to(
+            files[places], int(files[best])
+        )
+        neighbours = speed[places[near & (places != best)]]
+        flagged[best] = bool(
+            len(neighbours) >= LEAST_NEIGHBOURS and speed[best] > SPIKE_RATIO * neighbours.max()
+        )
+    return flagged
+
+
+def _next_to(sizes: Whole, size: int) -> Mask:
+    """Which of the sizes are ``size`` or the next smaller or larger that there is."""
+    smaller, larger = sizes[sizes < size], sizes[sizes > size]
+    near = sizes == size
+    if len(smaller):
+        near |= sizes == smaller.max()
+    if len(larger):
+        near |= sizes == larger.min()
+    return np.asarray(near, dtype=np.bool_)
+
+
+def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
+    """The number of each value's cell, and how many values each cell has."""
+    order = np.lexsort((files, records))
+    starts = np.ones(len(order), dtype=np.bool_)
+    starts[1:] = (np.diff(records[order]) != 0) | (np.diff(files[order]) != 0)
+    cell = np.empty(len(order), dtype=np.int64)
+    cell[order] = np.cumsum(starts) - 1
+    return cell, np.bincount(cell).astype(np.int64)
+
+
+def _medians(cell: Whole, values: Numbers, cells: int) -> Numbers:
+    """The median of the values of each cell; NaN for a cell without any."""
+    order = np.lexsort((values, cell))
+    counts = np.bincount(cell, minlength=cells)
+    ends = np.cumsum(counts)
+    starts = ends - counts
+    found = np.full(cells, np.nan)
+    there = counts > 0
+    low = starts[there] + (counts[there] - 1) // 2
+    high = starts[there] + counts[there] // 2
+    ranked = values[order]
+    found[there] = (ranked[low] + ranked[high]) / 2
+    return found
+
+
+def cell_medians(records: Whole, files: Whole, values: Numbers) -> dict[tuple[int, int], float]:
+    """The median of the repeats of each cell: {(record KB, file KB): value}; sized cells alone."""
+    kept = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values))
+    if not len(kept):
+        return {}
+    cell, counts = cells_of(records[kept], files[kept])
+    medians = _medians(cell, values[kept], len(counts))
+    first = np.zeros(len(counts), dtype=np.int64)
+    first[cell] = kept
+    return dict(
+        zip(
+            zip(records[first].tolist(), files[first].tolist(), strict=True),
+            medians.tolist(),
+            strict=True,
+        )
+    )

@@ -1,0 +1,106 @@
+"""Scores: what all repeats of one configuration amount to in one test. Pure.
+
+Maximum, minimum and total average are taken over all values of all repeats; the target averages
+after the cell-wise mean of the repeats; overall is the sum of the six (scoring.categories).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, isfinite
+
+from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, Category, Cell
+
+UNEQUAL_REPEATS = "unequal_repeats"
+"""Some cell of the score was measured in some of the repeats only."""
+
+
+@dataclass(frozen=True)
+class ScoreValue:
+    """One score: ``value`` in the measurements' unit, made of ``cells`` cells of ``repeats`` runs.
+
+    ``cells`` counts distinct cells, not values: two repeats of one cell are one cell.
+    """
+
+    value: float
+    cells: int
+    repeats: int
+    flags: tuple[str, ...] = ()
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean, summed without rounding errors, so that the order of values cannot matter.
+
+    That of equal values is their value: three times 89.999 and divided by three it would not be.
+    """
+    if values[0] == values[-1] and min(values) == max(values):
+        return values[0]
+    return fsum(values) / len(values)
+
+
+def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreValue]:
+    """The scores of one test of one configuration, by category.
+
+    ``repeats`` holds one mapping a run: (record size KB, file size KB) to the value; all values
+    are of one unit. A category without any cell in its region is left out, and so is the overall
+    score when one of its six parts is. A repeat without any cell makes every score unequal.
+    Raises ValueError for a value that is not a finite number.
+    """
+    for repeat in repeats:
+        for cell, value in repeat.items():
+            if not isfinite(value):
+                raise ValueError(f"the value of cell {cell} is {value}, not a finite number")
+    scores = {
+        slug: score for slug in SUMMED if (score := _score(CATEGORIES[slug], repeats)) is not None
+    }
+    if len(scores) == len(SUMMED):
+        scores["overall"] = overall(scores)
+    return scores
+
+
+def score_mean(values: Sequence[float]) -> ScoreValue | None:
+    """The ``mean`` score of a test that gives one value a repeat; None without any value.
+
+    Raises ValueError for a value that is not a finite number.
+    """
+    if not values:
+        return None
+    if not all(map(isfinite, values)):
+        raise ValueError("a value is not a finite number")
+    return ScoreValue(mean(values), cells=1, repeats=len(values))
+
+
+def _score(category: Category, repeats: Sequence[Mapping[Cell, float]]) -> ScoreValue | None:
+    kept = repeats
+    if category.region is not None:
+        inside = set(filter(category.holds, set().union(*repeats)))
+        kept = [{cell: repeat[cell] for cell in repeat if cell in inside} for repeat in repeats]
+    cells = set().union(*kept)
+    if not cells:
+        return None
+    if category.region is None:
+        value = _WHOLE_MATRIX[category.slug]([v for repeat in kept for v in repeat.values()])
+    else:
+        value = mean([mean([repeat[cell] for repeat in kept if cell in repeat]) for cell in cells])
+    return ScoreValue(
+        value=value,
+        cells=len(cells),
+        repeats=sum(1 for repeat in kept if repeat),
+        flags=() if all(len(repeat) == len(cells) for repeat in kept) else (UNEQUAL_REPEATS,),
+    )
+
+
+_WHOLE_MATRIX: dict[str, Callable[[list[float]], float]] = {
+    "maximum": max,
+    "minimum": min,
+    "total_average": mean,
+}
+
+
+def overall(parts: Mapping[str, ScoreValue]) -> ScoreValue:
+    """The sum of the six other scores."""
+    return ScoreValue(
+        value=fsum(part.value for part in parts.values()),
+        cells=max(part.cells for part in parts.values()),
+        repeats=max(part.repeats for part in parts.values()),
+        flags=tuple(dict.fromkeys(flag for part in parts.values() for flag in part.flags)),
+    )

@@ -1,0 +1,273 @@
+"""Whether one mean is ahead of another by more than chance. Pure.
+
+The rule is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX 2002: two
+means differ significantly when their 95% Student-t intervals do not overlap, and the means differ
+by at least 10%. The difference is taken as delta 1 is, in percent of the larger mean, which is the
+stricter reading of the two. That the winner is the one with the better mean is asked too: a score
+need not be a mean (a maximum is taken over all repeats), and then the two can disagree.
+
+When many pairs are tested at once some differ by chance alone. So each pair's p-value (Welch's
+test, two-sided: the scatter of the two need not be alike) is corrected with Holm's method (1979)
+over all pairs that are tested together, and what passes the rule is significant only if the
+corrected p-value is at most 0.05 as well. Holm holds whatever the dependence between the pairs is,
+and scores of one run depend on each other much.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
+
+from fsbench_web.core.scoring.confidence import LEVEL, SAMPLES, Interval
+
+MARGIN_PERCENT = 10.0
+"""By how much two means differ at least, where nobody says otherwise (FREENIX 2002)."""
+FALSE_ALARM = 0.05
+"""1 - LEVEL, without what binary rounding adds to it."""
+
+SIGNIFICANT = "significant"
+TIE = "tie"
+UNKNOWN = "unknown"
+
+# Why a pair is a tie: one or more of these.
+EQUAL = "equal"  # the same score
+ORDER = "order"  # the means do not put it ahead
+OVERLAP = "overlap"  # the intervals overlap
+MARGIN = "margin"  # the means differ by less than the margin
+HOLM = "holm"  # the corrected p-value is above 0.05
+# Why it is not known: one or more of these.
+ONE_RUN = "one_run"
+PUBLISHED = "published"  # a paper printed one figure and no repeats
+EMULATED = "emulated"  # one of them is a speed, the other is not
+NO_INTERVAL = "no_interval"  # runs enough, but nothing kept of their scatter
+# Besides, of any verdict that rests on an interval of samples: confidence.SAMPLES.
+NO_SCATTER = "no_scatter"
+"""Besides, of any of two means that differ where neither side scatters at all: p is 0 then."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one contender against another (or, for a winner, all others).
+
+    ``status`` is significant, tie or unknown, ``reasons`` says why. ``difference_percent`` is that
+    of the means, in percent of the larger. ``p_value`` is Welch's, ``p_holm`` corrected over
+    ``tested`` pairs; None where no test could be made. ``against`` names whom it is about.
+    """
+
+    status: str
+    reasons: tuple[str, ...] = ()
+    difference_percent: float | None = None
+    p_value: float | None = None
+    p_holm: float | None = None
+    tested: int | None = None
+    margin_percent: float = MARGIN_PERCENT
+    against: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"reasons": list(self.reasons), "against": list(self.against)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Verdict":
+        """The inverse of ``as_dict``; what another version wrote besides is left out."""
+        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        return cls(
+            **known
+            | {"reasons": tuple(data.get("reasons", ())), "against": tuple(data.get("against", ()))}
+        )
+
+
+def compare(
+    ahead: Interval,
+    behind: Interval,
+    *,
+    margin_percent: float,
+    lower_is_better: bool,
+    against: tuple[str, ...] = (),
+) -> Verdict:
+    """The verdict of one pair by itself: whether ``ahead`` is significantly better.
+
+    Both intervals are of the level 0.95. Intervals that touch overlap.
+    """
+    reasons = []
+    is_still = ahead.half_width == behind.half_width == 0 and ahead.mean != behind.mean
+    if not (ahead.mean < behind.mean if lower_is_better else ahead.mean > behind.mean):
+        reasons.append(EQUAL if ahead.mean == behind.mean else ORDER)
+    if _overlap(ahead, behind):
+        reasons.append(OVERLAP)
+    difference = _difference_percent(ahead.mean, behind.mean)
+    # A negative or zero mean has no percentages; then the margin cannot be reached.
+    if difference is None or _is_less(difference, margin_percent, ahead.mean, behind.mean):
+        reasons.append(MARGIN)
+    return Verdict(
+        status=TIE if reasons else SIGNIFICANT,
+        reasons=(
+            *reasons,
+            *([SAMPLES] if SAMPLES in {ahead.of, behind.of} else []),
+            *([NO_SCATTER] if is_still else []),
+        ),
+        difference_percent=difference,
+        p_value=welch_p(ahead, behind),
+        margin_percent=margin_percent,
+        against=against,
+    )
+
+
+def corrected(verdicts: Sequence[Verdict], among: Collection[float] | None = None) -> list[Verdict]:
+    """The verdicts of pairs that are tested together, with Holm's correction over all of them.
+
+    A verdict without a p-value was not tested and does not count. One that was significant by
+    itself becomes a tie when its corrected p-value is above 0.05; a tie stays one.
+
+    ``among`` are the p-values of all pairs that were tested, where ``verdicts`` are of some of
+    them only; each then gets what it gets among all.
+    """
+    places = [place for place, verdict in enumerate(verdicts) if verdict.p_value is not None]
+    p_values = [verdicts[place].p_value or 0.0 for place in places]
+    adjusted = holm(p_values) if among is None else holm_among(p_values, among)
+    tested = len(places) if among is None else len(among)
+    found = list(verdicts)
+    for place, p_holm in zip(places, adjusted, strict=True):
+        verdict = found[place]
+        status, reasons = verdict.status, verdict.reasons
+        if status == SIGNIFICANT and p_holm > FALSE_ALARM:
+            status, reasons = TIE, (HOLM, *reasons)
+        found[place] = changed(
+            verdict, status=status, reasons=reasons, p_holm=p_holm, tested=tested
+        )
+    return found
+
+
+def changed(verdict: Verdict, **values: Any) -> Verdict:
+    """A copy with other values of these fields.
+
+    What ``dataclasses.replace`` does in ten times the time: a page has hundreds of verdicts. A name
+    that is no field would be as much of a mistake here as there.
+    """
+    made = object.__new__(Verdict)
+    made.__dict__.update(verdict.__dict__, **values)
+    return made
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's corrected p-values, in the order given: S. Holm, Scand. J. Statist. 6 (1979).
+
+    The smallest of m is multiplied by m, the next by m - 1 and so on; none is below the one before
+    it, nor above 1. Raises ValueError for what is no probability.
+    """
+    if not all(0.0 <= p <= 1.0 for p in p_values):
+        raise ValueError("a p-value is not between 0 and 1")
+    found = [0.0] * len(p_values)
+    least = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, p_values[place] * (len(p_values) - rank)))
+        found[place] = least
+    return found
+
+
+def holm_among(p_values: Sequence[float], among: Collection[float]) -> list[float]:
+    """What ``holm(among)`` makes of each of ``p_values``, which are some of ``among``."""
+    if not p_values:
+        return []
+    every = np.sort(np.fromiter(among, float, len(among)))
+    raised = np.minimum(1.0, every * np.arange(len(every), 0, -1))
+    places = np.searchsorted(every, p_values).clip(max=len(every) - 1)
+    found: list[float] = np.maximum.accumulate(raised)[places].tolist()
+    return found
+
+
+def welch_p(a: Interval, b: Interval) -> float:
+    """The two-sided p-value of Welch's test of two means, from their 95% intervals.
+
+    Where neither scatters at all the limit is taken: 0 for different means, 1 for equal ones.
+    """
+    error_a, error_b = _standard_error(a), _standard_error(b)
+    # Products instead of powers here and below: they are the same wherever they are worked out.
+    variance_a, variance_b = error_a * error_a, error_b * error_b
+    together = variance_a + variance_b
+    if together == 0:
+        return 1.0 if a.mean == b.mean else 0.0
+    # Shares instead of variances: the square of a small one would vanish.
+    share_a, share_b = variance_a / together, variance_b / together
+    freedom = 1 / (share_a * share_a / (a.count - 1) + share_b * share_b / (b.count - 1))
+    return float(2 * stdtr(freedom, -abs(a.mean - b.mean) / sqrt(together)))
+
+
+def welch_p_values(
+    intervals: Sequence[tuple[float, float, int]], ahead: Sequence[int], behind: Sequence[int]
+) -> list[float]:
+    """``welch_p`` of many pairs, to the last bit the same, in a third of the time.
+
+    ``intervals`` are means, half-widths and counts; ``ahead`` and ``behind`` places in them.
+    """
+    if not ahead:
+        return []
+    mean, half_width, count = (np.array(column, float) for column in zip(*intervals, strict=True))
+    error = half_width / np.array([_quantile(count) for _, _, count in intervals])
+    a, b = np.array(ahead), np.array(behind)
+    variance, freedom = error * error, count - 1
+    together, apart = variance[a] + variance[b], np.abs(mean[a] - mean[b])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share_a, share_b = variance[a] / together, variance[b] / together
+        both = 1 / (share_a * share_a / freedom[a] + share_b * share_b / freedom[b])
+        p: npt.NDArray[np.float64] = 2 * stdtr(both, -apart / np.sqrt(together))
+    found: list[float] = np.where(together == 0, np.where(apart == 0, 1.0, 0.0), p).tolist()
+    return found
+
+
+def unknown(
+    *reasons: str, margin_percent: float = MARGIN_PERCENT, against: tuple[str, ...] = ()
+) -> Verdict:
+    """Nothing can be said, and why."""
+    return Verdict(
+        UNKNOWN, tuple(dict.fromkeys(reasons)), margin_percent=margin_percent, against=against
+    )
+
+
+def _standard_error(one: Interval) -> float:
+    return one.half_width / _quantile(one.count)
+
+
+@lru_cache(maxsize=1024)
+def _quantile(count: int) -> float:
+    return float(stdtrit(count - 1, 0.5 + LEVEL / 2))
+
+
+def _overlap(a: Interval, b: Interval) -> bool:
+    apart, together = abs(a.mean - b.mean), a.half_width + b.half_width
+    if _is_clear(apart, together, max(abs(a.mean), abs(b.mean))):
+        return apart < together
+    return abs(_exact(a.mean) - _exact(b.mean)) <= _exact(a.half_width) + _exact(b.half_width)
+
+
+def _difference_percent(a: float, b: float) -> float | None:
+    if min(a, b) < 0 or max(a, b) <= 0:
+        return None
+    return 100 * abs(a - b) / max(a, b)
+
+
+def _is_less(difference: float, margin_percent: float, a: float, b: float) -> bool:
+    if _is_clear(difference, margin_percent, 100.0):
+        return difference < margin_percent
+    exact = 100 * abs(_exact(a) - _exact(b)) / _exact(max(a, b))
+    return exact < _exact(margin_percent)
+
+
+def _is_clear(one: float, other: float, scale: float) -> bool:
+    """Whether binary rounding cannot have decided which of two is larger."""
+    return abs(one - other) > 1e-9 * max(one, other, scale)
+
+
+def _exact(value: float) -> Fraction:
+    """The decimal that people see, so that 90 is 10% behind 100 and not a hair less.
+
+    Slow, and needed only where it is a close call.
+    """
+    return Fraction(Decimal(repr(float(value))))

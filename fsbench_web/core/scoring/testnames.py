@@ -1,0 +1,160 @@
+"""Names of tests: IOzone's thirteen in their usual order, and how any test is written. Pure."""
+
+import re
+from functools import lru_cache
+
+from fsbench_web.core.scoring import loads
+
+PAPER_TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
+"""The six of the Unisys 2005 paper, in its order."""
+
+IOZONE_TESTS = (
+    *PAPER_TESTS,
+    *("backward_read", "record_rewrite", "stride_read"),
+    *("fwrite", "refwrite", "fread", "refread"),
+)
+CREATION_TESTS = ("mkfs", "mount")
+"""How long making and mounting a file system takes, in seconds."""
+
+_LABELS = {
+    "sequential_read": "Sequential read",
+    "sequential_write": "Sequential write",
+    "web_server": "Web Server",
+    "file_server": "File Server",
+    "oltp_8k": "8K OLTP",
+    "filemark_transactions": "filemark, transactions per second",
+    "multiuser_jobs": "Multiuser mix, jobs per minute",
+    "multiuser_peak": "Multiuser mix, peak of jobs per minute",
+    "postmark_transactions": "PostMark, transactions per second",
+    "postmark_transactions_time": "PostMark, time of the transactions",
+    "postmark_total_time": "PostMark, time of everything",
+    "mkfs": "File system creation",
+    "mount": "Mounting",
+    "kernel_source_space_df": "Space of the source tree (df)",
+    "kernel_source_space_du": "Space of the source tree (du)",
+}
+# How published studies name what they timed: make_bzimage_cpu is "Make bzImage, CPU time".
+_WORDS = {"io": "I/O", "bzimage": "bzImage"}
+_TOOLS = {"mongo": "Mongo", "postmark": "PostMark"}
+# fio's endings: its rates, and its latencies with what is told of them.
+_RATES = {"bw": "throughput", "iops": "operations per second"}
+_LATENCIES = {"lat": "latency", "clat": "completion latency", "slat": "submission latency"}
+_OF_FIO = re.compile(
+    r"(?P<name>.+?)_(?:(?P<rate>bw|iops)"
+    r"|(?P<latency>[cs]?lat)_(?:(?P<mean>mean)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
+)
+MAIN_PERCENTILES = ("50", "95", "99")
+"""Those of a latency that are shown at once; all others come behind them."""
+_ENDINGS = {" cpu": ", CPU time", " cpu load": ", CPU load", " real": ", real time"}
+_PROPER = re.compile("[A-Z][a-z]+ [A-Z]|[A-Z]+/")
+_LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_ORDER = {test: place for place, test in enumerate((*IOZONE_TESTS, *CREATION_TESTS))}
+
+
+def at_load(test: str, load: str) -> str:
+    """The name under which a test at a load is scored: ``randread@threads=16``.
+
+    Speeds at two loads are two answers to two questions, so they are ranked in two tables.
+    """
+    return f"{test}@{load}" if load else test
+
+
+def label(test: str) -> str:
+    """What people read: ``random_write@threads=8`` is "Random write at 8 threads"."""
+    name, load = parts(test)
+    return f"{_named(name)} at {loads.words(load)}" if load else _named(name)
+
+
+def in_sentence(test: str) -> str:
+    """The label within a sentence: "random write", and Web Server as it is."""
+    text = label(test)
+    is_name = text.startswith(tuple(_TOOLS.values())) or _PROPER.match(text)
+    return text if is_name else f"{text[:1].lower()}{text[1:]}"
+
+
+def place(test: str) -> tuple[int, str]:
+    """Sort key: IOzone's order, mkfs and mount, then all others by name.
+
+    Numbers in names and loads sort as numbers: p1 before p10, p99.5 before p99.95, and that
+    before p100.
+    """
+    name, load = parts(test)
+    text = f"{name}@{load}" if load else name
+    return (_ORDER.get(name, len(_ORDER)), _NUMBER.sub(_padded, text))
+
+
+def _padded(number: re.Match[str]) -> str:
+    whole, point, rest = number[0].partition(".")
+    return whole.zfill(12) + point + rest
+
+
+def parts(test: str) -> tuple[str, str]:
+    """Name and load of a test, the inverse of ``at_load``; the load is "" where there is none."""
+    name, _, load = test.rpartition("@") if _LOAD.search(test) else (test, "", "")
+    return name, load
+
+
+@lru_cache(maxsize=4096)  # pages with hundreds of tests ask several times of each
+def latency_of(test: str) -> str:
+    """The latency that a test tells something of: "randread_clat" of its mean, its percentiles.
+
+    Loads do not matter. Empty for all that is no latency of fio's.
+    """
+    of_fio = _OF_FIO.fullmatch(parts(test)[0])
+    if of_fio is None or of_fio["rate"]:
+        return ""
+    return f"{of_fio['name']}_{of_fio['latency']}"
+
+
+@lru_cache(maxsize=4096)
+def further_percentile_of(test: str) -> str:
+    """The latency of which the test is a percentile that is none of MAIN_PERCENTILES; else ""."""
+    of_fio = _OF_FIO.fullmatch(parts(test)[0])
+    if of_fio is None or not of_fio["percent"] or of_fio["percent"] in MAIN_PERCENTILES:
+        return ""
+    return f"{of_fio['name']}_{of_fio['latency']}"
+
+
+def label_of_latency(latency: str) -> str:
+    """What people read of ``latency_of``: "Randread, completion latency"."""
+    name, _, kind = latency.rpartition("_")
+    return f"{_named(name)}, {_LATENCIES[kind]}"
+
+
+def _named(name: str) -> str:
+    if name in _LABELS:
+        return _LABELS[name]
+    of_fio = _OF_FIO.fullmatch(name)
+    if of_fio is None:
+        return _in_words(name)
+    if of_fio["rate"]:
+        told = _RATES[of_fio["rate"]]
+    elif of_fio["mean"]:
+        told = f"mean {_LATENCIES[of_fio['latency']]}"
+    else:
+        told = f"{_ordinal(of_fio['percent'])} percentile of {_LATENCIES[of_fio['latency']]}"
+    return f"{_named(of_fio['name'])}, {told}"
+
+
+def _ordinal(number: str) -> str:
+    endings = {"1": "st", "2": "nd", "3": "rd"}
+    is_tenth = number[-2:] in ("11", "12", "13")
+    return f"{number}{'th' if is_tenth else endings.get(number[-1], 'th')}"
+
+
+def _in_words(name: str) -> str:
+    tool, _, rest = name.partition("_")
+    if tool in _TOOLS and rest:
+        inside = _in_words(rest)
+        return f"{_TOOLS[tool]}, {inside[:1].lower()}{inside[1:]}"
+    text = name.replace("_", " ")
+    text = " ".join(_WORDS.get(word, word) for word in text.split(" "))
+    for ending, words in _ENDINGS.items():
+        text = text.removesuffix(ending) + words if text.endswith(ending) else text
+    return text[:1].upper() + text[1:]
+
+
+def slug(test: str) -> str:
+    """The test's name as an element id: letters, digits and "-" alone."""
+    return re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-") or "test"

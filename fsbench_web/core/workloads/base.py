@@ -1,0 +1,238 @@
+"""What a workload is; a new one is a subclass in its own module (docs/adding-a-workload.md)."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from fsbench_web.core import formats
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.workloads.parameters import (
+    KB,
+    Kind,
+    Parameter,
+    ParameterError,
+    checked_values,
+)
+
+__all__ = [
+    "KB",
+    "MOUNT_POINT",
+    "TIME_LIMIT",
+    "BenchmarkCommand",
+    "Kind",
+    "Limits",
+    "Parameter",
+    "ParameterError",
+    "Place",
+    "Preset",
+    "Progress",
+    "Workload",
+    "time_limit",
+]
+
+MOUNT_POINT = "/mnt/fsbench"
+# All that a workload writes is in here or is a file beside it that starts with its name: in a
+# directory LUN other files stay untouched, and the agent removes exactly this in the end.
+WORK_NAME = "fsbench.work"
+
+Cell = tuple[int, int]
+"""(record size, file size) in KB of 1024 bytes."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a workload runs: the folder that is measured, as the tool sees it."""
+
+    folder: str
+
+    @property
+    def work(self) -> str:
+        """The folder that belongs to the workload alone; made by ``mkdir`` before it starts."""
+        return f"{self.folder.rstrip('/')}/{WORK_NAME}"
+
+
+@dataclass(frozen=True)
+class BenchmarkCommand:
+    """One command of a benchmark, as an argument list; no shell ever sees it.
+
+    ``output`` names the raw output that is kept of its standard output and read by ``parse``; a
+    command without one (mkdir, cp) is only timed. ``stdin`` is what the tool reads. ``remount``
+    has the file system unmounted and mounted anew before it, so that it begins with cold caches.
+    A first word ``fsbench-NAME`` is the program runner/agent/NAME.py.
+    """
+
+    argv: tuple[str, ...]
+    output: str = ""
+    stdin: str = ""
+    remount: bool = False
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the container of a run may use; None: all there is. ``cpus``: the first so many."""
+
+    memory_bytes: int | None = None
+    cpus: int | None = None
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named set of parameters of one workload, offered with one click.
+
+    A workload declares its presets without ``kind``; the registry offers them with it.
+    """
+
+    slug: str
+    title: str
+    description: str
+    parameters: Mapping[str, Any]
+    kind: "type[Workload] | None" = None
+
+    @property
+    def tool(self) -> str:
+        """How the workload is stored; empty as long as nobody offers the preset."""
+        return self.kind.tool if self.kind else ""
+
+    def workload(self) -> "Workload":
+        """The workload with these parameters. Raises ParameterError."""
+        if self.kind is None:
+            raise LookupError(f"the preset {self.slug} is not of the registry")
+        return self.kind(**self.parameters)
+
+
+class Progress(Protocol):
+    """How far a benchmark is, told from the lines it prints."""
+
+    def feed(self, line: str) -> bool: ...
+
+    @property
+    def share(self) -> float: ...
+
+    def remaining_s(self, elapsed_s: float) -> float | None: ...
+
+
+@dataclass
+class TimedProgress:
+    """For tools that print nothing on the way: the commands that are finished, of all."""
+
+    expected_s: float | None = None
+    share: float = field(default=0.0)
+
+    def feed(self, line: str) -> bool:
+        return False
+
+    def remaining_s(self, elapsed_s: float) -> float | None:
+        if self.expected_s is None or elapsed_s >= self.expected_s:
+            return None
+        return self.expected_s - elapsed_s
+
+
+TIME_LIMIT = Parameter(
+    "time_limit_s",
+    "Time limit",
+    unit="seconds",
+    default=24 * 3600,
+    minimum=10,
+    maximum=30 * 24 * 3600,
+    help="A benchmark that takes longer is stopped, and its run fails",
+)
+
+
+def time_limit(default_s: int) -> Parameter:
+    """The parameter that every workload has, with another default."""
+    return Parameter(**{**vars(TIME_LIMIT), "default": default_s})
+
+
+class Workload(ABC):
+    """A benchmark with its parameters. Equal parameters make equal workloads.
+
+    Class attributes: ``tool`` (how it is stored, letters, digits and hyphens), ``name`` (for
+    people), ``parameters`` (with TIME_LIMIT among them), ``presets``, ``programs`` (executables it
+    needs where the disk is, each with its Debian package), ``about`` (what it does and what it does
+    not, in a sentence or two) and ``paper`` (whose workload it is, as "FREENIX 2002"; the form has
+    a group for each).
+    """
+
+    tool: ClassVar[str]
+    name: ClassVar[str]
+    about: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
+    parameters: ClassVar[tuple[Parameter, ...]]
+    presets: ClassVar[tuple[Preset, ...]] = ()
+    programs: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, **given: Any) -> None:
+        self.values = checked_values(self.parameters, given, self.name)
+        self.check()
+
+    def __getattr__(self, key: str) -> Any:
+        try:
+            return self.__dict__["values"][key]
+        except KeyError:
+            raise AttributeError(key) from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return f"{self.tool} {json.dumps(self.values, sort_keys=True)}"
+
+    def check(self) -> None:  # noqa: B027 (most have nothing to check)
+        """Raise ParameterError where parameters do not go together."""
+
+    def title(self) -> str:
+        """What a person needs to tell two sets of parameters apart; at most 200 characters."""
+        shown = [
+            f"{parameter.label.lower()} {parameter.to_text(self.values[parameter.key])}"
+            f"{parameter.unit and ' '}{parameter.unit}"
+            for parameter in self.parameters
+            if parameter.key != TIME_LIMIT.key
+        ]
+        return ", ".join([self.name, *shown])[:200]
+
+    @abstractmethod
+    def commands(self, place: Place) -> list[BenchmarkCommand]:
+        """The benchmark, command by command."""
+
+    @abstractmethod
+    def space_needed_bytes(self) -> int:
+        """Room on the file system, with what it adds itself."""
+
+    def estimated_s(self) -> float | None:
+        """Seconds that the parameters themselves ask for; None where the disk decides."""
+        return None
+
+    @property
+    def needs(self) -> Mapping[str, str]:
+        """The programs that these parameters need, each with its Debian package."""
+        return self.programs
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def memory_warning(self, memory_bytes: int | None) -> str:
+        """A sentence where the data fit into the machine's memory though they should not."""
+        return ""
+
+    def cells(self) -> Iterable[Cell]:
+        """The cells of the matrix it measures; empty for tests without sizes."""
+        return ()
+
+    def expected(self) -> Iterable[tuple[str, str, int | None, int | None]]:
+        """(test, load, record KB, file KB) of every value it must give: a run that lacks one
+        failed. Empty where the tool decides itself what it prints."""
+        return ()
+
+    def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
+        """What the kept outputs say, by their names. Raises formats.UnreadableFile."""
+        return {name: formats.parse(name, data) for name, data in outputs.items()}
+
+    def progress(self) -> Progress:
+        """A new observer of what the benchmark prints."""
+        return TimedProgress(self.estimated_s())

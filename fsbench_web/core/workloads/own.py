@@ -1,0 +1,152 @@
+"""Workloads that users bring: a job file of fio, or one command without a shell. Pure.
+
+Their whole text is a parameter, so that a run keeps what it ran. Both are checked again wherever
+they are made: a stored text is trusted no more than an uploaded one.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from fsbench_web.core import formats, needs
+from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.workloads.base import (
+    BenchmarkCommand,
+    Kind,
+    Parameter,
+    ParameterError,
+    Place,
+    Workload,
+    time_limit,
+)
+from fsbench_web.core.workloads.fio_jobs import MOST_BYTES, checked_job
+
+MIB = 1024 * 1024
+ALLOWED_PREFIX = "own:"
+"""Before a program in what a worker says it has: its own configuration allows users to call it."""
+
+MOST_WORDS = 100
+FOLDER = "{folder}"
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,150}")
+_PARSERS = tuple((name, name) for name in formats.FORMATS)
+_PARAMETERS = (
+    Parameter("name", "Name", Kind.TEXT, fixed=True),
+    Parameter("version", "Version", minimum=1, maximum=100_000, fixed=True),
+    Parameter(
+        "space_mb",
+        "Space needed",
+        unit="MiB",
+        default=1024,
+        minimum=1,
+        maximum=2**30,
+        fixed=True,
+    ),
+)
+
+
+class _Own(Workload):
+    """What both have in common: name, version, text."""
+
+    def check(self) -> None:
+        if not _NAME.fullmatch(str(self.values["name"])):
+            raise ParameterError("The name must have 1 to 150 characters, all on one line.")
+
+    def title(self) -> str:
+        return f"{self.values['name']}, version {self.version}"
+
+    def space_needed_bytes(self) -> int:
+        return int(self.space_mb) * MIB
+
+
+class OwnFio(_Own):
+    """A job file of fio, of whose options only harmless ones are let through."""
+
+    tool = "own-fio"
+    name = "fio job file"
+    about = "A job file of fio that was uploaded here."
+    paper = "Uploaded here"
+    programs = needs.WORKLOADS["own-fio"]
+    parameters = (
+        *_PARAMETERS,
+        Parameter("text", "Job file", Kind.TEXT, fixed=True, maximum=MOST_BYTES),
+        time_limit(6 * 3600),
+    )
+
+    def check(self) -> None:
+        super().check()
+        self.job = checked_job(self.text)
+
+    def commands(self, place: Place) -> list[BenchmarkCommand]:
+        job = f"[global]\ndirectory={place.work}\n{self.job}"
+        return [
+            BenchmarkCommand(("mkdir", place.work)),
+            BenchmarkCommand(
+                ("fio", "--output-format=json", "--eta=never", "-"), output="fio.json", stdin=job
+            ),
+        ]
+
+
+class OwnCommand(_Own):
+    """One program with its words. Which programs may be called is for each worker's host to say."""
+
+    tool = "own-command"
+    name = "Command"
+    about = "A command that was uploaded here. It is started without a shell."
+    paper = "Uploaded here"
+    parameters = (
+        *_PARAMETERS,
+        Parameter("text", "Command", Kind.TEXT, fixed=True, maximum=4096),
+        Parameter("parser", "Output read as", Kind.CHOICE, choices=_PARSERS, fixed=True),
+        time_limit(6 * 3600),
+    )
+
+    def check(self) -> None:
+        super().check()
+        self.words = checked_words(self.text)
+
+    @property
+    def needs(self) -> Mapping[str, str]:
+        return {f"{ALLOWED_PREFIX}{self.words[0]}": ""}
+
+    def commands(self, place: Place) -> list[BenchmarkCommand]:
+        words = tuple(word.replace(FOLDER, place.work) for word in self.words)
+        return [
+            BenchmarkCommand(("mkdir", place.work)),
+            BenchmarkCommand(words, output="output.txt"),
+        ]
+
+    def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
+        found = super().parse(outputs)
+        for result in found.values():
+            if result.format != self.parser:
+                said = f"it is {result.format}, and not {self.parser} as the workload says"
+                raise UnreadableFile([Problem(None, None, said)])
+        return found
+
+
+def checked_words(text: str) -> tuple[str, ...]:
+    """The words of a command. Raises ParameterError.
+
+    A word may name a path only below ``{folder}``, the workload's own, and no other braces: what
+    looks like a shell's words is passed on as it is, and means nothing.
+    """
+    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+        raise ParameterError("A command is one line, without control characters.")
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise ParameterError(f"The command cannot be split into words: {error}.") from None
+    if not words or len(words) > MOST_WORDS:
+        raise ParameterError(f"A command has 1 to {MOST_WORDS} words.")
+    if not _PROGRAM.fullmatch(words[0]):
+        raise ParameterError("The first word must be the name of a program, without a path.")
+    for word in words[1:]:
+        rest = word.replace(FOLDER, "")
+        if "{" in rest or "}" in rest:
+            raise ParameterError(f"“{word[:60]}”: the only placeholder is {FOLDER}.")
+        if ".." in word:
+            raise ParameterError(f"“{word[:60]}”: .. may lead out of the folder.")
+        if "/" in word.partition(FOLDER)[0] or re.search(r"[^\w.+-]/", word.replace(FOLDER, "F")):
+            raise ParameterError(f"“{word[:60]}”: a path must begin with {FOLDER}.")
+    return words

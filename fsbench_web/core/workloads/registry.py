@@ -1,0 +1,110 @@
+"""All workloads: fsbench's own, and those that installed packages bring as entry points."""
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+
+from fsbench_web.core.workloads.base import ParameterError, Preset, Workload
+from fsbench_web.core.workloads.file_creation import FileCreation
+from fsbench_web.core.workloads.filemark import Filemark
+from fsbench_web.core.workloads.iozone import Iozone
+from fsbench_web.core.workloads.kernel_build import KernelBuild
+from fsbench_web.core.workloads.mongo import Mongo
+from fsbench_web.core.workloads.multiuser import Multiuser
+from fsbench_web.core.workloads.own import OwnCommand, OwnFio
+from fsbench_web.core.workloads.pgmeter import Pgmeter
+from fsbench_web.core.workloads.postmark import PostMark
+from fsbench_web.core.workloads.random_access import RandomAccess
+from fsbench_web.core.workloads.source_copy import SourceCopy
+
+logger = logging.getLogger("fsbench.workloads")
+ENTRY_POINTS = "fsbench.workloads"
+OWN: tuple[type[Workload], ...] = (
+    Iozone,
+    PostMark,
+    Pgmeter,
+    Filemark,
+    Multiuser,
+    RandomAccess,
+    Mongo,
+    KernelBuild,
+    SourceCopy,
+    FileCreation,
+)
+
+
+# Made by users: their presets are in the database.
+UPLOADED: tuple[type[Workload], ...] = (OwnFio, OwnCommand)
+
+
+@cache
+def workload_types() -> Mapping[str, type[Workload]]:
+    """Workload classes by tool. A package that cannot be loaded is logged and left out."""
+    found = {kind.tool: kind for kind in (*OWN, *UPLOADED)}
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            kind = entry.load()
+        except Exception:
+            logger.exception("the workload %s of another package cannot be loaded", entry.name)
+            continue
+        problem = _why_not(kind, found)
+        if problem:
+            logger.error("the entry point %s is left out: %s", entry.name, problem)
+            continue
+        found[kind.tool] = kind
+    return found
+
+
+def _why_not(kind: object, found: Mapping[str, type[Workload]]) -> str:
+    """Why an entry point's object cannot be offered beside those found before it, or ""."""
+    if not (isinstance(kind, type) and issubclass(kind, Workload)):
+        return "it is no subclass of Workload"
+    if kind.tool in found:
+        return f"the name {kind.tool} is taken"
+    taken = {preset.slug for other in found.values() for preset in other.presets}
+    for preset in kind.presets:
+        if preset.slug in taken:
+            return f"the preset {preset.slug} is taken"
+        try:
+            kind(**preset.parameters)
+        except (ParameterError, TypeError) as error:
+            return f"its preset {preset.slug} cannot be: {error}"
+    return ""
+
+
+@cache
+def presets() -> Mapping[str, Preset]:
+    """Presets by slug, in the order in which they are offered."""
+    return {
+        preset.slug: Preset(preset.slug, preset.title, preset.description, preset.parameters, kind)
+        for kind in workload_types().values()
+        for preset in kind.presets
+    }
+
+
+def tools() -> dict[str, str]:
+    """Every program that a workload calls, with the Debian package it comes from."""
+    return {
+        program: package
+        for kind in workload_types().values()
+        for program, package in kind.programs.items()
+    }
+
+
+def check_changes(tool: str, changes: Mapping[str, object]) -> None:
+    """Raise ParameterError where an order changes what belongs to its preset alone."""
+    for parameter in workload_types()[tool].parameters:
+        if parameter.fixed and parameter.key in changes:
+            raise ParameterError(
+                f"{parameter.label} belongs to the workload itself: an order cannot change it."
+            )
+
+
+def workload_of(tool: str, parameters: Mapping[str, object]) -> Workload:
+    """The workload of stored parameters. Raises ParameterError for what it cannot be."""
+    kind = workload_types().get(tool)
+    if kind is None:
+        known = ", ".join(sorted(workload_types()))
+        raise ParameterError(f'fsbench cannot run "{tool}"; it runs {known}.')
+    return kind(**parameters)

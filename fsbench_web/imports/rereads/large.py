@@ -1,0 +1,88 @@
+"""Reading again what holds too many numbers to compare them one by one: run by run, by digest."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.imports import existing_runs
+from fsbench_web.imports.models import ImportedFile, RunContent
+from fsbench_web.imports.plan import OwnKey, own_key
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.storing import large
+from fsbench_web.studies.models import Artefact, Measurement
+from fsbench_web.studies.scores.digests import Row, digest_of_rows
+
+
+@dataclass
+class RunsDifference:
+    """What today's parsers read of each run: the stored numbers, or others.
+
+    ``changed`` are runs, ``new_runs`` counts those that the file holds and that were not stored.
+    """
+
+    same: int = 0
+    changed: list[int] = field(default_factory=list)
+    new_runs: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.changed or self.new_runs)
+
+
+def difference(artefact: Artefact) -> RunsDifference:
+    """Compare each run with what is read now. Raises ImportRefused."""
+    imported = ImportedFile.objects.filter(artefact=artefact).first()
+    runs: dict[OwnKey, int] = {tuple(key): pk for key, pk in imported.runs} if imported else {}
+    rows = Measurement.objects.filter(artefact=artefact).order_by()
+    stored = set(rows.values_list("run_id", flat=True).distinct())
+    found = RunsDifference()
+    now: dict[int, str] = {}
+    for run_id, digest in _digests(artefact, imported, runs).items():
+        if isinstance(run_id, int):
+            now[run_id] = digest
+        else:
+            found.new_runs += 1
+    known = dict(RunContent.objects.filter(run__in=stored).values_list("run_id", "digest"))
+    for run_id in sorted(stored):
+        if now.get(run_id) == (known.get(run_id) or existing_runs.digest_of(run_id)):
+            found.same += 1
+        else:
+            found.changed.append(run_id)
+    return found
+
+
+def _digests(
+    artefact: Artefact, imported: ImportedFile | None, runs: dict[OwnKey, int]
+) -> dict[int | OwnKey, str]:
+    """The digest of each run by today's reading; under what the file calls it where it is new."""
+    source = SourceFile(
+        artefact.name,
+        bytes(artefact.content_gzip),
+        artefact.size_bytes,
+        mapping=imported.mapping if imported else None,
+    )
+    if large.is_large([source]):
+        table = large.read(source, lambda what, share: None)
+        return {
+            runs.get(own, own): large.digest(table, columns) for own, columns in table.runs.items()
+        }
+    rows: dict[int | OwnKey, list[Row]] = defaultdict(list)
+    for v in _parsed(source).values:
+        # A run that was measured here has its output to itself.
+        place = runs.get(own_key(v), own_key(v)) if runs else artefact.run_id
+        rows[place].append((v.test, v.load, v.unit, v.record_size_kb, v.file_size_kb, v.value))
+    return {place: digest_of_rows(found) for place, found in rows.items()}
+
+
+def _parsed(source: SourceFile) -> ParsedResult:
+    try:
+        if source.mapping is not None:
+            return parse_mapped(source.read(), Mapping.from_json(source.mapping))
+        return parse(source.name, source.read())
+    except UnreadableFile as error:
+        raise ImportRefused(
+            [ImportProblem(p.message, source.name, p.line, p.column) for p in error.problems]
+        ) from None

@@ -1,0 +1,303 @@
+"""Reading stored output again with today's parsers: what would change, and changing it."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
+from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
+from fsbench_web.core.workloads import workload_of as measured_workload
+from fsbench_web.imports import existing_runs
+from fsbench_web.imports.models import ImportedFile
+from fsbench_web.imports.plan import own_key
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.workloads import workload_of
+from fsbench_web.studies.models import Artefact, Measurement, Run, Series, StateChange
+from fsbench_web.studies.scores import ingest
+from fsbench_web.studies.series import lock_all, next_repeat, series_for
+
+MAX_VALUES = 50_000
+Cell = tuple[str, str, int | None, int | None]
+"""Test, load, record size KB, file size KB."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One cell of one run; ``old`` None: added, ``new`` None: removed."""
+
+    run_id: int
+    old: Measurement | None
+    new: ParsedValue | None
+
+    @property
+    def any(self) -> Measurement | ParsedValue:
+        """Whichever there is: both are of the same cell."""
+        found = self.old or self.new
+        assert found is not None
+        return found
+
+
+@dataclass
+class Difference:
+    """What reading again would change. ``moved`` are numbers that stand in another line only."""
+
+    artefact: Artefact
+    added: list[Change] = field(default_factory=list)
+    removed: list[Change] = field(default_factory=list)
+    changed: list[Change] = field(default_factory=list)
+    moved: list[Change] = field(default_factory=list)
+    new_runs: int = 0
+    """Runs that the file holds by today's reading and that were not stored."""
+    parsed: ParsedResult | None = None
+    changes_workload: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (
+            self.added or self.removed or self.changed or self.moved or self.changes_workload
+        )
+
+    @property
+    def digest(self) -> str:
+        """What was shown is what is applied: the same digest, or nothing happens."""
+        rows = [
+            [
+                change.run_id,
+                *((old.pk, old.value, old.unit, old.line) if (old := change.old) else ()),
+                *(
+                    (new.test, new.load, new.value, new.unit, new.line)
+                    if (new := change.new)
+                    else ()
+                ),
+            ]
+            for change in (*self.added, *self.removed, *self.changed, *self.moved)
+        ]
+        return hashlib.sha256(json.dumps([rows, self.changes_workload]).encode()).hexdigest()
+
+
+def is_large(artefact: Artefact) -> bool:
+    """Whether the numbers are too many for ``difference``, and reread_large compares the runs."""
+    return Measurement.objects.filter(artefact=artefact).count() > MAX_VALUES
+
+
+def difference(artefact: Artefact) -> Difference:
+    """Compare what is stored with what today's parsers read. Raises ImportRefused."""
+    if is_large(artefact):
+        message = (
+            f"The file holds more than {MAX_VALUES:,} values, too many to be replaced one by one. "
+            "Import it again into another study, and compare the two."
+        )
+        raise ImportRefused([ImportProblem(message, artefact.name)])
+    imported = ImportedFile.objects.filter(artefact=artefact).first()
+    data = ingest.artefact_bytes(artefact)
+    try:
+        if imported is not None and imported.mapping is not None:
+            parsed = parse_mapped(data, Mapping.from_json(imported.mapping))
+        elif artefact.run.origin == Run.Origin.MEASURED:
+            parsed = _as_its_workload_reads(artefact, data)
+        else:
+            parsed = parse(artefact.name, data)
+    except UnreadableFile as error:
+        raise ImportRefused(
+            [ImportProblem(p.message, artefact.name, p.line, p.column) for p in error.problems]
+        ) from None
+    found = Difference(artefact, parsed=parsed)
+    stored: dict[int, dict[Cell, Measurement]] = defaultdict(dict)
+    for row in Measurement.objects.filter(artefact=artefact).order_by("id"):
+        stored[row.run_id][row.test, row.load, row.record_size_kb, row.file_size_kb] = row
+    read = _by_run(parsed, imported, artefact, stored, found)
+    for run_id in sorted({*stored, *read}):
+        _compare(run_id, stored.get(run_id, {}), read.get(run_id, {}), found)
+    found.changes_workload = _changes_workload(artefact.run, parsed)
+    return found
+
+
+def _as_its_workload_reads(artefact: Artefact, data: bytes) -> ParsedResult:
+    """What a run's own workload makes of an output. Raises UnreadableFile.
+
+    It alone knows at which load a tool was run, and may need several outputs for one number.
+    """
+    row = artefact.run.series.workload
+    if row is None:
+        return parse(artefact.name, data)
+    try:
+        workload = measured_workload(row.tool, row.parameters)
+        names = {command.output for command in workload.commands(Place(MOUNT_POINT))}
+        if artefact.name not in names:
+            return parse(artefact.name, data)
+        kept = artefact.run.artefacts.filter(name__in=names)
+        read = workload.parse({one.name: ingest.artefact_bytes(one) for one in kept})
+    except (ParameterError, KeyError) as error:
+        message = f"The run's workload cannot read its outputs any more: {error}"
+        raise UnreadableFile([Problem(None, None, message)]) from None
+    if artefact.name not in read:
+        message = "No number is of this output alone."
+        raise UnreadableFile([Problem(None, None, message)])
+    return read[artefact.name]
+
+
+def _by_run(
+    parsed: ParsedResult,
+    imported: ImportedFile | None,
+    artefact: Artefact,
+    stored: dict[int, dict[Cell, Measurement]],
+    found: Difference,
+) -> dict[int, dict[Cell, ParsedValue]]:
+    """What was read now, by the run that it was stored with."""
+    runs = {tuple(key): run_id for key, run_id in imported.runs} if imported else {}
+    if not runs:
+        if len(stored) > 1:
+            message = (
+                "The file holds the numbers of several runs, and was imported before fsbench kept "
+                "which are whose. Import it again into another study."
+            )
+            raise ImportRefused([ImportProblem(message, artefact.name)])
+        runs = {own_key(value): artefact.run_id for value in parsed.values}
+    read: dict[int, dict[Cell, ParsedValue]] = defaultdict(dict)
+    unknown = set()
+    for value in parsed.values:
+        run_id = runs.get(own_key(value))
+        if run_id is None:
+            unknown.add(own_key(value))
+            continue
+        cell = (value.test, value.load, value.record_size_kb, value.file_size_kb)
+        read[run_id][cell] = value
+    found.new_runs = len(unknown)
+    return read
+
+
+def _compare(
+    run_id: int,
+    old: dict[Cell, Measurement],
+    new: dict[Cell, ParsedValue],
+    found: Difference,
+) -> None:
+    for cell, row in old.items():
+        value = new.get(cell)
+        change = Change(run_id, row, value)
+        if value is None:
+            found.removed.append(change)
+        elif (row.value, row.unit) != (value.value, value.unit):
+            found.changed.append(change)
+        elif row.line != value.line or (row.samples or []) != list(value.samples):
+            found.moved.append(change)
+    found.added += [Change(run_id, None, value) for cell, value in new.items() if cell not in old]
+
+
+def _changes_workload(run: Run, parsed: ParsedResult) -> bool:
+    if run.origin != Run.Origin.IMPORTED or parsed.tool == "table":
+        return False
+    with transaction.atomic():
+        workload = workload_of(parsed)
+        changes = workload is not None and workload.pk != run.series.workload_id
+        transaction.set_rollback(True)
+    return changes
+
+
+@transaction.atomic
+def apply(artefact_id: int, digest: str, user: User) -> Difference:
+    """Store what reading again gives, and make the scores anew: all of it or nothing.
+
+    Raises Artefact.DoesNotExist, and ImportRefused when something changed since it was shown.
+    """
+    artefact = Artefact.objects.select_related("run__series").get(pk=artefact_id)
+    run_ids = {artefact.run_id, *_run_ids(artefact)}
+    runs = {run.pk: run for run in Run.objects.filter(pk__in=run_ids).select_related("series")}
+    touched = {run.series_id: run.series for run in runs.values()}
+    for study in {series.study_id: series.study for series in touched.values()}.values():
+        rights.require(user, rights.Action.IMPORT, study)
+    lock_all(touched.values())
+    found = difference(artefact)
+    if found.digest != digest:
+        message = "What is stored has changed since this was shown: look at it again."
+        raise ImportRefused([ImportProblem(message)])
+    _write(found)
+    for run_id in run_ids:
+        _note(runs[run_id], found, user)
+    existing_runs.forget(list(run_ids))
+    if found.changes_workload:
+        touched |= _move(runs.values(), found)
+    for series in touched.values():
+        try:
+            ingest.rescore(series)
+        except ingest.MixedMeasurements as error:
+            raise ImportRefused([ImportProblem(f"{series.configuration.label}: {error}")]) from None
+    audit.note(
+        user, "read again", f"artefact {artefact_id}", runs=sorted(run_ids)[:100], of=len(run_ids)
+    )
+    return found
+
+
+def _run_ids(artefact: Artefact) -> list[int]:
+    rows = Measurement.objects.filter(artefact=artefact).order_by()
+    return list(rows.values_list("run_id", flat=True).distinct())
+
+
+def _write(found: Difference) -> None:
+    Measurement.objects.filter(pk__in=[c.old.pk for c in found.removed if c.old]).delete()
+    rows = []
+    for change in (*found.changed, *found.moved):
+        row, value = change.old, change.new
+        assert row is not None
+        assert value is not None
+        row.value, row.unit, row.line = value.value, value.unit, value.line
+        row.samples = list(value.samples) or None
+        rows.append(row)
+    Measurement.objects.bulk_update(rows, ["value", "unit", "line", "samples"], batch_size=500)
+    added: dict[int, list[ParsedValue]] = defaultdict(list)
+    for change in found.added:
+        assert change.new is not None
+        added[change.run_id].append(change.new)
+    for run_id, values in added.items():
+        ingest.store_values(Run.objects.get(pk=run_id), found.artefact, values)
+
+
+def _note(run: Run, found: Difference, user: User) -> None:
+    """The run's history says who read it again, and what that changed."""
+    counts = {
+        word: sum(1 for change in changes if change.run_id == run.pk)
+        for word, changes in (
+            ("added", found.added),
+            ("removed", found.removed),
+            ("changed", found.changed),
+        )
+    }
+    said = ", ".join(f"{count} {word}" for word, count in counts.items())
+    reason = f"{found.artefact.name} was read again by {user.get_username()}: {said}."
+    StateChange.objects.create(run=run, at=timezone.now(), state=run.state, reason=reason)
+
+
+def _move(runs: Iterable[Run], found: Difference) -> dict[int, Series]:
+    """Put runs into the series of the workload that their output says today."""
+    assert found.parsed is not None
+    workload = workload_of(found.parsed)
+    moved = {}
+    for run in runs:
+        old = run.series
+        new = series_for(
+            old.study,
+            old.configuration,
+            workload=workload,
+            hardware=old.hardware,
+            lun=old.lun,
+            journal_lun=old.journal_lun,
+            kernel=old.kernel,
+            distribution=old.distribution,
+            preparation=old.preparation,
+        )
+        if new.pk == old.pk:
+            continue
+        run.repeat = next_repeat(new)
+        run.series = new
+        run.save(update_fields=["series", "repeat"])
+        moved[new.pk] = new
+    return moved

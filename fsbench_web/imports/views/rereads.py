@@ -1,0 +1,63 @@
+"""Read stored output again: what would change, then changing it."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.rereads import large
+from fsbench_web.imports.rereads import reading as rereading
+from fsbench_web.imports.views.uploads import user_of
+from fsbench_web.studies.models import Artefact
+
+CHANGES_SHOWN = 200
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def reread(request: HttpRequest, artefact_id: int) -> HttpResponse:
+    """The difference; a POST with its digest applies it."""
+    artefact = Artefact.objects.select_related("run__series").filter(pk=artefact_id).first()
+    if artefact is None:
+        raise Http404(f"There is no raw output {artefact_id}; it may have gone with its run.")
+    problems: list[ImportProblem] = []
+    found = None
+    if request.method == "POST":
+        try:
+            rereading.apply(artefact_id, request.POST.get("digest", ""), user_of(request))
+        except ImportRefused as error:
+            problems = error.problems
+        else:
+            messages.success(
+                request, f"{artefact.name} was read again; its measurements and scores are new."
+            )
+            return redirect("studies:run", run_id=artefact.run_id)
+    runs = None
+    try:
+        if rereading.is_large(artefact):
+            runs = large.difference(artefact)
+        else:
+            found = rereading.difference(artefact)
+    except ImportRefused as error:
+        problems = problems or error.problems
+    context = {
+        "artefact": artefact,
+        "found": found,
+        "runs": runs,
+        "changed_runs": runs.changed[:CHANGES_SHOWN] if runs else [],
+        "problems": problems,
+        "groups": [
+            (title, len(changes), changes[:CHANGES_SHOWN], len(changes) - CHANGES_SHOWN)
+            for title, changes in (
+                ("Changed", found.changed),
+                ("Added", found.added),
+                ("Removed", found.removed),
+            )
+            if changes
+        ]
+        if found
+        else [],
+    }
+    return render(request, "imports/reread.html", context, status=422 if problems else 200)

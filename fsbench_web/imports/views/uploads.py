@@ -1,0 +1,269 @@
+"""Upload, preview, commit, result."""
+
+import json
+from dataclasses import asdict
+from typing import BinaryIO, cast
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.db.models import Count, Exists, OuterRef
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from fsbench_web.accounts import rights
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
+from fsbench_web.imports import preview, queue, quota, uploads
+from fsbench_web.imports.models import Import, ImportState
+from fsbench_web.imports.plan import Target, target_problems
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.storing import large
+from fsbench_web.imports.storing.commit import safe_name
+from fsbench_web.imports.upload_limit import limit_upload
+from fsbench_web.studies.models import Series, Study
+
+FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+RUNS_SHOWN = 500
+
+
+def user_of(request: HttpRequest) -> User:
+    """Who is signed in; for views behind login_required."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+@limit_upload
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """The upload form; a POST keeps the files and goes on to their preview."""
+    given = request.POST if request.method == "POST" else request.GET
+    target = Target(**{name: given.get(name, "").strip() for name in FIELDS})
+    refused = None
+    if request.method == "POST":
+        try:
+            row = _receive(request, target)
+        except ImportRefused as error:
+            refused = error
+        else:
+            return redirect("imports:show", import_id=row.pk)
+    context = {
+        "target": target,
+        "problems": refused.problems if refused else [],
+        "studies": rights.taking(
+            user_of(request), Study.objects.filter(is_published=False).order_by("title")
+        ),
+        "filesystems": _filesystems(),
+        "hardware": HardwareProfile.objects.order_by("name"),
+        "max_upload_bytes": settings.MAX_UPLOAD_BYTES,
+        "max_upload_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
+        "max_files": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
+        "pending": quota.pending(user_of(request)),
+        "discardable": quota.DISCARDABLE,
+    }
+    return render(request, "imports/new.html", context, status=422 if refused else 200)
+
+
+def _receive(request: HttpRequest, target: Target) -> Import:
+    problems = target_problems(target)
+    if problems:
+        raise ImportRefused(problems)
+    files = request.FILES.getlist("file")
+    try:
+        paths = json.loads(request.POST.get("paths") or "null")
+    except (ValueError, RecursionError):
+        paths = None
+    names = uploads.with_paths([file.name or "" for file in files], paths)
+    # A name without folders is what a browser sent; its "/" are not ours to trust.
+    named: list[tuple[str, BinaryIO]] = [
+        (name if name != file.name else safe_name(name), cast(BinaryIO, file))
+        for name, file in zip(names, files, strict=True)
+    ]
+    sources = unpack(named)
+    if large.is_large(sources):
+        return queue.receive(sources[0], target, user_of(request))
+    return uploads.stash(sources, target, user_of(request))
+
+
+def _filesystems() -> list[str]:
+    rows = FilesystemConfiguration.objects.order_by()
+    if rights.hidden_studies():
+        # A name that only a hidden study has is a part of that study.
+        rows = rows.filter(Exists(Series.objects.filter(configuration=OuterRef("pk"))))
+    known = rows.values_list("filesystem", flat=True).distinct()
+    return sorted({*FILESYSTEMS, *known})
+
+
+@require_GET
+def show(request: HttpRequest, import_id: int) -> HttpResponse:
+    """The preview, for who uploaded the files; the result, for everybody."""
+    row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
+    if row is None:
+        raise Http404(gone(import_id))
+    if row.state == ImportState.DONE:
+        return _result(request, row)
+    if row.created_by != request.user:
+        raise Http404("Only who uploaded these files sees them before they are imported.")
+    if row.state != ImportState.PREVIEWED:
+        return _waiting(request, row)
+    return _preview(request, row)
+
+
+def _waiting(request: HttpRequest, row: Import) -> HttpResponse:
+    """How far the importer is, or why it gave up."""
+    file = row.files.defer("content_gzip").first()
+    return render(request, "imports/waiting.html", {"import": row, "file": file})
+
+
+@require_GET
+@never_cache
+def progress(request: HttpRequest, import_id: int) -> HttpResponse:
+    """State, phase and share done, for the bar of the page that waits."""
+    row = Import.objects.filter(pk=import_id).first()
+    if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
+        raise Http404(gone(import_id))
+    said = {"state": row.state, "phase": row.phase, "progress": row.progress}
+    return JsonResponse(said | {"claimed": bool(row.claimed_by)})
+
+
+def gone(import_id: int) -> str:
+    """Why an import is not there."""
+    return (
+        f"There is no import {import_id}. Uploads that nobody imported are deleted after a day; "
+        "upload the files again."
+    )
+
+
+def _result(request: HttpRequest, row: Import) -> HttpResponse:
+    runs = (
+        row.runs.select_related("series__configuration", "series__hardware")
+        .annotate(values_stored=Count("measurements"))
+        .order_by("id")
+    )
+    context = {
+        "import": row,
+        "runs": runs[:RUNS_SHOWN],
+        "run_count": row.runs.count(),
+        "files": row.imported_files.select_related("artefact").defer("artefact__content_gzip")[
+            :RUNS_SHOWN
+        ],
+    }
+    return render(request, "imports/done.html", context)
+
+
+def _preview(
+    request: HttpRequest,
+    row: Import,
+    problems: list[ImportProblem] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    if row.report.get("large"):
+        return _large_preview(request, row, problems or [], status)
+    found = uploads.preview_of(row, user_of(request))
+    page = preview.shown(list(row.files.defer("content_gzip")), found)
+    context = {
+        "import": row,
+        "target": row.target,
+        "preview": found,
+        "page": page,
+        "problems": [*(problems or []), *page.problems],
+        "filesystems": _filesystems(),
+        "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),
+    }
+    return render(request, "imports/preview.html", context, status=status)
+
+
+def _large_preview(
+    request: HttpRequest, row: Import, problems: list[ImportProblem], status: int
+) -> HttpResponse:
+    found = [*problems, *queue.problems_of(row)]
+    context = {
+        "import": row,
+        "target": row.target,
+        "file": row.files.defer("content_gzip").first(),
+        "problems": list(dict.fromkeys(found)),
+        "report": row.report,
+        "tests": preview.large_tests(row.report),
+        "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
+        "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),
+        "filesystems": _filesystems(),
+        "hardware": HardwareProfile.objects.order_by("name").values_list("name", flat=True),
+    }
+    return render(request, "imports/preview_large.html", context, status=status)
+
+
+@login_required
+@require_POST
+def check(request: HttpRequest, import_id: int) -> HttpResponse:
+    """Keep what was corrected, and show the preview again."""
+    row = _uploaded(request, import_id)
+    problems = _correct(request, row)
+    if problems:
+        return _preview(request, row, problems, status=422)
+    return redirect("imports:show", import_id=import_id)
+
+
+def _uploaded(request: HttpRequest, import_id: int) -> Import:
+    row = Import.objects.filter(
+        pk=import_id, state=ImportState.PREVIEWED, created_by=user_of(request)
+    ).first()
+    if row is None:
+        raise Http404(gone(import_id))
+    return row
+
+
+def _correct(request: HttpRequest, row: Import) -> list[ImportProblem]:
+    """Keep what the form says; what of it cannot be is returned, and nothing is kept then."""
+    rows = list(row.files.defer("content_gzip"))
+    corrections, problems = preview.corrections_of(request.POST, rows)
+    target = preview.corrected_target(Target(**row.target), request.POST)
+    problems += target_problems(target)
+    if not problems:
+        uploads.correct(row.pk, target, corrections, user_of(request))
+        row.target = asdict(target)
+    return problems
+
+
+@login_required
+@require_POST
+def commit(request: HttpRequest, import_id: int) -> HttpResponse:
+    """Store the previewed files as they were corrected. Sent twice, it stores them once."""
+    row = get_object_or_404(Import, pk=import_id)
+    if row.state == ImportState.PREVIEWED and row.created_by == request.user:
+        problems = _correct(request, row)
+        if problems:
+            return _preview(request, row, problems, status=422)
+    try:
+        if row.state == ImportState.PREVIEWED and row.report.get("large"):
+            queue.accept(_uploaded(request, import_id), user_of(request))
+            return redirect("imports:show", import_id=import_id)
+        uploads.commit_stashed(import_id, user_of(request))
+    except Import.DoesNotExist:
+        raise Http404(gone(import_id)) from None
+    except ImportRefused as error:
+        # Something came in between, or a problem is left; the preview says what.
+        general = [problem for problem in error.problems if problem.file is None]
+        return _preview(request, get_object_or_404(Import, pk=import_id), general, status=422)
+    return redirect("imports:show", import_id=import_id)
+
+
+@login_required
+@require_POST
+def discard(request: HttpRequest, import_id: int) -> HttpResponse:
+    """Delete an upload that was not imported."""
+    row = Import.objects.filter(
+        pk=import_id, state__in=quota.DISCARDABLE, created_by=user_of(request)
+    ).first()
+    if row is None:
+        raise Http404(gone(import_id))
+    query = urlencode({name: text for name, text in row.target.items() if text})
+    row.delete()
+    messages.info(request, "The upload was discarded. Nothing of it was stored.")
+    return redirect(f"{reverse('imports:new')}?{query}")

@@ -1,0 +1,66 @@
+"""The page that explains the words of all others: scores, deltas, verdicts, flags, labels, states.
+
+What a score or a flag is stands where it is computed; this page reads it from there, so that it
+cannot say anything else.
+"""
+
+from collections.abc import Iterator
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, SCHEDULER_LABELS
+from fsbench_web.catalog.configurations.labels import EXTERNAL_JOURNAL_LABEL
+from fsbench_web.compare.selection.spec import MARGIN
+from fsbench_web.compare.selection.wording import FLAGS
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN_CATEGORY
+from fsbench_web.studies.models import RunState
+
+STATES: dict[RunState, str] = {
+    RunState.QUEUED: "It waits for its LUN, and for the runs before it.",
+    RunState.LEASED: "A worker has taken it, and nobody else uses its LUN until it ends.",
+    RunState.PREPARING: "The LUN is checked, erased, made into a file system and mounted.",
+    RunState.RUNNING: "The benchmark runs.",
+    RunState.COLLECTING: "The output is stored, read and scored.",
+    RunState.DONE: "Its numbers are in the scores.",
+    RunState.FAILED: "It ended with a reason, which its page gives; no number of it is in a score.",
+    RunState.CANCELLED: "Somebody stopped it; no number of it is in a score.",
+    RunState.LOST: "Its worker fell silent; no number of it is in a score. It can be tried again.",
+}
+
+
+@require_safe
+def words(request: HttpRequest) -> HttpResponse:
+    """Words and numbers."""
+    context = {
+        "categories": [*CATEGORIES.values(), MEAN_CATEGORY],
+        "flags": FLAGS.values(),
+        "states": [(state, state.label.lower(), STATES[state]) for state in RunState],
+        "labels": list(label_parts()),
+        "margin": MARGIN,
+        "time_zone": timezone.get_current_timezone_name(),
+    }
+    return render(request, "words.html", context)
+
+
+def label_parts() -> Iterator[tuple[str, str, str]]:
+    """What a part of a configuration's label stands for: (part, option, value and what it does).
+
+    An option that several file systems have is said once.
+    """
+    told = set()
+    for filesystem in FILESYSTEMS.values():
+        for option in filesystem.options:
+            if option.key in told:
+                continue
+            told.add(option.key)
+            for choice in option.choices:
+                yield choice.label, option.name, choice.value + (choice.help and f": {choice.help}")
+            if option.label_template:
+                yield option.label_template.format("N"), option.name, "N of them"
+    for label in dict.fromkeys(SCHEDULER_LABELS.values()):
+        names = [name for name, written in SCHEDULER_LABELS.items() if written == label]
+        yield label, "I/O scheduler", " or ".join(names)
+    yield EXTERNAL_JOURNAL_LABEL, "Journal", "on a LUN of its own"

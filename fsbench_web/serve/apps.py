@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ServeConfig(AppConfig):
-    name = "fsbench_web.serve"

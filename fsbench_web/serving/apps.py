@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ServeConfig(AppConfig):
+    name = "fsbench_web.serving"

@@ -1,0 +1,145 @@
+"""Take a backup, while people work, and bring one back, while nobody does."""
+
+import gzip
+import hashlib
+import io
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers import maintenance
+from fsbench_web.platform import clock
+from fsbench_web.platform.version import VERSION
+from fsbench_web.serving.backup import databases, manifest
+from fsbench_web.serving.backup.manifest import BackupError, Manifest
+from fsbench_web.studies.models import Artefact
+from fsbench_web.studies.runs import lifecycle
+
+BY = "manage.py restore"
+_CHUNK = 1024 * 1024
+
+
+def take(folder: Path) -> Manifest:
+    """Write a backup into a new folder, which appears when it is whole. Raises BackupError."""
+    if folder.exists():
+        raise BackupError(f"{folder} is there already: name a new folder.")
+    unfinished = folder.with_name(f"{folder.name}.part")
+    try:
+        # For this user's eyes only: password hashes and what is private are in it.
+        unfinished.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise BackupError(f"{unfinished} cannot be made: {error}.") from None
+    try:
+        file, counts, migrations = databases.dump(unfinished)
+        files = [file]
+        luns = settings.DATA_DIR / "luns.toml"
+        if luns.is_file():
+            files.append(unfinished / "luns.toml")
+            shutil.copyfile(luns, files[-1])
+        taken = Manifest(
+            version=VERSION,
+            taken_at=clock.now().isoformat(timespec="seconds"),
+            database=databases.kind(),
+            server=databases.server(),
+            migrations=migrations,
+            counts=counts,
+            files=[manifest.described(unfinished, one) for one in files],
+        )
+        taken.write(unfinished)
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    return taken
+
+
+def restore(folder: Path, *, overwrite: str, say: Callable[[str], None]) -> Manifest:
+    """Replace the database with that of a backup, and make it fit to go on. Raises BackupError.
+
+    ``overwrite`` is the name of a database that is not empty, written out by whoever wants it gone.
+    """
+    backup = manifest.read(folder)
+    _refuse_what_does_not_fit(backup)
+    _refuse_what_would_be_lost(overwrite)
+    (dump,) = [file for file in backup.files if file.path.startswith("database.")]
+    say(f"Restoring {dump.path} of {backup.taken_at} ...")
+    databases.load(folder / dump.path)
+    found = databases.counts()
+    differing = sorted(
+        table for table in backup.counts if backup.counts[table] != found.get(table, -1)
+    )
+    if differing:
+        raise BackupError(f"What was restored is not what was backed up: {', '.join(differing)}.")
+    say("Bringing the tables to this version ...")
+    call_command("migrate", interactive=False, verbosity=0)
+    say("Reading all raw output ...")
+    damaged = damaged_artefacts()
+    if damaged:
+        raise BackupError(f"Raw output does not have its digest any more: artefacts {damaged}.")
+    _come_to_rest(say)
+    return backup
+
+
+def _refuse_what_does_not_fit(backup: Manifest) -> None:
+    if backup.database != databases.kind():
+        raise BackupError(
+            f"The backup is of {backup.database}, and DATABASE_URL names {databases.kind()}."
+        )
+    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
+    unknown = sorted(set(backup.migrations) - known)
+    if unknown:
+        raise BackupError(
+            f"The backup was made by a later version of fsbench ({backup.version}), with "
+            f"{', '.join(unknown[:5])}: restore it with that version."
+        )
+
+
+def _refuse_what_would_be_lost(overwrite: str) -> None:
+    users = databases.users()
+    if users:
+        raise BackupError(
+            f"Somebody is connected to the database: {', '.join(users)}. Stop web and workers."
+        )
+    name = Path(str(connection.settings_dict["NAME"])).name
+    if not databases.is_empty() and overwrite != name:
+        raise BackupError(
+            f"The database {name} is not empty, and all in it would be lost. If that is meant: "
+            f"--overwrite {name}"
+        )
+
+
+def damaged_artefacts() -> list[int]:
+    """The keys of raw output that cannot be read, or does not have its digest."""
+    found = []
+    for key in Artefact.objects.order_by("pk").values_list("pk", flat=True).iterator():
+        packed, expected = Artefact.objects.values_list("content_gzip", "sha256").get(pk=key)
+        digest = hashlib.sha256()
+        try:
+            with gzip.open(io.BytesIO(packed)) as raw:
+                while chunk := raw.read(_CHUNK):
+                    digest.update(chunk)
+        except (OSError, EOFError):
+            found.append(key)
+            continue
+        if digest.hexdigest() != expected:
+            found.append(key)
+    return found
+
+
+def _come_to_rest(say: Callable[[str], None]) -> None:
+    """What ran when the backup was made runs no more, and nothing is erased until somebody looks.
+
+    Runs that waited then may be done or unwanted by now: no worker takes them before it is resumed.
+    """
+    for worker in Worker.objects.order_by("name"):
+        with transaction.atomic():
+            lost = lifecycle.recover(worker)
+        if lost:
+            say(f"Runs that {worker.name} was carrying out are lost: {lost}")
+        maintenance.set_drained(worker, True, by=BY)

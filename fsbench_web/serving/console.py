@@ -1,0 +1,40 @@
+"""What commands tell: to a person who started them, or to whoever collects JSON lines.
+
+The latter gets no line of another form, and no password of a first start.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from fsbench_web.platform import log_lines
+
+logger = logging.getLogger("fsbench.serve")
+
+
+def to_a_person() -> bool:
+    """Whether the output is read as it is."""
+    return bool(settings.LOG_FORMAT != "json")
+
+
+def tell(say: Callable[[str], None], sentence: str, level: int = logging.INFO) -> None:
+    """By ``say`` to a person, else as a line of the logs."""
+    if to_a_person():
+        say(sentence)
+    else:
+        logger.log(level, sentence.strip())
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """A command that refuses to start says so in the form that the logs have; its status is 1."""
+    try:
+        yield
+    except CommandError as refused:
+        if to_a_person():
+            raise
+        logger.critical(log_lines.hidden(str(refused), []))
+        raise SystemExit(refused.returncode) from None

@@ -1,0 +1,23 @@
+"""The step before the web starts, by itself: once for every version."""
+
+from typing import Any
+
+from fsbench_web.platform.commands import SiteCommand
+from fsbench_web.serving import console
+from fsbench_web.serving.preparation import prepare_database
+
+
+class Command(SiteCommand):
+    help = (
+        "Migrate the database, load the published studies, and make an account if there is none. "
+        "Then start the web with `manage.py serve --prepared`."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with console.refusals():
+            sign_in = prepare_database(self._say)
+        # Whoever starts it for the first time reads it here, and nowhere else.
+        self.stdout.write(f"Prepared. Sign in: {sign_in}")
+
+    def _say(self, line: str) -> None:
+        console.tell(self.stdout.write, line)

@@ -1,0 +1,123 @@
+"""What held for one run alone, as its page shows it. No HTTP here; see
+runner.execution.conditions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.core import numbers
+from fsbench_web.studies.models import Run
+
+SECTOR_BYTES = 512  # the unit of the kernel's statistics, whatever the device's own sectors are
+
+
+@dataclass(frozen=True)
+class Other:
+    """A run that was active meanwhile; ``same`` is what it shared: host or controller."""
+
+    run_id: int
+    lun: str
+    same: str
+
+
+@dataclass(frozen=True)
+class WaitedFor:
+    """A lock of the kernel: how long it was waited for, and that of all processors' time."""
+
+    name: str
+    contentions: int
+    waited_s: float
+    share_percent: float
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """``before`` and ``device`` are (label, value) in order; ``raw`` are the kernel's counts.
+
+    ``locks`` are those that were waited for longest; ``no_locks`` is why they are not known.
+    """
+
+    before: list[tuple[str, str]]
+    device: list[tuple[str, str]]
+    raw: list[tuple[str, int, int]]
+    others: list[Other]
+    locks: list[WaitedFor]
+    no_locks: str
+
+
+def conditions(run: Run) -> Conditions:
+    """What was noted of the run; all parts empty where nothing was."""
+    noted = run.conditions
+    device = noted.get("device") or {}
+    return Conditions(
+        before=_before(noted.get("before") or {}),
+        device=_device(device.get("before") or {}, device.get("after") or {}),
+        raw=_raw(device.get("before") or {}, device.get("after") or {}),
+        others=[
+            Other(other["run"], other["lun"], other["same"]) for other in noted.get("others") or []
+        ],
+        locks=_locks(noted.get("locks") or {}),
+        no_locks=(noted.get("locks") or {}).get("reason", ""),
+    )
+
+
+def _before(noted: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    if "load" in noted:
+        load = ", ".join(f"{value:.2f}" for value in noted["load"])
+        rows.append(("Load average of 1, 5 and 15 minutes", load))
+    for key, label in (
+        ("memory_free_bytes", "Memory free"),
+        ("memory_available_bytes", "Memory available"),
+        ("memory_total_bytes", "Memory in all"),
+    ):
+        if key in noted:
+            rows.append((label, numbers.size(noted[key])))
+    if noted.get("governors"):
+        rows.append(("Processor governor", ", ".join(noted["governors"])))
+    if "scheduler" in noted:
+        rows.append(("I/O scheduler, read back", noted["scheduler"]))
+    if "caches_dropped" in noted:
+        said = "dropped" if noted["caches_dropped"] else "not dropped (only root can)"
+        rows.append(("Page cache", said))
+    return rows
+
+
+def _device(before: Mapping[str, int], after: Mapping[str, int]) -> list[tuple[str, str]]:
+    """What the device did from the first command to the last one."""
+
+    def grown(name: str) -> int | None:
+        if name not in before or name not in after:
+            return None
+        return after[name] - before[name]
+
+    rows = []
+    for label, count, sectors in (
+        ("Reads", "reads", "sectors_read"),
+        ("Writes", "writes", "sectors_written"),
+        ("Discards", "discards", "sectors_discarded"),
+    ):
+        requests, blocks = grown(count), grown(sectors)
+        if requests is not None and blocks is not None:
+            amount = numbers.size(blocks * SECTOR_BYTES)
+            rows.append((label, f"{requests:,} requests, {amount}"))
+    busy_ms = grown("busy_ms")
+    if busy_ms is not None:
+        rows.append(("Busy", numbers.duration(busy_ms / 1000)))
+    return rows
+
+
+def _raw(before: Mapping[str, int], after: Mapping[str, int]) -> list[tuple[str, int, int]]:
+    return [(name, before[name], after[name]) for name in before if name in after]
+
+
+def _locks(noted: Mapping[str, Any]) -> list[WaitedFor]:
+    """Waiting as a share of the time of all processors, as table 1 of the FREENIX paper has it."""
+    processor_s = (noted.get("elapsed_s") or 0) * (noted.get("cpus") or 0)
+    if not processor_s:
+        return []
+    return [
+        WaitedFor(name, contentions, waited_us / 1e6, waited_us / 1e4 / processor_s)
+        for name, contentions, waited_us in noted.get("locks") or []
+    ]

@@ -1,0 +1,268 @@
+"""Steering an order that is under way: pause, resume, cancel, retry, priority.
+
+What changes a run's state is done by ``lifecycle``. Every function locks the order's row first, as
+``lifecycle.claim`` does: what is answered here holds from the answer on.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from fsbench_web.accounts import audit, rights
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
+from fsbench_web.studies.runs import authority, lifecycle, queue
+from fsbench_web.studies.series import next_repeat
+
+LEAST_PRIORITY, MOST_PRIORITY = -10, 10
+RETRIED_STATES = (RunState.FAILED, RunState.LOST)
+RETRIABLE_STATES = (*RETRIED_STATES, RunState.CANCELLED)
+_CANCEL_AND_RETRY = (
+    "Its runs would be refused: cancel the order, and order what was cancelled again yourself."
+)
+_RELATED = (
+    *("series__lun__worker", "series__journal_lun__worker", "series__configuration"),
+    *("submission", "repeat_rule"),
+)
+
+
+class ControlRefused(Exception):
+    """Nothing was changed. ``problems`` are sentences that say what to do. ``is_forbidden``: one of
+    them is that whoever asks may not.
+    """
+
+    def __init__(self, problems: list[str], is_forbidden: bool = False) -> None:
+        self.problems = problems
+        self.is_forbidden = is_forbidden
+        super().__init__(" ".join(problems))
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """How many runs were cancelled before they started, and how many were asked to stop."""
+
+    at_once: int
+    asked: int
+
+
+def _locked(order_id: int) -> Submission:
+    """The order, locked until the transaction ends, and whoever asks may steer it.
+
+    Raises Submission.DoesNotExist, PermissionDenied.
+    """
+    order = Submission.objects.select_for_update(no_key=True).get(pk=order_id)
+    rights.require_here(rights.Action.STEER, order)
+    return order
+
+
+@transaction.atomic
+def pause(order_id: int) -> bool:
+    """No further run of the order starts; what runs goes on. False: it was paused already."""
+    order = _locked(order_id)
+    if order.paused_at is not None:
+        return False
+    Submission.objects.filter(pk=order_id).update(paused_at=timezone.now())
+    audit.note_here("order paused", f"sweep {order_id}")
+    return True
+
+
+@transaction.atomic
+def resume(order_id: int) -> bool:
+    """Let its runs start again. False: it was not paused.
+
+    Raises PermissionDenied too where a LUN is not granted to who asks (any more): it is erased;
+    ControlRefused where it is not to who ordered, because every run of it would be refused.
+    """
+    order = _locked(order_id)
+    if order.paused_at is None:
+        return False
+    waiting = order.runs.filter(state=RunState.QUEUED)
+    pairs = waiting.values_list("series__lun", "series__journal_lun").distinct()
+    luns = Lun.objects.filter(pk__in={pk for pair in pairs for pk in pair if pk is not None})
+    for lun in luns.order_by("pk"):
+        rights.require_here(rights.Action.RUN, lun)
+    if found := authority.refusals(waiting):
+        raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in found])
+    Submission.objects.filter(pk=order_id).update(paused_at=None)
+    audit.note_here("order resumed", f"sweep {order_id}")
+    _nudge_luns_of(order)
+    return True
+
+
+@transaction.atomic
+def set_priority(order_id: int, priority: int) -> None:
+    """Let the order's runs come before those of a lower priority. Raises ControlRefused."""
+    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
+        raise ControlRefused(
+            [
+                f"A priority is a whole number from {LEAST_PRIORITY} to {MOST_PRIORITY}, not "
+                f"{priority}: choose one of them; runs of a higher one start first."
+            ]
+        )
+    order = _locked(order_id)
+    Submission.objects.filter(pk=order_id).update(priority=priority)
+    audit.note_here("order priority", f"sweep {order_id}", priority=priority)
+    _nudge_luns_of(order)
+
+
+@transaction.atomic
+def cancel(order_id: int, by: str) -> Cancelled:
+    """Cancel all that waits at once, and ask the workers to stop what runs."""
+    order = _locked(order_id)
+    unfinished = order.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).order_by("id")
+    at_once = asked = last_id = 0
+    # Asked again until nothing is new: a run that ends meanwhile may write its next repeat.
+    while found := list(unfinished.filter(pk__gt=last_id).values_list("id", flat=True)):
+        for run_id in found:
+            state = lifecycle.cancel(run_id, by)
+            at_once += state == RunState.CANCELLED
+            asked += state in ACTIVE_STATES
+        last_id = found[-1]
+    audit.note_here("order cancelled", f"sweep {order_id}", at_once=at_once, asked=asked)
+    return Cancelled(at_once, asked)
+
+
+@transaction.atomic
+def cancel_run(run_id: int, by: str) -> RunState:
+    """``lifecycle.cancel``, if whoever asks may. Raises Run.DoesNotExist, PermissionDenied."""
+    run = Run.objects.select_for_update().get(pk=run_id)
+    rights.require_here(rights.Action.STEER, run)
+    had_ended = run.has_ended
+    state = lifecycle.cancel(run_id, by)
+    if not had_ended:  # otherwise nothing was cancelled, and the audit log says what was done
+        audit.note_here("run cancelled", f"run {run_id}", state=str(state))
+    return state
+
+
+def retriable(order: Submission, states: Collection[str] = RETRIABLE_STATES) -> list[Run]:
+    """The runs that ended in one of these states and were not ordered again since, in turn."""
+    wanted = set(states) & set(RETRIABLE_STATES)
+    runs = order.runs.filter(state__in=wanted, origin=Run.Origin.MEASURED, retried_as=None)
+    return list(runs.select_related(*_RELATED).order_by("id"))
+
+
+@transaction.atomic
+def retry(
+    order_id: int,
+    confirmation: str,
+    by: User | None,
+    states: Collection[str] = RETRIED_STATES,
+) -> list[Run]:
+    """Order once more the runs that ended in ``states``; returns the new ones, queued.
+
+    Each is a further repeat of its series and remembers the run it replaces. A run is ordered
+    again once, however often and by however many people this is called. The LUNs will be erased
+    again: ``confirmation`` is what ``order_confirmation`` says. Raises ControlRefused.
+    """
+    order = _locked(order_id)
+    runs = retriable(order, states)
+    made = _again(runs, confirmation, order_confirmation(order), by) if runs else []
+    if made:
+        audit.note(by, "runs retried", f"sweep {order_id}", runs=[run.pk for run in made])
+    return made
+
+
+@transaction.atomic
+def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
+    """Order one run once more; None if that was done already, or it did not end badly.
+
+    Raises Run.DoesNotExist and ControlRefused.
+    """
+    order_id = Run.objects.values_list("submission_id", flat=True).get(pk=run_id)
+    if order_id is not None:
+        _locked(order_id)
+    else:
+        Run.objects.select_for_update().get(pk=run_id)
+    run = Run.objects.select_related(*_RELATED).get(pk=run_id)
+    rights.require_here(rights.Action.STEER, run)
+    if run.state not in RETRIABLE_STATES or run.origin != Run.Origin.MEASURED:
+        return None
+    if Run.objects.filter(retry_of=run).exists():
+        return None
+    made = _again([run], confirmation, run_confirmation(run), by)[0]
+    audit.note(by, "run retried", f"run {run_id}", as_run=made.pk)
+    return made
+
+
+def order_confirmation(order: Submission) -> str:
+    """What has to be typed to order its runs again: all LUNs of the order, data LUNs first."""
+    rows = order.runs.order_by("id").values_list("series__lun__name", "series__journal_lun__name")
+    return " ".join(
+        dict.fromkeys(name for names in zip(*rows, strict=True) for name in names if name)
+    )
+
+
+def run_confirmation(run: Run) -> str:
+    """What has to be typed to order one run again: the LUNs that it erases."""
+    return " ".join(lun.name for lun in _luns_of(run.series))
+
+
+def _luns_of(series: Series) -> list[Lun]:
+    return [lun for lun in (series.lun, series.journal_lun) if lun is not None]
+
+
+def confirmed_by(runs: Iterable[Run]) -> list[tuple[Lun, str]]:
+    """What whoever types these names confirms: each LUN, and what it is now in words."""
+    luns = {lun.pk: lun for run in runs for lun in _luns_of(run.series)}
+    return [(lun, lun_identity.in_words(lun.fingerprint)) for lun in luns.values()]
+
+
+def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
+    forbidden = [why for run in runs for why in _forbidden(run)]
+    problems = [*forbidden, *(sentence for run in runs for sentence in _problems(run))]
+    if confirmation != wanted:
+        problems.append(
+            f'The confirmation does not match: type "{wanted}" exactly as it is written. What is '
+            "on it will be erased again."
+        )
+    if problems:
+        raise ControlRefused(list(dict.fromkeys(problems)), is_forbidden=bool(forbidden))
+    repeats: dict[int, int] = {}
+    made = []
+    for series_id in sorted({run.series_id for run in runs}):  # one order of locks for everybody
+        repeats[series_id] = next_repeat(Series.objects.get(pk=series_id))
+    for run in runs:
+        made.append(
+            lifecycle.create_queued(
+                run.series,
+                repeats[run.series_id],
+                by=by,
+                submission=run.submission,
+                is_reference=run.is_reference,
+                retry_of=run,
+                repeat_rule=run.repeat_rule,
+            )
+        )
+        repeats[run.series_id] += 1
+    lifecycle.nudge_after_commit({run.series.lun_id: run for run in reversed(made)}.values())
+    return made
+
+
+def _forbidden(run: Run) -> Iterator[str]:
+    """Which of the LUNs that this run erased whoever asks may not erase."""
+    for used in (run.series.lun, run.series.journal_lun):
+        if used is not None and (why := rights.decide_here(rights.Action.RUN, used).why):
+            yield why
+
+
+def _problems(run: Run) -> Iterator[str]:
+    """Why this run cannot be ordered again as it was."""
+    lun, journal = run.series.lun, run.series.journal_lun
+    if lun is None or (run.series.configuration.external_journal and journal is None):
+        yield f"The LUN of run {run.pk} is not known any more: order its configuration anew."
+        return
+    yield from availability.lun_problems(lun)
+    if journal is not None:
+        slug = run.series.configuration.filesystem
+        yield from availability.journal_problems(lun, journal, slug)
+
+
+def _nudge_luns_of(order: Submission) -> None:
+    """Tell the workers of the order's LUNs what is next there now."""
+    luns = order.runs.filter(state=RunState.QUEUED).values_list("series__lun", flat=True)
+    following = [queue.next_run(lun) for lun in set(luns) if lun is not None]
+    lifecycle.nudge_after_commit(run for run in following if run is not None)

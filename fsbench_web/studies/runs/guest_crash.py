@@ -1,0 +1,42 @@
+"""What a guest's kernel said when it crashed, for the page of the run."""
+
+import gzip
+import io
+from dataclasses import dataclass
+
+from fsbench_web.catalog.workers.machines import CONSOLE, OOPS
+from fsbench_web.studies.models import Artefact, Run
+
+MOST_LINES, MOST_BYTES = 80, 64 * 1024
+
+
+@dataclass(frozen=True)
+class Crash:
+    """``lines`` are the first of the crash, ``more`` how many there are beside them.
+
+    ``oops`` and ``console`` are the artefacts with all of it; None where it was not kept.
+    """
+
+    lines: list[str]
+    more: int
+    oops: Artefact | None
+    console: Artefact | None
+
+
+def crash_of(run: Run) -> Crash | None:
+    """The crash of a run in a guest; None where there was none, or no guest. One query, or two."""
+    if not run.series.runs_on.is_guest:
+        return None
+    kept = {
+        one.name: one
+        for one in run.artefacts.filter(name__in=(CONSOLE, OOPS))
+        .defer("content_gzip")
+        .order_by("-id")
+    }
+    oops, console = kept.get(OOPS), kept.get(CONSOLE)
+    if oops is None:
+        return Crash([], 0, None, console) if console and run.has_ended else None
+    with gzip.GzipFile(fileobj=io.BytesIO(oops.content_gzip)) as file:
+        text = file.read(MOST_BYTES).decode("utf-8", "replace")
+    lines = text.splitlines()
+    return Crash(lines[:MOST_LINES], max(0, len(lines) - MOST_LINES), oops, console)

@@ -1,0 +1,176 @@
+"""Leases: what a run alone may use while it runs, and the tokens that prove it.
+
+A run needs its data LUN, its journal LUN if it has one, and every controller that the host's file
+names for these (``Lun.controller``): a controller serves one run at a time on a host. All are
+taken in one transaction or none is. Rows are locked in the order of their keys everywhere, and
+leases before runs, so that no two transactions wait for each other.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import CombinedExpression
+
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.platform.clock import AT_DATABASE
+from fsbench_web.studies.models import Lease, Run, Series
+
+Resource = tuple[str, int, str]
+"""("lun", its key, "") or ("controller", the key of its worker, its name)"""
+
+
+class LeaseLost(Exception):
+    """A lease went to another run or expired: stop at once and write nothing."""
+
+
+@dataclass(frozen=True)
+class LeaseHandle:
+    """What a worker shows with every write: the token of each lease of its run.
+
+    ``token`` is that of the data LUN; ``others`` are (lease, token) of journal and controllers.
+    """
+
+    run_id: int
+    lun_id: int
+    token: int
+    others: tuple[tuple[int, int], ...] = ()
+
+    def own(self) -> Q:
+        """The leases of this handle, as long as they are this run's with these tokens."""
+        wanted = Q(lun_id=self.lun_id, token=self.token)
+        for lease_id, token in self.others:
+            wanted |= Q(pk=lease_id, token=token)
+        return Q(run_id=self.run_id) & wanted
+
+
+def lease_duration() -> timedelta:
+    """How long a lease lives without a heartbeat."""
+    return timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
+
+
+def resources(series: Series) -> list[Resource]:
+    """What a run of the series alone may use, in a fixed order."""
+    luns = [lun for lun in (series.lun, series.journal_lun) if lun is not None]
+    return sorted(_of_lun(lun) for lun in luns) + sorted(
+        {_of_controller(lun) for lun in luns if lun.controller}
+    )
+
+
+def _of_lun(lun: Lun) -> Resource:
+    return ("lun", lun.pk, "")
+
+
+def _of_controller(lun: Lun) -> Resource:
+    return ("controller", lun.worker_id, lun.controller)
+
+
+def _resource(lease: Lease) -> Resource:
+    if lease.lun_id is not None:
+        return ("lun", lease.lun_id, "")
+    assert lease.host_id is not None
+    return ("controller", lease.host_id, lease.controller)
+
+
+def in_use() -> set[Resource]:
+    """All that is leased now. One query."""
+    return {_resource(lease) for lease in Lease.objects.exclude(run=None)}
+
+
+def shared_in_use(series: Series) -> list[tuple[str, int]]:
+    """(journal LUN or controller in words, the run that uses it), where a run of this series would
+    have to wait for another LUN's run. One query.
+    """
+    journal = series.journal_lun
+    wanted = Q(controller__in=[lun.controller for lun in (series.lun, journal) if lun], lun=None)
+    wanted &= Q(host=series.lun.worker_id if series.lun else None)
+    if journal is not None:
+        wanted |= Q(lun=journal)
+    rows = Lease.objects.filter(wanted).exclude(run=None).exclude(run__series__lun=series.lun_id)
+    return [
+        (
+            f"the controller {lease.controller}" if lease.lun_id is None else f"{journal}",
+            lease.run_id or 0,
+        )
+        for lease in rows.order_by("pk")
+    ]
+
+
+def is_shared(series: Series) -> bool:
+    """Whether runs of other LUNs may have to wait for one of this series."""
+    return len(resources(series)) > 1
+
+
+def take(run: Run, worker: Worker) -> LeaseHandle | None:
+    """Lease all that the run needs, or nothing. Call it in a transaction."""
+    needed = resources(run.series)
+    # Made here on first use, in the order of ``resources``: who waits for a row that somebody else
+    # is making holds nothing yet but rows that come before it.
+    keys = [_row(resource).pk for resource in needed]
+    rows = Lease.objects.filter(pk__in=keys)
+    if any(lease.run_id is not None for lease in _locked(rows)):
+        return None
+    rows.update(run=run, worker=worker, token=F("token") + 1, expires_at=_expiry())
+    lun_id, token, others = 0, 0, []
+    for lease in rows.order_by("pk"):
+        if lease.lun_id is not None and lease.lun_id == run.series.lun_id:
+            lun_id, token = lease.lun_id, lease.token
+        else:
+            others.append((lease.pk, lease.token))
+    return LeaseHandle(run.pk, lun_id, token, tuple(others))
+
+
+def _row(resource: Resource) -> Lease:
+    kind, key, name = resource
+    if kind == "lun":
+        lease, _ = Lease.objects.get_or_create(lun_id=key)
+    else:
+        lease, _ = Lease.objects.get_or_create(host_id=key, controller=name)
+    return lease
+
+
+def _locked(rows: QuerySet[Lease]) -> list[Lease]:
+    return list(rows.select_for_update().order_by("pk"))
+
+
+def hold(handle: LeaseHandle) -> Run:
+    """Lock all leases of the handle for the running transaction. Raises LeaseLost."""
+    lock(handle)
+    return Run.objects.get(pk=handle.run_id)
+
+
+def lock(handle: LeaseHandle) -> None:
+    """``hold`` for what needs nothing of the run. Raises LeaseLost."""
+    held = _locked(Lease.objects.filter(handle.own()))
+    if len(held) != 1 + len(handle.others):
+        raise LeaseLost(f"run {handle.run_id} no longer holds what it runs on")
+
+
+def prolong(handle: LeaseHandle) -> None:
+    """Let all leases of a handle that is held live on."""
+    Lease.objects.filter(handle.own()).update(expires_at=_expiry())
+
+
+def _expiry() -> CombinedExpression:
+    """By the database's clock, in the statement that writes it: no worker's clock has a say."""
+    return AT_DATABASE + lease_duration()
+
+
+def expired() -> QuerySet[Lease]:
+    """Those that nobody has prolonged in time, by the clock that wrote them."""
+    return Lease.objects.filter(expires_at__lt=AT_DATABASE)
+
+
+def free(run: Run) -> None:
+    """Give back all that the run holds."""
+    Lease.objects.filter(run=run).update(run=None, worker=None, expires_at=None)
+
+
+def runs_of(rows: QuerySet[Lease]) -> list[Run]:
+    """The runs that hold one of these leases, each once and locked with it, by key of the lease."""
+    found: dict[int, Run] = {}
+    for lease in _locked(rows.exclude(run=None)):
+        if lease.run_id is not None and lease.run_id not in found:
+            found[lease.run_id] = Run.objects.get(pk=lease.run_id)
+    return list(found.values())

@@ -1,0 +1,558 @@
+"""The only writer of run state.
+
+A run goes ``queued -> leased -> preparing -> running -> collecting -> done | failed | cancelled |
+lost``. A worker claims a queued run by conditional update and gets leases of its LUNs; everything
+it writes afterwards carries their tokens, so that a worker which lost them (too long without a
+heartbeat) can write nothing more. Messages only nudge: losing or repeating one is harmless.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models, transaction
+from kombu.exceptions import OperationalError
+
+from fsbench_web.accounts import audit
+from fsbench_web.catalog.models import Environment, Lun, Worker
+from fsbench_web.celery import app
+from fsbench_web.core.scoring.confidence import Continue, Stop
+from fsbench_web.platform import clock, log_lines
+from fsbench_web.studies.causes import INTERRUPTED, Cause
+from fsbench_web.studies.models import (
+    END_STATES,
+    Artefact,
+    Lease,
+    LogLine,
+    RepeatRule,
+    Run,
+    RunState,
+    Series,
+    StateChange,
+    Submission,
+)
+from fsbench_web.studies.runs import authority, contention, leases, queue, repeats
+from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
+from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
+from fsbench_web.studies.runs.leases import lease_duration as lease_duration
+from fsbench_web.studies.scores.rows import insert_together
+from fsbench_web.studies.series import next_repeat
+
+logger = logging.getLogger("fsbench.lifecycle")
+
+_AT_ONCE = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
+_ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
+
+
+@transaction.atomic
+def create_queued(
+    series: Series,
+    repeat: int,
+    *,
+    by: User | None,
+    submission: Submission | None,
+    is_reference: bool = False,
+    retry_of: Run | None = None,
+    repeat_rule: RepeatRule | None = None,
+    follows: Run | None = None,
+    why: str = "",
+) -> Run:
+    """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``.
+
+    ``follows`` is the run whose end makes fsbench write it, by itself: its LUNs were confirmed with
+    that one, and not now. ``why`` replaces the reason in its history.
+    """
+    run = Run.objects.create(
+        series=series,
+        repeat=repeat,
+        origin=Run.Origin.MEASURED,
+        state=RunState.QUEUED,
+        created_by=by,
+        submission=submission,
+        is_reference=is_reference,
+        retry_of=retry_of,
+        repeat_rule=repeat_rule,
+        rerun=follows.rerun + 1 if follows is not None and follows == retry_of else 0,
+        place=_place_of(follows) if follows is not None and follows == retry_of else None,
+        confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
+    )
+    ordered = ("Ordered again" if retry_of else "Ordered") + (f" by {by}" if by else "")
+    again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
+    StateChange.objects.create(
+        run=run,
+        at=run.created_at,
+        state=RunState.QUEUED,
+        reason=why or f"{ordered}{again}.",
+    )
+    logger.info("run %s waits: %s%s", run.pk, ordered, again, extra={"run": run.pk})
+    return run
+
+
+def _place_of(run: Run) -> int:
+    return run.pk if run.place is None else run.place
+
+
+def confirmed_of(lun: Lun | None, journal: Lun | None) -> dict[str, Any]:
+    """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``."""
+    luns = {"data": lun, "journal": journal}
+    return {role: one.fingerprint for role, one in luns.items() if one and one.fingerprint}
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """A run that is to be written as queued (see ``create_queued``)."""
+
+    series: Series
+    repeat: int
+    is_reference: bool = False
+    repeat_rule: RepeatRule | None = None
+    confirmed: dict[str, Any] = field(default_factory=dict)
+
+
+@transaction.atomic
+def create_all_queued(
+    wanted: Sequence[NewRun], *, by: User | None, submission: Submission | None
+) -> list[Run]:
+    """Write runs that wait, in this order, in few queries: an order may have thousands."""
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                series=one.series,
+                repeat=one.repeat,
+                origin=Run.Origin.MEASURED,
+                state=RunState.QUEUED,
+                created_by=by,
+                submission=submission,
+                is_reference=one.is_reference,
+                repeat_rule=one.repeat_rule,
+                confirmed=one.confirmed,
+            )
+            for one in wanted
+        ],
+        batch_size=500,
+    )
+    why = f"Ordered by {by}." if by else "Ordered."
+    StateChange.objects.bulk_create(
+        [
+            StateChange(run=run, at=run.created_at, state=RunState.QUEUED, reason=why)
+            for run in runs
+        ],
+        batch_size=500,
+    )
+    if runs:
+        logger.info("runs %s to %s wait: %s", runs[0].pk, runs[-1].pk, why)
+    return runs
+
+
+@transaction.atomic(savepoint=False)
+def record_finished(
+    series: Series,
+    repeat: int,
+    *,
+    by: User | None,
+    reason: str,
+    environment: Environment | None = None,
+    artefact: Artefact | None = None,
+    beside: Iterable[models.Model] = (),
+) -> Run:
+    """Write a run that somebody else executed and whose results are stored with it.
+
+    In the same visits to the database: ``artefact``, a new one, as its own, and ``beside``, new
+    rows that need neither.
+    """
+    now = clock.now()
+    run = Run(
+        series=series,
+        repeat=repeat,
+        origin=Run.Origin.IMPORTED,
+        state=RunState.DONE,
+        reason=reason,
+        progress=1,
+        environment=environment,
+        created_by=by,
+        ended_at=now,
+    )
+    insert_together(*beside, run)
+    rows: list[models.Model] = [StateChange(run=run, at=now, state=RunState.DONE, reason=reason)]
+    if artefact is not None:
+        artefact.run = run
+        rows.append(artefact)
+    insert_together(*rows)
+    return run
+
+
+@transaction.atomic
+def record_many_finished(
+    places: Sequence[tuple[Series, int]], *, by: User | None, reason: str
+) -> list[Run]:
+    """``record_finished`` for many runs of one import: (series, repeat) each."""
+    now = clock.now()
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                series=series,
+                repeat=repeat,
+                origin=Run.Origin.IMPORTED,
+                state=RunState.DONE,
+                reason=reason,
+                progress=1,
+                created_by=by,
+                ended_at=now,
+            )
+            for series, repeat in places
+        ],
+        batch_size=500,
+    )
+    StateChange.objects.bulk_create(
+        [StateChange(run=run, at=now, state=RunState.DONE, reason=reason) for run in runs],
+        batch_size=500,
+    )
+    return runs
+
+
+def nudge(run: Run, now: datetime | None = None) -> bool:
+    """Tell the LUN's worker that a run waits.
+
+    False when the broker is down, which is only logged: the worker finds the run by ``resend``.
+    """
+    lun = run.series.lun
+    if lun is None:
+        raise ValueError(f"run {run.pk} has no LUN")
+    try:
+        # The application's own connection would try for seconds, and whoever orders waits for that.
+        with app.connection_for_write(connect_timeout=2, transport_options=_AT_ONCE) as broker:
+            app.send_task(
+                "runner.execute",
+                args=[run.pk],
+                queue=lun.worker.queue,
+                retry=False,
+                connection=broker,
+                # So that the worker's lines name the request that ordered the run.
+                headers={"fsbench_request": log_lines.current("request")},
+            )
+    except (OSError, OperationalError) as error:
+        logger.warning(
+            "run %s waits: the broker cannot be reached: %s", run.pk, error, extra={"run": run.pk}
+        )
+        return False
+    Run.objects.filter(pk=run.pk).update(sent_at=now or clock.now())
+    return True
+
+
+def nudge_after_commit(runs: Iterable[Run]) -> None:
+    """Nudge once the transaction that wrote the runs is committed."""
+    for run in runs:
+        transaction.on_commit(partial(nudge, run))
+
+
+@transaction.atomic
+def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
+    """Take a run that waits and all leases it needs, or None when one is not to be had.
+
+    None too where its author may not erase its LUNs any more: the run is ended then.
+    """
+    # The order first, then the leases, then the run: a pause that was answered holds from then on.
+    # Not its key: whoever ends a run of the order writes its next repeat, which refers to that.
+    order = Submission.objects.select_for_update(no_key=True).filter(
+        pk__in=Run.objects.filter(pk=run_id).values("submission_id")
+    )
+    if any(submission.paused_at for submission in order):
+        return None
+    run = (
+        queue.waiting()
+        .select_related("series__lun", "series__journal_lun")
+        .filter(pk=run_id, series__lun__worker=worker, series__lun__worker__drained_at=None)
+        .first()
+    )
+    if run is None or run.series.lun is None:
+        return None
+    if why := authority.refusal(run_id):
+        _refuse(run_id, worker, why)
+        return None
+    now = clock.now()
+    handle = leases.take(run, worker)
+    if handle is None:
+        return None
+    claimed = Run.objects.filter(pk=run_id, state=RunState.QUEUED).update(
+        state=RunState.LEASED, started_at=now, phase="leased", progress=0
+    )
+    if claimed != 1:
+        # Cancelled between the two statements; the rollback gives the leases back.
+        transaction.set_rollback(True)
+        return None
+    StateChange.objects.create(
+        run_id=run_id, at=now, state=RunState.LEASED, reason=f"Claimed by {worker}."
+    )
+    return handle
+
+
+def _refuse(run_id: int, worker: Worker, why: str) -> None:
+    """End a run that waits before anything of it has begun."""
+    run = Run.objects.select_for_update().filter(pk=run_id, state=RunState.QUEUED).first()
+    if run is None:
+        return  # cancelled meanwhile
+    reason = f"Refused: {why} Nothing was erased. {authority.RETRY}"
+    # Its next repeat would be refused too. The rule goes on when somebody orders this one again.
+    _end(run, RunState.FAILED, reason, Cause.NOT_ALLOWED, is_repeated=False)
+    audit.note(f"worker:{worker.name}", "run refused", f"run {run_id}", why=why)
+    logger.warning("run %s was refused: %s", run_id, why, extra={"run": run_id})
+
+
+@transaction.atomic
+def advance(handle: LeaseHandle, state: RunState, reason: str = "") -> None:
+    """Move an active run forward. Raises LeaseLost, or ValueError for a step backwards.
+
+    The same step again changes nothing: when the connection broke with the commit, nobody knows
+    whether the first try was written.
+    """
+    run = leases.hold(handle)
+    if run.state == state:
+        return
+    if _ORDER.index(state) <= _ORDER.index(RunState(run.state)):
+        raise ValueError(f"run {run.pk} cannot go from {run.state} to {state}")
+    Run.objects.filter(pk=run.pk).update(
+        state=state, phase=str(state), progress=0, remaining_s=None
+    )
+    StateChange.objects.create(run=run, at=clock.now(), state=state, reason=reason)
+
+
+@transaction.atomic
+def heartbeat(
+    handle: LeaseHandle,
+    *,
+    phase: str | None = None,
+    progress: float | None = None,
+    remaining_s: float | None = None,
+) -> bool:
+    """Prolong the lease and tell the progress (0 to 1). True: somebody asked to cancel.
+
+    Raises LeaseLost when the lease went to another run.
+    """
+    run = leases.hold(handle)
+    leases.prolong(handle)
+    changes: dict[str, Any] = {}
+    if phase is not None:
+        changes["phase"] = phase
+    if progress is not None:
+        changes |= {"progress": min(max(progress, 0.0), 1.0), "remaining_s": remaining_s}
+    if changes:
+        Run.objects.filter(pk=run.pk).update(**changes)
+    return run.cancel_requested_at is not None
+
+
+@transaction.atomic
+def append_log(handle: LeaseHandle, lines: Iterable[tuple[datetime, str, str]]) -> None:
+    """Add (time, stream, text) lines to the run's log. Raises LeaseLost."""
+    leases.lock(handle)
+    LogLine.objects.bulk_create(
+        LogLine(run_id=handle.run_id, at=at, stream=stream, text=_storable(text))
+        for at, stream, text in lines
+    )
+
+
+def _storable(text: str) -> str:
+    """A tool may print anything; PostgreSQL refuses NUL in text, and UTF-8 halves of a pair."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
+@transaction.atomic
+def record_environment(handle: LeaseHandle, environment: Environment) -> None:
+    """Note what the run runs on. Raises LeaseLost."""
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(environment=environment)
+
+
+@transaction.atomic
+def record_conditions(handle: LeaseHandle, conditions: dict[str, Any]) -> None:
+    """Note what held for this run alone (runner.execution.conditions). Raises LeaseLost."""
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(conditions=conditions)
+
+
+@transaction.atomic
+def record_commands(handle: LeaseHandle, commands: list[dict[str, Any]]) -> None:
+    """Note the commands as run: [{phase, argv, exit_code, duration_s}]. Raises LeaseLost."""
+    leases.lock(handle)
+    Run.objects.filter(pk=handle.run_id).update(commands=commands)
+
+
+@transaction.atomic
+def finish(
+    handle: LeaseHandle, state: RunState, reason: str, cause: Cause = Cause.BENCHMARK
+) -> None:
+    """End the run and free the LUN. Call it in the transaction that stores the run's results.
+
+    ``cause`` is why it failed; other ends have theirs. Raises LeaseLost, in which case that
+    transaction must not commit.
+    """
+    _end(leases.hold(handle), state, reason, cause)
+
+
+def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: bool = True) -> None:
+    if state not in END_STATES:
+        raise ValueError(f"{state} does not end a run")
+    now, reason = clock.now(), _storable(reason)
+    kept = {RunState.DONE: "", RunState.CANCELLED: Cause.CANCELLED}.get(state, cause)
+    changes: dict[str, Any] = {"state": state, "reason": reason, "cause": kept, "ended_at": now}
+    if state == RunState.DONE:
+        changes |= {"progress": 1, "remaining_s": 0}
+    if run.started_at is not None:
+        others = contention.others_meanwhile(run, now)
+        changes |= {
+            "is_contended": bool(others),
+            "conditions": run.conditions | {"others": others},
+        }
+    Run.objects.filter(pk=run.pk).update(**changes)
+    if kept in INTERRUPTED and (said := _run_again(run, Cause(kept))):
+        reason = f"{reason} {said}"
+        Run.objects.filter(pk=run.pk).update(reason=reason)
+    StateChange.objects.create(run=run, at=now, state=state, reason=reason)
+    if is_repeated:
+        _repeat_again(run, now)
+    if run.state != RunState.QUEUED:
+        _wake_others(run)
+    leases.free(run)
+
+
+def _run_again(run: Run, cause: Cause) -> str:
+    """Write the run that replaces one that was interrupted, in the transaction that ends this one:
+
+    the same repeat, in its turn, until its order has had enough. What is to be said of it. The row
+    of the run is locked, so that somebody who cancels is seen, or sees the new one.
+    """
+    order = run.submission
+    if order is None or run.series.lun is None:
+        return ""
+    if Run.objects.get(pk=run.pk).cancel_requested_at is not None:
+        return ""
+    if run.rerun >= order.run_again:
+        again = f" after {run.rerun} time{'' if run.rerun == 1 else 's'}" if run.rerun else ""
+        return f"Its order does not run it again by itself{again}."
+    if why := authority.refusal(run.pk):
+        return f"It is not run again by itself: {why}"
+    made = create_queued(
+        run.series,
+        run.repeat,
+        by=run.created_by,
+        submission=order,
+        is_reference=run.is_reference,
+        retry_of=run,
+        repeat_rule=run.repeat_rule,
+        follows=run,
+        why=f"Run again by itself after run {run.pk}: {cause.label}.",
+    )
+    audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)
+    nudge_after_commit([made])
+    return f"It is run again by itself, as run {made.pk}."
+
+
+def _repeat_again(run: Run, now: datetime) -> None:
+    """Write the next repeat, or why there is none, in the transaction that ends this one.
+
+    The rule's row is locked: of two runs that end at the same moment the later one sees both.
+    """
+    if run.repeat_rule_id is None:
+        return
+    rule = RepeatRule.objects.select_for_update().get(pk=run.repeat_rule_id)
+    if rule.stopped_at is not None:
+        return
+    verdict = repeats.verdict(rule, run)
+    if isinstance(verdict, Stop):
+        rule.stopped_at, rule.stop_reason = now, verdict.reason[:300]
+        rule.save(update_fields=["stopped_at", "stop_reason"])
+    elif isinstance(verdict, Continue):
+        following = create_queued(
+            run.series,
+            next_repeat(run.series),
+            by=run.created_by,
+            submission=run.submission,
+            repeat_rule=rule,
+            follows=run,
+            why=f"Repeated after run {run.pk}: {verdict.reason}.",
+        )
+        nudge_after_commit([following])
+
+
+def _wake_others(run: Run) -> None:
+    """Once this is committed: nudge the runs of other LUNs that waited for what this one shared."""
+    series = Series.objects.select_related("lun__worker", "journal_lun").get(pk=run.series_id)
+    if series.lun is not None and leases.is_shared(series):
+        transaction.on_commit(partial(_nudge_startable, series.lun.worker, series.lun.pk))
+
+
+def _nudge_startable(worker: Worker, but_lun_id: int) -> None:
+    for waiting in queue.startable(worker):
+        if waiting.series.lun_id != but_lun_id:
+            nudge(waiting)
+
+
+@transaction.atomic
+def cancel(run_id: int, by: str) -> RunState:
+    """Cancel a queued run at once; ask the worker to stop an active one. Returns the state then.
+
+    Raises Run.DoesNotExist. A run that has ended keeps its state.
+    """
+    run = Run.objects.select_for_update().get(pk=run_id)
+    if run.state == RunState.QUEUED:
+        _end(run, RunState.CANCELLED, f"Cancelled by {by} before it started.", Cause.CANCELLED)
+    elif run.is_active:
+        Run.objects.filter(pk=run_id, cancel_requested_at=None).update(
+            cancel_requested_at=clock.now()
+        )
+    return RunState(Run.objects.get(pk=run_id).state)
+
+
+@transaction.atomic
+def reap_lost(now: datetime | None = None) -> list[int]:
+    """End as lost every active run whose lease ran out, and free its LUN. Returns their ids."""
+    lost = []
+    expired = Lease.objects.filter(expires_at__lt=now) if now else leases.expired()
+    for run in leases.runs_of(expired):
+        _end(
+            run,
+            RunState.LOST,
+            f"Its worker gave no sign of life for {settings.WORKER_SILENT_AFTER_S} s "
+            f"while the run was {run.state}. Nothing of it enters a score.",
+            Cause.SILENT,
+        )
+        logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
+        lost.append(run.pk)
+    return lost
+
+
+@transaction.atomic
+def recover(worker: Worker) -> list[int]:
+    """End as lost what this worker was running when it stopped. Call it when the worker starts,
+    after its executor has removed the containers and mounts that were left over.
+    """
+    lost = []
+    for run in leases.runs_of(Lease.objects.filter(worker=worker)):
+        _end(
+            run,
+            RunState.LOST,
+            f"The worker stopped while the run was {run.state}. Nothing of it enters a score.",
+            Cause.WORKER_GONE,
+        )
+        lost.append(run.pk)
+    return lost
+
+
+def resend(worker: Worker, now: datetime | None = None) -> list[int]:
+    """Nudge again the next run of each LUN of this worker that can take one. Returns their ids.
+
+    A message may have been lost, or have come while what the run needs was in use.
+    """
+    now = now or clock.now()
+    due = now - timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S)
+    sent: list[int] = []
+    for run in queue.startable(worker):
+        if run.sent_at is None or run.sent_at < due:
+            if not nudge(run, now):
+                break
+            sent.append(run.pk)
+    return sent

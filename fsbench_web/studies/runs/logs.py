@@ -1,0 +1,142 @@
+"""The log of a run, live or folded, and how long it is kept.
+
+While a run goes on, its log is rows that pages follow. Some time after its end they are folded into
+one compressed artefact named ``log``, and read from there: the same lines with the same ids. A log
+may be deleted when it is old (FSBENCH_LOG_DAYS); measurements, scores and raw output never are.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from fsbench_web.studies.models import END_STATES, Artefact, LogLine, Run
+from fsbench_web.studies.scores import ingest
+
+LOG_NAME = "log"
+MEDIA_TYPE = "application/x-ndjson"
+# Whoever follows a run reads its last lines within this time; folded ones take longer to read.
+FOLD_AFTER = timedelta(minutes=5)
+FOLDED_AT_ONCE = 20
+KEPT_ALWAYS = 0
+
+
+@dataclass(frozen=True)
+class LoggedLine:
+    """One line; ``id`` grows along the log and stays when the log is folded."""
+
+    id: int
+    at: datetime
+    stream: str
+    text: str
+
+
+def lines(run: Run, after: int = 0, limit: int | None = None) -> list[LoggedLine]:
+    """The first ``limit`` lines behind the one with the id ``after``; all of them without limit."""
+    rows = LogLine.objects.filter(run=run, pk__gt=after).order_by("id")
+    found = [_of_row(row) for row in rows[:limit]]
+    if not found and run.has_ended:
+        found = [line for line in _folded(run) if line.id > after][:limit]
+    return found
+
+
+def last_lines(run: Run, limit: int) -> list[LoggedLine]:
+    """The last ``limit`` lines, in their order."""
+    rows = LogLine.objects.filter(run=run).order_by("-id")[:limit]
+    found = [_of_row(row) for row in rows][::-1]
+    if not found and run.has_ended:
+        found = list(_folded(run))[-limit:]
+    return found
+
+
+def _of_row(row: LogLine) -> LoggedLine:
+    return LoggedLine(row.pk, row.at, row.stream, row.text)
+
+
+def _folded(run: Run) -> Iterator[LoggedLine]:
+    artefact = Artefact.objects.filter(run=run, name=LOG_NAME, media_type=MEDIA_TYPE).first()
+    if artefact is None:
+        return
+    for line in gzip.decompress(artefact.content_gzip).decode().split("\n"):
+        if line:
+            key, at, stream, text = json.loads(line)
+            yield LoggedLine(key, datetime.fromisoformat(at), stream, text)
+
+
+@transaction.atomic
+def fold(run_id: int) -> bool:
+    """Put the lines of an ended run into its artefact. False when there was nothing to do."""
+    run = Run.objects.select_for_update(of=("self",)).filter(pk=run_id).first()
+    if run is None or not run.has_ended:
+        return False
+    rows = list(LogLine.objects.filter(run=run).order_by("id"))
+    if not rows or Artefact.objects.filter(run=run, name=LOG_NAME, media_type=MEDIA_TYPE).exists():
+        return False
+    # An escaped newline cannot end a line, and JSON escapes the other ones that Unicode knows.
+    text = "".join(
+        json.dumps([row.pk, row.at.isoformat(), row.stream, row.text]) + "\n" for row in rows
+    )
+    ingest.store_artefact(run, LOG_NAME, text.encode(), MEDIA_TYPE)
+    LogLine.objects.filter(run=run, pk__lte=rows[-1].pk).delete()
+    return True
+
+
+def fold_ended(now: datetime | None = None) -> list[int]:
+    """Fold the logs of some runs that ended a while ago. Returns which."""
+    ended_before = (now or timezone.now()) - FOLD_AFTER
+    has_lines = Exists(LogLine.objects.filter(run=OuterRef("pk")))
+    ended = Run.objects.filter(has_lines, state__in=END_STATES, ended_at__lt=ended_before)
+    ids = ended.order_by("id").values_list("id", flat=True)[:FOLDED_AT_ONCE]
+    return [run_id for run_id in list(ids) if fold(run_id)]
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """Logs that were (or would be) deleted; ``size_bytes`` before compression, folded ones only."""
+
+    runs: int
+    size_bytes: int
+
+
+def prune(days: int | None = None, now: datetime | None = None, *, dry_run: bool = False) -> Pruned:
+    """Delete the logs of runs that ended more than ``days`` ago (FSBENCH_LOG_DAYS; 0 keeps all).
+
+    Nothing else of a run is touched.
+    """
+    days = settings.LOG_DAYS if days is None else days
+    if days == KEPT_ALWAYS:
+        return Pruned(0, 0)
+    old = Run.objects.filter(
+        state__in=END_STATES, ended_at__lt=(now or timezone.now()) - timedelta(days=days)
+    )
+    folded = Artefact.objects.filter(run__in=old, name=LOG_NAME, media_type=MEDIA_TYPE)
+    rows = LogLine.objects.filter(run__in=old)
+    found = _count(old, folded, rows)
+    if not dry_run:
+        folded.delete()
+        rows.delete()
+    return found
+
+
+def _count(old: QuerySet[Run], folded: QuerySet[Artefact], rows: QuerySet[LogLine]) -> Pruned:
+    runs = old.filter(Q(pk__in=folded.values("run")) | Q(pk__in=rows.values("run"))).count()
+    return Pruned(runs, sum(folded.values_list("size_bytes", flat=True)))
+
+
+def may_be_pruned(run: Run, now: datetime | None = None) -> bool:
+    """Whether the run ended so long ago that its log was deleted, or is about to be."""
+    if settings.LOG_DAYS == KEPT_ALWAYS or run.ended_at is None:
+        return False
+    return run.ended_at < (now or timezone.now()) - timedelta(days=settings.LOG_DAYS)
+
+
+def keep_house() -> None:
+    """What somebody has to do now and then: called by every worker and by `manage.py serve`."""
+    fold_ended()
+    prune()

@@ -1,0 +1,78 @@
+"""Which run is next: the one place that answers, for claims, for messages and for the worker.
+
+A run waits while it is queued and its order is not paused. Of those that wait on a LUN the one of
+the highest priority is next, and among equals the one that was ordered first; one that replaces
+an interrupted run has the turn of that. The order of a LUN's
+runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
+past, and holds up no run of another LUN.
+"""
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce
+
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.runs import leases
+
+# A run that replaces an interrupted one has the turn of that, and so stays in its block.
+IN_TURN = (Coalesce(F("place"), F("id")), "id")
+# Every order has one; a run whose order was deleted counts as usual.
+USUAL_PRIORITY = 0
+
+
+def waiting() -> QuerySet[Run]:
+    """All runs that may be claimed, the next one first."""
+    return (
+        Run.objects.filter(state=RunState.QUEUED, submission__paused_at=None)
+        # A run without an order has no row to join, and nothing that could be paused.
+        .order_by(Coalesce(F("submission__priority"), USUAL_PRIORITY).desc(), *IN_TURN)
+    )
+
+
+def next_run(lun: Lun | int) -> Run | None:
+    """The run that this LUN's worker is to take now, or None.
+
+    None also where the LUN's next run needs a journal or a controller that is in use, or that is
+    another LUN's turn.
+    """
+    run = _first(lun)
+    if run is None or run.series.lun is None or not leases.is_shared(run.series):
+        return run
+    return next((one for one in startable(run.series.lun.worker) if one.pk == run.pk), None)
+
+
+def startable(worker: Worker) -> list[Run]:
+    """The runs of this worker that can be claimed now, all together, the next one first.
+
+    Of each LUN at most its next run. Whoever is first in turn gets what several need, so that no
+    LUN keeps a controller or a journal for all its runs while others wait.
+    """
+    if Worker.objects.filter(pk=worker.pk).exclude(drained_at=None).exists():
+        return []
+    # A LUN that is no longer listed is asked too: its runs end with the reason.
+    firsts = [run for lun in worker.luns.all() if (run := _first(lun)) is not None]
+    taken = leases.in_use()
+    chosen = []
+    for run in sorted(firsts, key=_turn):
+        needed = set(leases.resources(run.series))
+        if not needed & taken:
+            taken |= needed
+            chosen.append(run)
+    return chosen
+
+
+def _first(lun: Lun | int) -> Run | None:
+    related = ("submission", "series__lun__worker", "series__journal_lun")
+    return waiting().filter(series__lun=lun).select_related(*related).first()
+
+
+def _turn(run: Run) -> tuple[int, int, int]:
+    priority = run.submission.priority if run.submission else USUAL_PRIORITY
+    return -priority, run.pk if run.place is None else run.place, run.pk
+
+
+def before(run: Run) -> int:
+    """How many runs of the same LUN come before a run that waits: active, or earlier in turn."""
+    ids = list(waiting().filter(series__lun=run.series.lun_id).values_list("id", flat=True))
+    active = Run.objects.filter(leases__lun=run.series.lun_id).count()
+    return active + (ids.index(run.pk) if run.pk in ids else len(ids))

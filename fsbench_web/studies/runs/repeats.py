@@ -1,0 +1,98 @@
+"""How the repeats of a configuration stand against their rule: read here, written by lifecycle."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from fsbench_web.core.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
+from fsbench_web.core.scoring.scores import score_repeats
+from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load
+from fsbench_web.studies.models import END_STATES, Measurement, RepeatRule, Run, RunState
+
+OVERALL = "overall"
+
+
+def target_of(rule: RepeatRule) -> RepeatTarget:
+    return RepeatTarget(rule.half_width_percent, rule.least, rule.most)
+
+
+def overall_scores(series_id: int) -> dict[str, list[float]]:
+    """The overall score of each finished repeat of a series, by test; the oldest first.
+
+    Of a workload without a matrix it is the value of each test at each load; the times of mkfs and
+    mount never count. Each repeat is scored by itself, so that the values are independent. One
+    query.
+    """
+    cells: dict[str, dict[int, dict[tuple[int, int], float]]] = defaultdict(dict)
+    single: dict[str, list[float]] = defaultdict(list)
+    for name, load, run_id, record_kb, file_kb, value in (
+        Measurement.objects.filter(run__series=series_id, run__state=RunState.DONE)
+        .exclude(test__in=CREATION_TESTS)
+        .order_by("run_id", "id")
+        .values_list("test", "load", "run_id", "record_size_kb", "file_size_kb", "value")
+    ):
+        test = at_load(name, load)
+        if record_kb is None or file_kb is None:
+            single[test].append(value)
+        else:
+            cells[test].setdefault(run_id, {})[(record_kb, file_kb)] = value
+    if not cells:
+        return dict(single)
+    return {
+        test: [
+            score.value
+            for repeat in runs.values()
+            if (score := score_repeats([repeat]).get(OVERALL)) is not None
+        ]
+        for test, runs in cells.items()
+    }
+
+
+def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
+    """What is to follow the run that ended just now; None while others of its rule are unfinished.
+
+    The interval is that of all finished repeats of the series, as the score is; least and most
+    count the runs of this order, without those that were interrupted and run again by itself.
+    """
+    counted = rule.runs.exclude(retried_as__rerun__gt=0)
+    rows = list(counted.values_list("state", "cancel_requested_at"))
+    states = [state for state, _ in rows]
+    if any(state not in END_STATES for state in states):
+        return None
+    if RunState.CANCELLED in states or any(asked is not None for _, asked in rows):
+        return Stop("stopped: a repeat was cancelled")
+    return repeats_verdict(
+        overall_scores(ended.series_id),
+        target_of(rule),
+        done=states.count(RunState.DONE),
+        ended=len(states),
+    )
+
+
+def in_words(rule: RepeatRule) -> str:
+    """How the rule stands, for pages and the API."""
+    if rule.stop_reason:
+        return rule.stop_reason
+    return target_in_words(target_of(rule))
+
+
+def target_in_words(target: RepeatTarget) -> str:
+    """What is to be reached, for pages."""
+    return (
+        f"until the 95% half-width of the overall score is at most {target.half_width_percent:g}% "
+        f"of its mean in every test, {target.least} to {target.most} repeats"
+    )
+
+
+def rules_of(series_ids: Iterable[int]) -> dict[int, list[RepeatRule]]:
+    """The rules behind the runs of each series, the oldest first. One query."""
+    fields = [field.attname for field in RepeatRule._meta.concrete_fields]
+    rows = (
+        Run.objects.filter(series__in=list(series_ids), repeat_rule__isnull=False)
+        .order_by("repeat_rule")
+        .values_list("series_id", *(f"repeat_rule__{name}" for name in fields))
+        .distinct()
+    )
+    found: dict[int, list[RepeatRule]] = defaultdict(list)
+    for series_id, *values in rows:
+        found[series_id].append(RepeatRule(**dict(zip(fields, values, strict=True))))
+    return found

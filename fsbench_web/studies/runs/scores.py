@@ -1,0 +1,129 @@
+"""The scores on the page of one run: those of its series, by what can stand in one table."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
+from fsbench_web.core.scoring.confidence import SAMPLES, Interval
+from fsbench_web.core.units import SUM
+from fsbench_web.studies.models import Run, Score
+
+
+@dataclass(frozen=True)
+class SureScore:
+    """A score with the half-width of its 95% interval in percent of its mean.
+
+    The interval is that of the repeats, and of a single run that of its interval samples
+    (``is_of_samples``); None where there is neither.
+    """
+
+    score: Score
+    half_width_percent: float | None = None
+    is_of_samples: bool = False
+
+    @classmethod
+    def of(cls, score: Score) -> "SureScore":
+        if score.half_width_percent is None and score.interval:
+            found = Interval.from_dict(score.interval)
+            if found.of == SAMPLES and found.relative_percent is not None:
+                return cls(score, found.relative_percent, True)
+        return cls(score, score.half_width_percent)
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """The scores of one test, one a category or load of its table (None: not made).
+
+    ``unit`` is that of all but the overall score, which is a sum (``units``).
+    """
+
+    test: str
+    unit: str
+    scores: list[SureScore | None]
+
+
+@dataclass(frozen=True)
+class LoadTable:
+    """Tests that gave one number at each of several loads, a column a load."""
+
+    loads: list[str]
+    lines: list[ScoreLine]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores of the series that a run belongs to.
+
+    ``lines`` are tests with a matrix; ``by_load`` and ``single`` those that give one value a
+    repeat, as the times of mkfs and mount, and those of one cell and one repeat, whose scores are
+    all that number. What was measured at two loads or more is in ``by_load``.
+    """
+
+    categories: list[Any]
+    lines: list[ScoreLine]
+    by_load: list[LoadTable]
+    single: list[SureScore]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether any half-width is that of a single run's interval samples."""
+        tables = [self.lines, *(table.lines for table in self.by_load)]
+        shown = [one for lines in tables for line in lines for one in line.scores]
+        return any(one is not None and one.is_of_samples for one in [*shown, *self.single])
+
+
+def score_table(run: Run) -> ScoreTable:
+    """Scores of the run's series; only categories that any test has. One query."""
+    by_test: dict[str, dict[str, Score]] = defaultdict(dict)
+    for score in Score.objects.filter(series=run.series_id).order_by("id"):
+        by_test[score.test][score.category] = score
+    present = {category for scores in by_test.values() for category in scores}
+    categories = [category for slug, category in CATEGORIES.items() if slug in present]
+    ordered = sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
+    single = [
+        scores[MEAN] if MEAN in scores else scores["total_average"]
+        for _, scores in ordered
+        if MEAN in scores or _is_one_number(scores)
+    ]
+    lines = [
+        ScoreLine(
+            test,
+            next((s.unit for s in scores.values() if s.unit != SUM), SUM),
+            [
+                SureScore.of(scores[category.slug]) if category.slug in scores else None
+                for category in categories
+            ],
+        )
+        for test, scores in ordered
+        if any(category.slug in scores for category in categories) and not _is_one_number(scores)
+    ]
+    by_load, rest = _by_load(single)
+    return ScoreTable(categories, lines, by_load, [SureScore.of(score) for score in rest])
+
+
+def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:
+    """Tables of the tests with several loads, one for each set of loads, and all other scores."""
+    found: dict[tuple[str, str], dict[str, Score]] = defaultdict(dict)
+    for score in scores:
+        name, load = testnames.parts(score.test)
+        found[name, score.unit][load] = score
+    tables: dict[tuple[str, ...], LoadTable] = {}
+    rest: list[Score] = []
+    for (name, unit), at_loads in found.items():
+        if len(at_loads) < 2:
+            rest += at_loads.values()
+            continue
+        loads = tuple(at_loads)
+        table = tables.setdefault(loads, LoadTable(list(loads), []))
+        table.lines.append(ScoreLine(name, unit, [SureScore.of(at_loads[load]) for load in loads]))
+    return list(tables.values()), rest
+
+
+def _is_one_number(scores: Mapping[str, Score]) -> bool:
+    """Whether every score of a test is the one number of its only cell and repeat."""
+    return "total_average" in scores and all(
+        score.cells == 1 and score.repeats == 1 for score in scores.values()
+    )

@@ -1,0 +1,64 @@
+"""Whether the interval samples of a run were steady, for its page. It changes no number."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+
+from fsbench_web.core.scoring.confidence import Interval, sample_interval
+from fsbench_web.core.scoring.steady_state import (
+    MOST_RANGE_PERCENT,
+    MOST_SLOPE_PERCENT,
+    WINDOW,
+    steady_state,
+)
+from fsbench_web.studies.runs.numbers import RunNumber
+
+MOST_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """One measurement with samples. ``start`` counts intervals from 1; None where not steady.
+
+    ``interval`` is the 95% interval of the mean of the samples, which are taken as
+    quasi-independent; None where there are too few of them.
+    """
+
+    measurement: RunNumber
+    count: int
+    start: int | None
+    words: str
+    interval: Interval | None = None
+
+
+def steadiness(measurements: Iterable[RunNumber]) -> list[Steadiness]:
+    """What the rule says of each measurement that has samples, ``MOST_SHOWN`` at most."""
+    found: list[Steadiness] = []
+    for measurement in measurements:
+        if measurement.samples and len(found) < MOST_SHOWN:
+            found.append(_of(measurement, measurement.samples))
+    return found
+
+
+def _of(measurement: RunNumber, samples: list[float]) -> Steadiness:
+    if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
+        return Steadiness(measurement, len(samples), None, "an interval has no number")
+    found, interval = steady_state(samples), sample_interval(samples)
+    if found.start is not None:
+        words = f"steady from interval {found.start + 1} on"
+        return Steadiness(measurement, found.count, found.start + 1, words, interval)
+    if found.last is None:
+        words = f"not known: the rule needs {WINDOW} intervals or more"
+    elif found.last.range_percent is None or found.last.slope_percent is None:
+        words = f"no steady state: the last {WINDOW} intervals have an average of zero"
+    else:
+        problems = [
+            f"{what} by {percent:.3g}%, and {most:g}% is the most"
+            for what, percent, most in (
+                ("differ", found.last.range_percent, MOST_RANGE_PERCENT),
+                ("rise or fall", found.last.slope_percent, MOST_SLOPE_PERCENT),
+            )
+            if percent > most
+        ]
+        words = f"no steady state: the last {WINDOW} intervals {'; they '.join(problems)}"
+    return Steadiness(measurement, found.count, None, words, interval)

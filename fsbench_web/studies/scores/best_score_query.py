@@ -1,0 +1,255 @@
+"""The best scores of each contender, found by the database.
+
+A comparison shows one score of each contender in each table, out of thousands. They are chosen
+where they are stored: what is read grows with what is shown and not with what there is.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from fsbench_web.catalog.models import FilesystemConfiguration
+from fsbench_web.catalog.workers.machines import EMULATED
+from fsbench_web.studies.models import Run, RunState, Score, Selection, Series
+from fsbench_web.studies.scores.queries import (
+    ROW,
+    ConfigurationFacts,
+    ScoreRow,
+    SeriesFacts,
+    row_of,
+)
+from fsbench_web.studies.scores.source_runs import MOST_LISTED
+
+_IS_EMULATED = {"machine__accelerator": EMULATED}
+CONFIGURATION = "series__configuration_id"
+SERIES = "series_id"
+
+
+class Candidate(NamedTuple):
+    """As much of a score as it takes to choose which are shown.
+
+    ``is_printed``: of a paper. ``configurations`` is how many its contender has in its table.
+    """
+
+    score_id: int
+    series_id: int
+    test: str
+    category: str
+    unit: str
+    value: float
+    is_printed: bool
+    configurations: int
+
+
+def scores_of(
+    study_slugs: Collection[str] = (),
+    tests: Collection[str] = (),
+    categories: Collection[str] = (),
+    filesystems: Collection[str] = (),
+    workloads: Collection[str] = (),
+    hardware: Collection[str] = (),
+    selection: str = Selection.ALL,
+    min_runs: int = 1,
+) -> QuerySet[Score]:
+    """The scores that match every filter; an empty filter takes all."""
+    filters = {
+        "series__study__slug__in": study_slugs,
+        "test__in": tests,
+        "category__in": categories,
+        "series__configuration__filesystem__in": filesystems,
+        "series__workload__slug__in": workloads,
+        "series__hardware__slug__in": hardware,
+    }
+    found = Score.selections.filter(
+        selection=selection,
+        **{name: list(values) for name, values in filters.items() if values},
+    )
+    return found.filter(repeats__gte=min_runs) if min_runs > 1 else found
+
+
+def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:
+    """Every configuration of these studies, or of all where none is named. One query.
+
+    ``is_emulated`` says whether any of its series was.
+    """
+    series = Series.objects.filter(configuration=OuterRef("pk"))
+    found = FilesystemConfiguration.objects.order_by()
+    if study_slugs:
+        series = series.filter(study__slug__in=list(study_slugs))
+        found = found.filter(Exists(series))
+    found = found.annotate(is_emulated=Exists(series.filter(**_IS_EMULATED)))
+    return {
+        pk: ConfigurationFacts(
+            configuration=label,
+            configuration_id=pk,
+            configuration_is_known=is_known,
+            filesystem=filesystem,
+            options=options,
+            scheduler=scheduler,
+            external_journal=external_journal,
+            is_emulated=is_emulated,
+        )
+        for pk, label, is_known, filesystem, options, scheduler, external_journal, is_emulated in (
+            found.values_list(
+                *("pk", "label", "is_known", "filesystem"),
+                *("options", "scheduler", "external_journal", "is_emulated"),
+            )
+        )
+    }
+
+
+def emulated_in(study_slugs: Collection[str]) -> frozenset[int]:
+    """Every emulated series of these studies, or of all where none is named. One query."""
+    found = Series.objects.filter(**_IS_EMULATED).order_by()
+    if study_slugs:
+        found = found.filter(study__slug__in=list(study_slugs))
+    return frozenset(found.values_list("pk", flat=True))
+
+
+# The scores are reduced twice, to each configuration and then to each contender, so that counting
+# configurations takes no sorting. Which direction is better is not known here: both ends are kept.
+# Scores are then looked for in the few configurations that have an end, not in all: materialized,
+# as a planner that has no statistics of them would compare each score with every best one.
+_LEADERS = """
+WITH scored(score_id, series_id, test, category, unit, value, is_printed, configuration, member)
+    AS ({scores}),
+contender(member, number) AS (VALUES {members}),
+fine AS (
+    SELECT test, category, unit, configuration, member, MAX(value) AS high, MIN(value) AS low
+    FROM scored GROUP BY test, category, unit, configuration, member
+),
+best AS (
+    SELECT test, category, unit, number, MAX(high) AS high, MIN(low) AS low,
+        COUNT({configurations}) AS configurations
+    FROM fine JOIN contender ON contender.member = fine.member
+    GROUP BY test, category, unit, number
+),
+first AS MATERIALIZED (
+    SELECT fine.test, fine.category, fine.unit, fine.configuration, fine.member, best.high,
+        best.low, best.configurations
+    FROM fine
+    JOIN contender ON contender.member = fine.member
+    JOIN best ON best.test = fine.test AND best.category = fine.category
+        AND best.unit = fine.unit AND best.number = contender.number
+    WHERE fine.high = best.high OR fine.low = best.low
+)
+SELECT scored.score_id, scored.series_id, scored.test, scored.category, scored.unit, scored.value,
+    scored.is_printed, first.configurations{run_count}
+FROM first
+JOIN scored ON scored.member = first.member AND scored.configuration = first.configuration
+    AND scored.test = first.test AND scored.category = first.category AND scored.unit = first.unit
+WHERE scored.value = first.high OR scored.value = first.low
+ORDER BY scored.score_id
+"""
+
+# The scores are at hand here: asked for on its own, the count reads all of them once more.
+_RUN_COUNT = """, (
+    SELECT COUNT(*) FROM {runs} AS run
+    JOIN (
+        SELECT DISTINCT scored.series_id
+        FROM scored JOIN contender ON contender.member = scored.member
+    ) AS taking_part ON taking_part.series_id = run.series_id
+    WHERE run.state = %s
+)"""
+
+
+class Leaders(NamedTuple):
+    """``run_count`` is how many finished runs competed; None where nobody asked for it."""
+
+    candidates: list[Candidate]
+    run_count: int | None
+
+
+def leaders(
+    scores: QuerySet[Score], contenders: Mapping[int, str], by: str, counts_runs: bool = False
+) -> Leaders:
+    """The highest and the lowest scores of each contender in each table, all that are equal.
+
+    A table is a test, category and unit. ``contenders`` are the names of the contenders by
+    configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
+    not compete. One query; none where nobody competes.
+    """
+    none = Leaders([], 0 if counts_runs else None)
+    if not contenders:
+        return none
+    numbers: dict[str, int] = {}
+    members = ", ".join(
+        f"({int(member)}, {numbers.setdefault(name, len(numbers))})"
+        for member, name in contenders.items()
+    )
+    chosen = (
+        scores.order_by()
+        .annotate(
+            is_printed=Q(published__isnull=False),
+            configuration=F(CONFIGURATION),
+            member=F(by),
+        )
+        .values_list(
+            *("pk", "series_id", "test", "category", "unit", "value"),
+            *("is_printed", "configuration", "member"),
+        )
+    )
+    try:
+        inner, parameters = chosen.query.sql_with_params()
+    except EmptyResultSet:  # a filter that nothing can pass is never asked
+        return none
+    statement = _LEADERS.format(
+        scores=inner,
+        members=members,
+        configurations="*" if by == CONFIGURATION else "DISTINCT configuration",
+        run_count=_RUN_COUNT.format(runs=connection.ops.quote_name(Run._meta.db_table))
+        if counts_runs
+        else "",
+    )
+    if counts_runs:
+        parameters = (*parameters, RunState.DONE.value)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        rows = cursor.fetchall()
+    width = len(Candidate._fields)
+    # SQLite has no booleans.
+    found = [
+        Candidate._make((*rest, bool(is_printed), configurations))
+        for *rest, is_printed, configurations in (row[:width] for row in rows)
+    ]
+    if not counts_runs:
+        return Leaders(found, None)
+    return Leaders(found, rows[0][width] if rows else 0)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A score that a paper printed something beside, and whose table it is in."""
+
+    score_id: int
+    series_id: int
+    study: str
+    test: str
+    category: str
+    unit: str
+
+
+def printed_in(scores: QuerySet[Score]) -> list[Printed]:
+    """Those of the scores that a paper printed something beside. One query."""
+    columns = ("pk", "series_id", "series__study__slug", "test", "category", "unit")
+    found = scores.filter(published__isnull=False).order_by("pk").values_list(*columns)
+    return [Printed(*row) for row in found]
+
+
+def rows_of(series: Mapping[int, SeriesFacts], score_ids: Collection[int]) -> dict[int, ScoreRow]:
+    """The whole rows of the scores, by score. One query a MOST_LISTED."""
+    rows = {}
+    for part in _parts(score_ids):
+        found = Score.selections.filter(pk__in=part)
+        for score_id, *row in found.values_list("pk", *ROW):
+            rows[score_id] = row_of(series[row[0]], row)
+    return rows
+
+
+def _parts(score_ids: Collection[int]) -> Iterable[list[int]]:
+    wanted = sorted(score_ids)
+    return (wanted[at : at + MOST_LISTED] for at in range(0, len(wanted), MOST_LISTED))

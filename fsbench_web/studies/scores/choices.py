@@ -1,0 +1,172 @@
+"""What there is to choose from where scores are compared."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import Exists, Max, Min, OuterRef, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from fsbench_web.accounts.rights import hidden_studies
+from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.models import FilesystemConfiguration
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.studies.models import Score, Series, Study
+from fsbench_web.studies.scores.queries import on_worker
+from fsbench_web.studies.scores.source_runs import MOST_LISTED
+
+
+@dataclass(frozen=True)
+class ScoreChoices:
+    """What there is to choose from: studies as (slug, title) in the studies' order, and names.
+
+    What series are told apart by is as it is stored: ``schedulers`` and ``journals`` with whether
+    the configuration is known, so are ``option_sets`` (mkfs and mount options by key, those of a
+    configuration together), ``luns``, ``preparations`` and ``machines`` in words, "" where nobody
+    said.
+    """
+
+    studies: tuple[tuple[str, str], ...]
+    tests: tuple[str, ...]
+    categories: tuple[str, ...]
+    filesystems: tuple[str, ...]
+    workloads: tuple[tuple[str, str], ...]
+    hardware: tuple[tuple[str, str], ...]
+    configurations: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    luns: tuple[str, ...] = ()
+    schedulers: tuple[tuple[str, bool], ...] = ()
+    journals: tuple[tuple[bool, bool], ...] = ()
+    option_sets: tuple[tuple[bool, tuple[tuple[str, str], ...]], ...] = ()
+    preparations: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    has_emulated: bool = False
+
+
+# Distinct pairs by jumping from one to the next in the index (a "loose index scan", which neither
+# database does by itself): the work grows with the pairs and not with the scores.
+_PAIRS = """
+WITH RECURSIVE pair(test, category) AS (
+    (SELECT test, category FROM {table} ORDER BY test, category LIMIT 1)
+    UNION ALL
+    SELECT following.test, following.category FROM pair, LATERAL (
+        SELECT test, category FROM {table}
+        WHERE (test, category) > (pair.test, pair.category)
+        ORDER BY test, category LIMIT 1
+    ) AS following
+)
+SELECT test, category FROM pair
+"""
+
+
+def _distinct_pairs() -> list[tuple[str, str]]:
+    """Every (test, category) that any score has. One query."""
+    if connection.vendor != "postgresql" or hidden_studies():
+        # SQLite has no LATERAL, and reads its index in one go. Where a study is hidden from who
+        # asks, the names of its tests are too, and this statement knows nothing of that.
+        return list(Score.objects.order_by().values_list("test", "category").distinct())
+    with connection.cursor() as cursor:
+        table = connection.ops.quote_name(Score._meta.db_table)
+        cursor.execute(_PAIRS.format(table=table))
+        return [(test, category) for test, category in cursor.fetchall()]
+
+
+def score_choices() -> ScoreChoices:
+    """Everything that any score belongs to, and every study. Five queries.
+
+    None reads all series: there are thousands, and what they belong to is few.
+    """
+    studies = tuple(Study.objects.values_list("slug", "title").order_by("-is_published", "title"))
+    shown = _distinct_pairs()
+    scored = Series.objects.filter(Exists(Score.objects.filter(series=OuterRef("pk"))))
+    configurations = _Columns(
+        ("filesystem", "label", "scheduler", "external_journal", "is_known", "options"),
+        FilesystemConfiguration.objects.filter(
+            Exists(scored.filter(configuration=OuterRef("pk")))
+        ).order_by(),
+    )
+    option_sets = {
+        (is_known, tuple(sorted((key, str(value)) for key, value in options.items())))
+        for is_known, options in configurations.pairs("is_known", "options")
+    }
+    circumstances = _circumstances(scored)
+    prepared = {preparation.in_words(json.loads(text)) for text in circumstances.each("prepared")}
+    machines = [Machine.of(json.loads(text)) for text in circumstances.each("machine_text")]
+    workloads = circumstances.each("workload__slug", "workload__title")
+    hardware = circumstances.each("hardware__slug", "hardware__name")
+    luns = circumstances.each("lun__name", "lun__worker__name")
+    return ScoreChoices(
+        studies=studies,
+        tests=tuple(sorted({test for test, _ in shown})),
+        categories=tuple(sorted({category for _, category in shown})),
+        filesystems=tuple(sorted(configurations.each("filesystem"))),
+        workloads=tuple(sorted(pair for pair in workloads if pair[0])),
+        hardware=tuple(sorted(pair for pair in hardware if pair[0])),
+        configurations=tuple(sorted(configurations.each("label"))),
+        kernels=tuple(sorted(circumstances.each("kernel"))),
+        distributions=tuple(sorted(circumstances.each("distribution"))),
+        luns=tuple(sorted(on_worker(*pair) or "" for pair in luns)),
+        schedulers=tuple(sorted(configurations.each("scheduler", "is_known"))),
+        journals=tuple(sorted(configurations.each("external_journal", "is_known"))),
+        option_sets=tuple(sorted(option_sets)),
+        preparations=tuple(sorted(prepared)),
+        machines=tuple(sorted({machine.words for machine in machines})),
+        has_emulated=any(machine.is_emulated for machine in machines),
+    )
+
+
+class _Columns:
+    """Some columns of rows, read at once."""
+
+    def __init__(self, names: Sequence[str], rows: QuerySet[Any] | Iterable[tuple[Any, ...]]):
+        read = rows.values_list(*names) if isinstance(rows, QuerySet) else rows
+        self._columns = dict(zip(names, zip(*read, strict=True), strict=False))
+
+    def each(self, *names: str) -> set[Any]:
+        """The different values of a column, or of several together."""
+        return set(self._columns.get(names[0], ())) if len(names) == 1 else set(self.pairs(*names))
+
+    def pairs(self, *names: str) -> Iterable[tuple[Any, ...]]:
+        """The values of several columns, row by row."""
+        return zip(*(self._columns.get(name, ()) for name in names), strict=True)
+
+
+_CIRCUMSTANCES = (
+    *("workload__slug", "workload__title", "hardware__slug", "hardware__name"),
+    *("lun__name", "lun__worker__name", "kernel", "distribution", "prepared", "machine_text"),
+)
+
+
+def _circumstances(scored: QuerySet[Series]) -> _Columns:
+    """What series are measured with, of those that have scores (``scored``). Two queries.
+
+    Whether each of thousands of series has scores is a long question. Of each group of alike
+    series the oldest and the newest are asked, and all only where neither has any.
+    """
+    # As text: nearly all are empty, and a database compares no JSON.
+    as_text = {
+        "prepared": Cast("preparation", TextField()),
+        "machine_text": Cast("machine", TextField()),
+    }
+    groups = list(
+        Series.objects.order_by()
+        .annotate(**as_text)
+        .values_list(*_CIRCUMSTANCES)
+        .annotate(Min("pk"), Max("pk"))
+    )
+    ends = {pk for group in groups for pk in group[-2:]}
+    has_scores: set[int] = set()
+    if len(ends) <= MOST_LISTED:
+        has_scores = set(scored.filter(pk__in=ends).order_by().values_list("pk", flat=True))
+    found = [group for group in groups if has_scores.intersection(group[-2:])]
+    if len(found) < len(groups):
+        # Orders that wait, or failed: a kernel of which nothing was measured is no choice.
+        rest = scored.order_by().annotate(**as_text).values_list(*_CIRCUMSTANCES)
+        if len(ends) <= MOST_LISTED:
+            unsure = {group[6] for group in groups if group not in found}
+            rest = rest.filter(kernel__in=unsure)
+        return _Columns(_CIRCUMSTANCES, [*(group[:-2] for group in found), *rest.distinct()])
+    return _Columns(_CIRCUMSTANCES, [group[:-2] for group in found])

@@ -1,0 +1,144 @@
+"""How the reference of a sweep scored each time: whether the machine drifted meanwhile."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from fsbench_web.core.scoring.categories import CATEGORIES
+from fsbench_web.core.scoring.scores import score_repeats
+from fsbench_web.core.scoring.testnames import at_load
+from fsbench_web.studies.models import Measurement, Run, RunState, Submission
+
+# The overall score, or where the matrix is too small for one, the mean of all cells.
+_CATEGORIES = ("overall", "total_average")
+LEAST_DRIFT_PERCENT = 5.0
+"""Half of the 10% that two contenders must differ by: one of two that were measured at either end
+of such an order would have lost or won half of it to the machine."""
+
+
+@dataclass(frozen=True)
+class ReferencePoint:
+    """One finished reference run. ``values`` are its scores, one a test of the drift."""
+
+    run_id: int
+    at: datetime
+    values: tuple[float | None, ...]
+    changes_percent: tuple[float | None, ...]
+
+    @property
+    def pairs(self) -> list[tuple[float | None, float | None]]:
+        """(value, change) a test."""
+        return list(zip(self.values, self.changes_percent, strict=True))
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The finished reference runs, the oldest first; changes are against the first of them."""
+
+    category: str
+    tests: tuple[str, ...]
+    points: tuple[ReferencePoint, ...]
+
+    @property
+    def label(self) -> str:
+        """What the values are scores of."""
+        return CATEGORIES[self.category].label
+
+    @property
+    def largest(self) -> tuple[str, float] | None:
+        """The largest change either way: (test, percent); None with fewer than two runs."""
+        found = [
+            (test, change)
+            for point in self.points[1:]
+            for test, change in zip(self.tests, point.changes_percent, strict=True)
+            if change is not None
+        ]
+        return max(found, key=lambda pair: abs(pair[1]), default=None)
+
+
+def drift_of(order: Submission) -> Drift | None:
+    """The drift of an order's reference; None where none of its references is finished.
+
+    Each run is scored by itself. Two queries.
+    """
+    runs = list(
+        Run.objects.filter(submission=order, is_reference=True, state=RunState.DONE)
+        .exclude(started_at=None)
+        .order_by("started_at", "id")
+    )
+    if not runs:
+        return None
+    cells: dict[int, dict[str, dict[tuple[int, int], float]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    rows = Measurement.objects.filter(
+        run__in=runs, record_size_kb__isnull=False, file_size_kb__isnull=False
+    )
+    for run_id, test, load, record_kb, file_kb, value in rows.order_by("id").values_list(
+        "run_id", "test", "load", "record_size_kb", "file_size_kb", "value"
+    ):
+        cells[run_id][at_load(test, load)][(record_kb or 0, file_kb or 0)] = value
+    tests = tuple(dict.fromkeys(test for run in runs for test in cells[run.pk]))
+    scores = {
+        (run.pk, test): score_repeats([found])
+        for run in runs
+        for test, found in cells[run.pk].items()
+    }
+    category = next(
+        (
+            category
+            for category in _CATEGORIES
+            if scores and all(category in found for found in scores.values())
+        ),
+        "",
+    )
+    if not category:
+        return None
+
+    def value_of(run: Run, test: str) -> float | None:
+        found = scores.get((run.pk, test))
+        return found[category].value if found else None
+
+    first = [value_of(runs[0], test) for test in tests]
+    points = []
+    for run in runs:
+        values = [value_of(run, test) for test in tests]
+        assert run.started_at is not None
+        points.append(
+            ReferencePoint(run.pk, run.started_at, tuple(values), _changes(values, first))
+        )
+    return Drift(category, tests, tuple(points))
+
+
+def around(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
+    """How far the reference had moved around each run, in percent: {run: the largest change}.
+
+    ``started`` are the runs with the time each began. Of the last reference before a run and the
+    first after it the one that is further from the order's first reference counts, in any test. A
+    reference is its own neighbour. No change is known with fewer than two references.
+    """
+    if len(drift.points) < 2:
+        return {}
+    times = [point.at for point in drift.points]
+    worst = [
+        max((c for c in point.changes_percent if c is not None), key=abs, default=0.0)
+        for point in drift.points
+    ]
+    found = {}
+    for run_id, at in started.items():
+        place = bisect_left(times, at)
+        is_reference = place < len(times) and drift.points[place].run_id == run_id
+        near = [place] if is_reference else [n for n in (place - 1, place) if 0 <= n < len(times)]
+        found[run_id] = max((worst[n] for n in near), key=abs)
+    return found
+
+
+def _changes(
+    values: Sequence[float | None], first: Sequence[float | None]
+) -> tuple[float | None, ...]:
+    return tuple(
+        100 * (value - start) / start if value is not None and start else None
+        for value, start in zip(values, first, strict=True)
+    )

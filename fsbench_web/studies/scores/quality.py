@@ -1,0 +1,368 @@
+"""What the numbers of a series are worth: flags of its cells, and scores of those that are sound.
+
+Everything is judged once, when results come in (``ingest.rescore``), over all finished repeats of
+the series, because a number may only look odd beside the others. What it was judged by is kept in
+``Series.quality``:
+
+    {"rules": 1, "tool": "iozone", "direct_io": false, "memory_kb": 16384000 or null,
+     "limit_kb_s": 200000.0 or null, "limit_from": "stated" or "direct I/O" or "",
+     "boundaries": {test: {"fall": 8.1, "edges": [[record KB, last cached KB, first beyond KB,
+                                                   whether the record size shows it itself]]}}}
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from django.db.models import Max, Q
+
+from fsbench_web.catalog.workers.machines import EMULATED, KVM
+from fsbench_web.core.scoring import quality_cells as cells
+from fsbench_web.core.scoring import quality_repeats as repeats
+from fsbench_web.core.scoring.cache_boundary import Boundary, Edge, boundary
+from fsbench_web.core.scoring.quality import (
+    ABOVE_DEVICE,
+    BUFFERED,
+    CLOCK,
+    CONTENDED,
+    DRIFTED,
+    OUTLIER,
+    RULES,
+    SPIKE,
+)
+from fsbench_web.core.scoring.quality_cells import Mask, Numbers
+from fsbench_web.core.scoring.quality_repeats import Whole
+from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
+from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
+
+CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)
+"""Flags of a number, in the order of their bits."""
+STATED = "stated"
+DIRECT = "direct I/O"
+READ_OF_RUNS = ("is_contended", "drift_percent", "conditions")
+"""What is read of each finished run beside its key."""
+_POSTMARK_TIMES = ("postmark_total_time", "postmark_transactions_time")
+_POSTMARK_TRANSACTIONS = ("postmark_transactions", "postmark_transactions_time")
+NO_SIZE = -1
+# IOzone's largest matrix has some thousand cells; a dictionary of millions would fill memory.
+_MOST_VALUES_OF_BOUNDARY = 200_000
+_IN_ONE_STATEMENT = 1000
+_UNKNOWN = 1 << 7
+Bits = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What is known of a series and its numbers are judged by.
+
+    ``tool`` is empty where nobody said it. ``limit_kb_s`` is above what the device can deliver,
+    ``memory_kb`` the machine's memory; None where they are not known. ``unsound`` are the flags of
+    whole runs by run. ``elapsed_s`` are PostMark's own times by run: (all, transactions).
+    """
+
+    tool: str = ""
+    is_direct: bool = False
+    limit_kb_s: float | None = None
+    limit_from: str = ""
+    memory_kb: float | None = None
+    unsound: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    elapsed_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+    def as_dict(self, boundaries: Mapping[str, Boundary]) -> dict[str, Any]:
+        """For ``Series.quality``."""
+        return {
+            "rules": RULES,
+            "tool": self.tool,
+            "direct_io": self.is_direct,
+            "memory_kb": self.memory_kb,
+            "limit_kb_s": self.limit_kb_s,
+            "limit_from": self.limit_from,
+            "boundaries": {
+                test: {
+                    "fall": found.fall,
+                    "edges": [
+                        [record, edge.cached_kb, edge.uncached_kb, record in found.seen]
+                        for record, edge in sorted(found.edges.items())
+                    ],
+                }
+                for test, found in sorted(boundaries.items())
+            },
+        }
+
+
+def boundary_of(quality: Mapping[str, Any] | None, test: str) -> Boundary | None:
+    """The boundary of a test as ``Series.quality`` keeps it; None where none was seen."""
+    stored = ((quality or {}).get("boundaries") or {}).get(test)
+    if stored is None:
+        return None
+    return Boundary(
+        {record: Edge(cached, beyond) for record, cached, beyond, _ in stored["edges"]},
+        frozenset(record for record, _, _, is_seen in stored["edges"] if is_seen),
+        stored["fall"],
+    )
+
+
+def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
+    """What is known of a series now.
+
+    ``finished``: its finished runs, with ``READ_OF_RUNS``; None: they are read. A constant number
+    of queries, and none over measurements but for PostMark's two times.
+    """
+    workload, hardware = series.workload, series.hardware
+    tool = workload.tool if workload else ""
+    parameters = workload.parameters if workload else {}
+    is_direct = bool(parameters.get("direct_io")) or cells.asks_for_direct_io(
+        parameters.get("modes") or ()
+    )
+    unsound: dict[int, tuple[str, ...]] = {}
+    memory_bytes: list[float] = []
+    rows: Iterable[tuple[Any, ...]]
+    if finished is None:
+        of_series = Run.objects.filter(series=series, state=RunState.DONE).order_by("id")
+        rows = of_series.values_list("id", *READ_OF_RUNS)
+    else:
+        rows = map(attrgetter("id", *READ_OF_RUNS), finished)
+    for run_id, is_contended, drift, conditions in rows:
+        has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
+        if flags := (*(CONTENDED,) * is_contended, *(DRIFTED,) * has_drifted):
+            unsound[run_id] = flags
+        total = ((conditions or {}).get("before") or {}).get("memory_total_bytes")
+        if isinstance(total, int | float) and total > 0:
+            memory_bytes.append(float(total))
+    if series.runs_on.is_guest:  # what the host has is no cache of a guest's: its disks bypass it
+        memory_bytes = [float(series.runs_on.memory_bytes)]
+    limit, limit_from = None, ""
+    if hardware is not None and hardware.deliverable_kb_s:
+        limit, limit_from = hardware.deliverable_kb_s, STATED
+    elif not is_direct and (best := best_direct_kb_s(series)) is not None:
+        limit, limit_from = cells.HEADROOM * best, DIRECT
+    return Basis(
+        tool,
+        is_direct,
+        limit,
+        limit_from,
+        min(memory_bytes) / 1024 if memory_bytes else None,
+        unsound,
+        _postmark_times(series) if tool == "postmark" else {},
+    )
+
+
+def best_direct_kb_s(series: Series) -> float | None:
+    """The best rate that any series measured with direct I/O on the same LUN, KB/s.
+
+    None where there is no LUN, or nothing was measured so. Of scores, not of measurements; those
+    of tests that direct I/O does not reach, and best cases that the clock limits or that stand
+    alone, do not count; nor do those of emulated guests, but among themselves. One query.
+    """
+    if series.lun_id is None:
+        return None
+    found = Score.objects.filter(
+        series__lun=series.lun_id,
+        series__workload__tool="iozone",
+        series__workload__parameters__direct_io=True,
+        category="maximum",
+        unit="KB/s",
+    )
+    key = "series__machine__accelerator"
+    alike = (
+        Q(**{key: EMULATED})
+        if series.runs_on.is_emulated
+        # Not its negation: of a key that is missing a database says neither yes nor no.
+        else Q(**{f"{key}__isnull": True}) | Q(**{key: KVM})
+    )
+    found = found.filter(alike)
+    kept = [
+        value
+        for test, value, flags in found.values_list("test", "value", "flags")
+        if not cells.is_buffered(test, True) and not {CLOCK, SPIKE} & set(flags)
+    ]
+    return max(kept, default=None)
+
+
+def _postmark_times(series: Series) -> dict[int, tuple[float, float]]:
+    found: dict[int, dict[str, float]] = {}
+    for run_id, test, longest in (
+        Measurement.objects.filter(
+            run__series=series, run__state=RunState.DONE, test__in=_POSTMARK_TIMES
+        )
+        .order_by()
+        .values_list("run_id", "test")
+        .annotate(longest=Max("value"))
+    ):
+        found.setdefault(run_id, {})[test] = longest
+    nothing = float("nan")
+    return {
+        run_id: (times.get(_POSTMARK_TIMES[0], nothing), times.get(_POSTMARK_TIMES[1], nothing))
+        for run_id, times in found.items()
+    }
+
+
+@dataclass(frozen=True)
+class TestColumns:
+    """All finished repeats of one test: run, record KB, file KB (NO_SIZE: none) and value."""
+
+    runs: Whole
+    records: Whole
+    files: Whole
+    values: Numbers
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[int],
+        records: Sequence[int],
+        files: Sequence[int],
+        values: Sequence[float],
+    ) -> "TestColumns":
+        whole = [np.asarray(column, dtype=np.int64) for column in (runs, records, files)]
+        return cls(whole[0], whole[1], whole[2], np.asarray(values, dtype=np.float64))
+
+
+@dataclass
+class Gathered:
+    """Measurements of one test as they come from the database: 41 bytes each.
+
+    ``stored`` are the flags they have, as bits; ``bits`` those they were found to have.
+    """
+
+    unit: str
+    ids: array = field(default_factory=lambda: array("q"))
+    runs: array = field(default_factory=lambda: array("q"))
+    records: array = field(default_factory=lambda: array("q"))
+    files: array = field(default_factory=lambda: array("q"))
+    values: array = field(default_factory=lambda: array("d"))
+    stored: array = field(default_factory=lambda: array("B"))
+
+    def add(
+        self,
+        pk: int,
+        run_id: int,
+        record_kb: int | None,
+        file_kb: int | None,
+        value: float,
+        flags: list[str] | None,
+    ) -> None:
+        is_sized = record_kb is not None and file_kb is not None
+        self.ids.append(pk)
+        self.runs.append(run_id)
+        self.records.append(record_kb or 0 if is_sized else NO_SIZE)
+        self.files.append(file_kb or 0 if is_sized else NO_SIZE)
+        self.values.append(value)
+        self.stored.append(bits_of(flags))
+
+    @property
+    def columns(self) -> TestColumns:
+        """The numbers, without a copy."""
+        return TestColumns(
+            np.frombuffer(self.runs, dtype=np.int64),
+            np.frombuffer(self.records, dtype=np.int64),
+            np.frombuffer(self.files, dtype=np.int64),
+            np.frombuffer(self.values, dtype=np.float64),
+        )
+
+    def changed(self, bits: Bits) -> dict[int, list[int]]:
+        """The measurements whose flags are others than before: {bits: ids}."""
+        places = np.flatnonzero(np.frombuffer(self.stored, dtype=np.uint8) != bits)
+        ids = np.frombuffer(self.ids, dtype=np.int64)
+        return {
+            int(some): ids[places[bits[places] == some]].tolist()
+            for some in np.unique(bits[places])
+        }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The flags of each number as bits (``CELL_FLAGS``), and the cache boundary of the test."""
+
+    bits: Bits
+    boundary: Boundary | None
+
+    def has(self, slug: str) -> Mask:
+        """Which numbers carry a flag."""
+        return np.asarray(self.bits & (1 << CELL_FLAGS.index(slug)) != 0, dtype=np.bool_)
+
+
+def judge(test: str, unit: str, columns: TestColumns, basis: Basis) -> Judged:
+    """The flags of all numbers of one test of one series."""
+    values = columns.values
+    is_less_better = is_known(unit) and lower_is_better(unit)
+    masks = {
+        CLOCK: _clock(test, unit, columns, basis),
+        SPIKE: repeats.spikes(columns.runs, columns.records, columns.files, values, is_less_better),
+    }
+    if len(np.unique(columns.runs)) >= repeats.LEAST_REPEATS:
+        masks[OUTLIER] = repeats.outliers(columns.records, columns.files, values)
+    if basis.limit_kb_s is not None:
+        rates = cells.rates_kb_s(unit, columns.records.astype(np.float64), values)
+        masks[ABOVE_DEVICE] = cells.above_device(rates, basis.limit_kb_s)
+    if cells.is_buffered(test, basis.is_direct):
+        masks[BUFFERED] = np.ones(len(values), dtype=np.bool_)
+    bits = np.zeros(len(values), dtype=np.uint8)
+    for slug, mask in masks.items():
+        bits |= mask.astype(np.uint8) << CELL_FLAGS.index(slug)
+    return Judged(bits, _boundary(columns, is_less_better, basis))
+
+
+def _clock(test: str, unit: str, columns: TestColumns, basis: Basis) -> Mask:
+    """By each tool's own clock; a tool whose clock nobody knows is never limited by it.
+
+    The thirteen names are IOzone's, also in a table that does not say which tool it is of. Of
+    PostMark's rates the time is that of its transactions, or of all where it prints no other,
+    which is never shorter than what a rate was taken over.
+    """
+    if basis.tool == "postmark":
+        place = 1 if test in _POSTMARK_TRANSACTIONS else 0
+        times = {run: elapsed[place] for run, elapsed in basis.elapsed_s.items()}
+        took = np.array([times.get(int(run), np.nan) for run in columns.runs], dtype=np.float64)
+        return cells.clock_limited(took, cells.POSTMARK_TICK_S)
+    if basis.tool in ("", "table", "iozone") and cells.iozone_test(test):
+        took = cells.seconds(
+            test,
+            unit,
+            columns.records.astype(np.float64),
+            columns.files.astype(np.float64),
+            columns.values,
+        )
+        return cells.clock_limited(took, cells.IOZONE_TICK_S)
+    return np.zeros(len(columns.values), dtype=np.bool_)
+
+
+def _boundary(columns: TestColumns, is_less_better: bool, basis: Basis) -> Boundary | None:
+    if len(columns.values) > _MOST_VALUES_OF_BOUNDARY:
+        return None
+    medians = repeats.cell_medians(columns.records, columns.files, columns.values)
+    speeds = {
+        cell: 1 / value if is_less_better else value for cell, value in medians.items() if value > 0
+    }
+    # With direct I/O the edge is of the device's own cache, which has nothing to do with memory.
+    return boundary(speeds, None if basis.is_direct else basis.memory_kb)
+
+
+def slugs(bits: int) -> list[str]:
+    """The flags of one number."""
+    return [slug for place, slug in enumerate(CELL_FLAGS) if bits & (1 << place)]
+
+
+def bits_of(flags: Sequence[str] | None) -> int:
+    """Flags of one number as bits; those of another version as bits that nothing has."""
+    bits = 0
+    for flag in flags or ():
+        bits |= 1 << CELL_FLAGS.index(flag) if flag in CELL_FLAGS else _UNKNOWN
+    return bits
+
+
+def write_flags(changed: Mapping[int, Sequence[int]]) -> int:
+    """Write flags of measurements, {bits: ids}; returns of how many. The caller holds the lock.
+
+    One statement for each combination of flags and thousand numbers.
+    """
+    for bits, pks in changed.items():
+        for start in range(0, len(pks), _IN_ONE_STATEMENT):
+            some = pks[start : start + _IN_ONE_STATEMENT]
+            Measurement.objects.filter(pk__in=some).update(flags=slugs(bits) or None)
+    return sum(map(len, changed.values()))

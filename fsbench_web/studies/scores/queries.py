@@ -1,0 +1,222 @@
+"""How everything else reads scores: plain rows, in a constant number of queries."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsbench_web.catalog.configurations import preparation
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.studies.models import COMPUTED, Score, Selection, Series
+from fsbench_web.studies.scores.source_runs import MOST_LISTED, finished_runs
+
+PARTIAL = "partial"
+"""The score is made of fewer cells than its region has in the workload's full matrix."""
+EMULATED = "emulated"
+"""It was measured in a guest that was emulated: for function, not for speed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationFacts:
+    """What is said of a configuration.
+
+    ``options`` are mkfs and mount options by key (catalog.configurations.filesystems), empty where
+    the configuration is not known. ``is_emulated``: of any series of it, or of this one.
+    """
+
+    configuration: str
+    configuration_id: int
+    configuration_is_known: bool
+    filesystem: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scheduler: str = ""
+    external_journal: bool = False
+    is_emulated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesFacts(ConfigurationFacts):
+    """What a score says of its series: the same for dozens of scores, and read once.
+
+    ``preparation`` says in words what was done to the LUN before each run beyond a new file system.
+    ``machine`` is a guest in words, "" for the worker's own executor, and ``guest_kernel`` the name
+    of its kernel.
+    """
+
+    study: str
+    study_title: str
+    series_id: int
+    workload: str | None
+    workload_title: str | None
+    hardware: str | None
+    hardware_name: str | None
+    lun: str | None
+    kernel: str
+    distribution: str
+    preparation: str = ""
+    machine: str = ""
+    guest_kernel: str = ""
+    journal_lun: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRow(SeriesFacts):
+    """One score with all that says what it is a score of.
+
+    ``repeats``, ``cells`` and ``cells_expected`` are None where nobody said how many. ``published``
+    is what a paper printed beside it, as text (see Score). ``half_width`` is of the 95% interval of
+    the repeats' own scores, in unit and in percent of their mean; ``interval`` is the same with
+    what it is of, or that of the samples of a single run. ``run_ids`` are the runs that it is made
+    of, oldest first: as many as ``repeats``; a published score has none. ``left_out`` is how many
+    cells a selection is without, and why (see Score); None where nothing was left out.
+    """
+
+    test: str
+    category: str
+    value: float
+    unit: str
+    repeats: int | None
+    cells: int | None
+    cells_expected: int | None
+    origin: str
+    published: Mapping[str, Any] | None = None
+    half_width: float | None = None
+    half_width_percent: float | None = None
+    interval: Interval | None = None
+    flags: tuple[str, ...] = ()
+    run_ids: tuple[int, ...] = field(default=())
+    left_out: Mapping[str, Any] | None = None
+
+    @property
+    def lacks_runs(self) -> bool:
+        """Whether it was made of runs before scores kept which (``runs_of_old``)."""
+        return not self.run_ids and self.origin == COMPUTED
+
+
+_OF_SERIES = {
+    "study": "study__slug",
+    "study_title": "study__title",
+    "series_id": "pk",
+    "configuration": "configuration__label",
+    "configuration_id": "configuration_id",
+    "configuration_is_known": "configuration__is_known",
+    "options": "configuration__options",
+    "scheduler": "configuration__scheduler",
+    "external_journal": "configuration__external_journal",
+    "filesystem": "configuration__filesystem",
+    "workload": "workload__slug",
+    "workload_title": "workload__title",
+    "hardware": "hardware__slug",
+    "hardware_name": "hardware__name",
+    "kernel": "kernel",
+    "distribution": "distribution",
+}
+_OF_SCORE = (
+    *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
+    *("published", "half_width", "half_width_percent", "left_out"),
+)
+ROW = ("series_id", "flags", "selection", "interval", "run_ids", *_OF_SCORE)
+_LUN = ("lun__name", "lun__worker__name")
+_JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
+
+
+def scores_for(
+    study_slugs: Collection[str] = (),
+    tests: Collection[str] = (),
+    categories: Collection[str] = (),
+    filesystems: Collection[str] = (),
+    workloads: Collection[str] = (),
+    hardware: Collection[str] = (),
+    selection: str = Selection.ALL,
+) -> list[ScoreRow]:
+    """The scores that match every filter, in the order they were made; an empty filter takes all.
+
+    ``selection`` says of which cells: a series of which it leaves nothing has no score there. Two
+    queries: the scores and their series.
+    """
+    filters = {
+        "series__study__slug__in": study_slugs,
+        "test__in": tests,
+        "category__in": categories,
+        "series__configuration__filesystem__in": filesystems,
+        "series__workload__slug__in": workloads,
+        "series__hardware__slug__in": hardware,
+    }
+    wanted = Score.selections.filter(
+        selection=selection,
+        **{name: list(values) for name, values in filters.items() if values},
+    )
+    found = list(wanted.order_by("id").values_list(*ROW))
+    series = series_facts({row[0] for row in found}, study_slugs)
+    return [row_of(series[row[0]], row) for row in found]
+
+
+def runs_of_old(
+    rows: Iterable[ScoreRow], study_slugs: Collection[str] = ()
+) -> dict[int, tuple[int, ...]]:
+    """Of scores that lack their runs all finished runs of their series, by series.
+
+    One query; none where every score names its runs. A run that did not measure the test is among
+    them too: which did is known once the score is made anew (``studies.scores.rejudging``).
+    """
+    series = {row.series_id for row in rows if row.lacks_runs}
+    return finished_runs(study_slugs, series) if series else {}
+
+
+def series_facts(
+    ids: Collection[int] | None, study_slugs: Collection[str]
+) -> dict[int, SeriesFacts]:
+    """What a ScoreRow says of its series, by series; None for all of the studies. One query.
+
+    More than MOST_LISTED are read with all others of the studies.
+    """
+    wanted = Series.objects.order_by()
+    if ids is not None and len(ids) <= MOST_LISTED:
+        wanted = wanted.filter(pk__in=ids)
+    elif study_slugs:
+        wanted = wanted.filter(study__slug__in=list(study_slugs))
+    columns = (*_OF_SERIES.values(), *_LUN, *_JOURNAL_LUN, "preparation", "machine")
+    found = {}
+    for values in wanted.values_list(*columns):
+        *said, lun, worker, journal_lun, journal_worker, prepared, stored = values
+        machine = Machine.of(stored)
+        known: dict[str, Any] = dict(zip(_OF_SERIES, said, strict=True))
+        found[known["series_id"]] = SeriesFacts(
+            **known,
+            lun=on_worker(lun, worker),
+            journal_lun=on_worker(journal_lun, journal_worker),
+            preparation=preparation.in_words(prepared) if prepared else "",
+            machine=machine.words,
+            guest_kernel=machine.kernel,
+            is_emulated=machine.is_emulated,
+        )
+    return found
+
+
+def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
+    """``values`` are the columns of ``ROW``."""
+    _, flags, selection, interval, run_ids, *rest = values
+    score = dict(zip(_OF_SCORE, rest, strict=True))
+    cells, expected = score["cells"], score["cells_expected"]
+    # Of a selection fewer cells are what was asked for; left_out counts them.
+    is_whole = selection == Selection.ALL
+    if is_whole and None not in (cells, expected) and cells < expected and PARTIAL not in flags:
+        flags = [*flags, PARTIAL]
+    if series.is_emulated:
+        flags = [*flags, EMULATED]
+    # Comparisons make thousands, and setting 35 fields of a frozen class one by one takes ten
+    # times as long. A key that is no field would be as much of a mistake here as there.
+    row = object.__new__(ScoreRow)
+    row.__dict__.update(
+        series.__dict__,
+        interval=Interval.from_dict(interval) if interval else None,
+        flags=tuple(flags),
+        run_ids=tuple(run_ids or ()),
+        **score,
+    )
+    return row
+
+
+def on_worker(lun: str | None, worker: str | None) -> str | None:
+    """A LUN in words; None where there is none."""
+    return f"{lun} on {worker}" if lun else None

@@ -1,0 +1,89 @@
+"""Judging again what was judged by older rules, by less knowledge, or never.
+
+Results are judged once, when they come in. What is learned later - a rule, what a device can
+deliver, how far the reference of an order drifted - reaches them here.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from fsbench_web.core.scoring.quality import RULES
+from fsbench_web.studies.models import COMPUTED, Run, RunState, Score, Series, Submission
+from fsbench_web.studies.scores import drift, ingest
+from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
+
+
+def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
+    """Series with finished runs that were not judged by the present rules; ``everything``: all.
+
+    Scores that do not name their runs are of before these were kept, and old too.
+    """
+    lacking = Score.selections.filter(origin=COMPUTED, run_ids__isnull=True).values("series")
+    # Two conditions, because a comparison with a key that is not there is neither true nor false.
+    is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES) | Q(pk__in=lacking)
+    found = Series.objects.filter(pk__in=Run.objects.filter(state=RunState.DONE).values("series"))
+    if study:
+        found = found.filter(study__slug=study)
+    return (found if everything else found.filter(is_old)).order_by("id")
+
+
+def judge(found: QuerySet[Series]) -> Iterator[Series]:
+    """Judge and score each series anew, each in a transaction of its own, and yield it.
+
+    Stopping between two loses nothing, and going on takes up what is left. Raises
+    MixedMeasurements.
+    """
+    for pk in list(found.values_list("pk", flat=True)):
+        series = Series.objects.select_related("workload", "hardware", "lun").filter(pk=pk).first()
+        # Another may have deleted it meanwhile.
+        if series is not None:
+            ingest.rescore(series)
+            yield series
+
+
+def note_drift(order_id: int) -> list[int]:
+    """Write how far the reference had moved around each finished run of an order.
+
+    Series of which a repeat now counts as drifted, or no longer does, are judged anew, each in a
+    transaction of its own. Returns their keys. Called when a run of an order ends, and by
+    ``manage.py reflag``, which mends what a killed worker left.
+    """
+    order = Submission.objects.filter(pk=order_id).first()
+    found = drift.drift_of(order) if order is not None else None
+    if order is None or found is None:
+        return []
+    runs = list(
+        Run.objects.filter(submission=order, state=RunState.DONE)
+        .exclude(started_at=None)
+        .order_by("id")
+        .values_list("id", "started_at", "drift_percent", "series_id")
+    )
+    started: dict[int, datetime] = {pk: at for pk, at, _, _ in runs if at is not None}
+    around = drift.around(found, started)
+    touched = set()
+    for pk, _, stored, series_id in runs:
+        percent = around.get(pk)
+        if percent == stored:
+            continue
+        Run.objects.filter(pk=pk).update(drift_percent=percent)
+        if _has_drifted(percent) != _has_drifted(stored):
+            touched.add(series_id)
+    for series in Series.objects.filter(pk__in=touched).order_by("id"):
+        ingest.rescore(series)
+    return sorted(touched)
+
+
+def orders_with_references(study: str = "") -> list[int]:
+    """The orders that have a finished reference run."""
+    references = Run.objects.filter(
+        is_reference=True, state=RunState.DONE, submission__isnull=False
+    )
+    if study:
+        references = references.filter(series__study__slug=study)
+    return sorted(set(references.values_list("submission_id", flat=True)) - {None})
+
+
+def _has_drifted(percent: float | None) -> bool:
+    return percent is not None and abs(percent) >= LEAST_DRIFT_PERCENT

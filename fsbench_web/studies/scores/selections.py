@@ -1,0 +1,212 @@
+"""Scores of some of the cells of a test: without flagged ones, or of one side of the cache.
+
+A selection takes numbers away before the score is made, and the score is then made as always:
+maximum, minimum and total average of what is left, target averages over the cells of their region
+that are left. A category of which nothing is left has no score, and so has overall when one of its
+six parts has none. What was taken away is counted, by reason.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from fsbench_web.core.scoring.cache_boundary import Boundary
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
+from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.quality import CACHED, SPIKE, UNCACHED, ordered
+from fsbench_web.core.scoring.quality_cells import Mask
+from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
+from fsbench_web.core.scoring.scores import ScoreValue
+from fsbench_web.studies.models import Selection
+from fsbench_web.studies.scores.columns import RunColumns
+from fsbench_web.studies.scores.quality import CELL_FLAGS, Basis, Judged, TestColumns, slugs
+
+
+@dataclass(frozen=True)
+class SelectedScores:
+    """The scores of one test in one selection, by category, with their intervals.
+
+    ``left_out`` is as ``Score.left_out`` keeps it, for each category of which something was.
+    ``flags`` are those of the numbers that each score is made of, ``runs`` the runs they are from,
+    oldest first.
+    """
+
+    scores: Mapping[str, ScoreValue]
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    left_out: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    flags: Mapping[str, list[str]] = field(default_factory=dict)
+    runs: Mapping[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TestQuality:
+    """What was found of one test: its scores by selection, ``all`` among them."""
+
+    scores: Mapping[str, SelectedScores]
+    boundary: Boundary | None
+
+
+def quality_of(
+    test: str, columns: TestColumns, judged: Judged, basis: Basis, whole: SelectedScores
+) -> TestQuality:
+    """What follows from the flags of one test; ``whole`` are its scores of all cells."""
+    whole = replace(
+        whole,
+        flags=_flags(columns, judged, whole.scores),
+        runs=_runs(columns, whole.scores),
+    )
+    scores = selected_scores(test, columns, judged, basis, whole)
+    return TestQuality({str(Selection.ALL): whole, **scores}, judged.boundary)
+
+
+def selected_scores(
+    test: str, columns: TestColumns, judged: Judged, basis: Basis, whole: SelectedScores
+) -> dict[str, SelectedScores]:
+    """The scores of one test by selection; a selection of which nothing is left is not there.
+
+    ``whole`` are those of all cells. ``sound`` is always there, also where nothing is flagged:
+    it is then the same. ``cached`` and ``uncached`` are there where a cache boundary was seen.
+    """
+    reasons = {slug: judged.has(slug) for slug in CELL_FLAGS}
+    for slug in {slug for flags in basis.unsound.values() for slug in flags}:
+        runs = [run for run, flags in basis.unsound.items() if slug in flags]
+        reasons[slug] = np.isin(columns.runs, runs)
+    wanted = {str(Selection.SOUND): reasons}
+    if judged.boundary is not None:
+        is_cached = _cached(columns, judged)
+        wanted[str(Selection.CACHED)] = {UNCACHED: ~is_cached}
+        wanted[str(Selection.UNCACHED)] = {CACHED: is_cached}
+    found = {}
+    for selection, why in wanted.items():
+        scores = _without(test, columns, judged, why, whole)
+        if scores.scores:
+            found[selection] = scores
+    return found
+
+
+def _flags(
+    columns: TestColumns,
+    judged: Judged,
+    scores: Mapping[str, ScoreValue],
+    kept: Mask | None = None,
+) -> dict[str, list[str]]:
+    """The flags of the numbers that each score is made of, by category.
+
+    A maximum or minimum has those of the cells where it was measured, all others those of any cell
+    of their region; overall has those of the whole matrix. A lone spike concerns the maximum alone,
+    and of times the minimum, which is their best.
+    """
+    found = {}
+    for category, score in scores.items():
+        is_extreme = category in ("maximum", "minimum")
+        inside = columns.values == score.value if is_extreme else _region(category, columns)
+        if kept is not None:
+            inside &= kept
+        bits = int(np.bitwise_or.reduce(judged.bits[inside], initial=0))
+        flags = set(slugs(bits))
+        if not is_extreme:
+            flags.discard(SPIKE)
+        found[category] = ordered(flags)
+    return found
+
+
+def _runs(
+    columns: TestColumns, categories: Iterable[str], kept: Mask | None = None
+) -> dict[str, list[int]]:
+    """The runs that gave a number to each category's score, oldest first."""
+    first, last = int(columns.runs.min()), int(columns.runs.max())
+    if first == last:  # which may have millions of numbers
+        return {category: [first] for category in categories}
+    known, places = np.unique(columns.runs, return_inverse=True)
+    found = {}
+    for category in categories:
+        inside = _region(category, columns)
+        if kept is not None:
+            inside &= kept
+        numbers = np.bincount(places.reshape(-1)[inside], minlength=len(known))
+        found[category] = [int(run) for run in known[numbers > 0]]
+    return found
+
+
+def _without(
+    test: str,
+    columns: TestColumns,
+    judged: Judged,
+    why: Mapping[str, Mask],
+    whole: SelectedScores,
+) -> SelectedScores:
+    taken = np.zeros(len(columns.values), dtype=np.bool_)
+    for mask in why.values():
+        taken |= mask
+    if not taken.any():
+        return whole
+    kept = _run_columns(columns, ~taken)
+    if not kept.runs:
+        return SelectedScores({})
+    scores = kept.scores(test)
+    cell, _ = cells_of(columns.records, columns.files)
+    return SelectedScores(
+        scores,
+        kept.intervals(test),
+        {
+            category: left_out
+            for category in scores
+            if (left_out := _left_out(cell, taken, why, _region(category, columns)))["numbers"]
+        },
+        _flags(columns, judged, scores, ~taken),
+        _runs(columns, scores, ~taken),
+    )
+
+
+def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -> dict[str, Any]:
+    """What the region lost: cells of which no number is left, numbers of how many, and why."""
+    counts = {slug: int(np.count_nonzero(mask & region)) for slug, mask in why.items()}
+    return {
+        "cells": len(np.unique(cell[region])) - len(np.unique(cell[region & ~taken])),
+        "numbers": int(np.count_nonzero(taken & region)),
+        "of": int(np.count_nonzero(region)),
+        "why": {slug: counts[slug] for slug in ordered(set(counts)) if counts[slug]},
+    }
+
+
+def _region(category: str, columns: TestColumns) -> Mask:
+    """Which numbers lie in the region of a category; all for those without one."""
+    region = None if category == MEAN else CATEGORIES[category].region
+    if region is None:
+        return np.ones(len(columns.values), dtype=np.bool_)
+    records, files = columns.records, columns.files
+    return np.asarray(
+        (records >= region.minimum_record_kb)
+        & (records <= region.maximum_record_kb)
+        & (files >= region.minimum_file_kb)
+        & (files <= region.maximum_file_kb),
+        dtype=np.bool_,
+    )
+
+
+def _cached(columns: TestColumns, judged: Judged) -> Mask:
+    """Which numbers are of files within the cache boundary of their record size."""
+    assert judged.boundary is not None
+    last = {record: edge.cached_kb for record, edge in judged.boundary.edges.items()}
+    known, places = np.unique(columns.records, return_inverse=True)
+    limits = np.array([last[int(record)] for record in known], dtype=np.int64)
+    return np.asarray(columns.files <= limits[places.reshape(-1)], dtype=np.bool_)
+
+
+def _run_columns(columns: TestColumns, kept: Mask) -> RunColumns:
+    """Some of the numbers as ``RunColumns``, the runs in order."""
+    found = RunColumns()
+    places = np.flatnonzero(kept)
+    places = places[np.argsort(columns.runs[places], kind="stable")]
+    runs = columns.runs[places]
+    for some in np.split(places, np.flatnonzero(np.diff(runs)) + 1):
+        if len(some):
+            found.runs[int(columns.runs[some[0]])] = (
+                array("i", columns.records[some].astype(np.int32).tobytes()),
+                array("q", columns.files[some].tobytes()),
+                array("d", columns.values[some].tobytes()),
+            )
+    return found

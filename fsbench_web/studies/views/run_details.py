@@ -1,0 +1,232 @@
+"""What the page of one run shows, made of its rows. No HTTP here."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, OptionError
+from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+from fsbench_web.catalog.workloads.own_workloads import preset_of
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.units import is_known, lower_is_better
+from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, workload_of
+from fsbench_web.figures import heatmap
+from fsbench_web.figures.frame import Plain
+from fsbench_web.studies.models import Artefact, Run, RunState
+from fsbench_web.studies.orders.forms import run_form
+from fsbench_web.studies.orders.forms import workload as workload_form
+from fsbench_web.studies.orders.submission import ConfigurationRequest, GuestRequest, RunRequest
+from fsbench_web.studies.runs import quality
+from fsbench_web.studies.runs.numbers import RunNumber
+
+# A page with more numbers is no page any more: its heat maps would be larger than a screen.
+MAX_MEASUREMENTS_SHOWN = 20_000
+STEPS = [
+    RunState.QUEUED,
+    RunState.LEASED,
+    RunState.PREPARING,
+    RunState.RUNNING,
+    RunState.COLLECTING,
+    RunState.DONE,
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One state on the way of a run."""
+
+    state: RunState
+    is_past: bool
+    is_current: bool
+
+
+def steps(run: Run) -> list[Step]:
+    """The way of a run that has not ended badly."""
+    try:
+        now = STEPS.index(RunState(run.state))
+    except ValueError:
+        now = len(STEPS)
+    return [Step(state, index < now, index == now) for index, state in enumerate(STEPS)]
+
+
+@dataclass
+class TestMatrix:
+    """The measurements of one test: ``cells`` are {(record KB, file KB): value in unit}.
+
+    ``measured`` are the measurements by cell. ``others`` are those without a record size or a file
+    size.
+    """
+
+    test: str
+    unit: str
+    element_id: str
+    cells: dict[tuple[int, int], float] = field(default_factory=dict)
+    measured: dict[tuple[int, int], RunNumber] = field(default_factory=dict)
+    others: list[RunNumber] = field(default_factory=list)
+    figure: Plain | None = None
+
+    @property
+    def records(self) -> list[int]:
+        """Record sizes in KB, smallest first."""
+        return sorted({record for record, _ in self.cells})
+
+    @property
+    def measurements(self) -> list[RunNumber]:
+        return [*self.measured.values(), *self.others]
+
+    @property
+    def rows(self) -> list[tuple[int, list[RunNumber | None]]]:
+        """(file size in KB, a value a record size); None where nothing was measured."""
+        records = self.records
+        return [
+            (file, [self.measured.get((record, file)) for record in records])
+            for file in sorted({file for _, file in self.cells})
+        ]
+
+
+def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:
+    """The run's measurements by test, in the order of all other pages."""
+    found: dict[tuple[str, str], TestMatrix] = {}
+    for measurement in numbers:
+        key = (testnames.at_load(measurement.test, measurement.load), measurement.unit)
+        if key not in found:
+            found[key] = TestMatrix(*key, element_id=f"matrix-{len(found)}")
+        if measurement.record_size_kb is None or measurement.file_size_kb is None:
+            found[key].others.append(measurement)
+        else:
+            cell = (measurement.record_size_kb, measurement.file_size_kb)
+            found[key].cells[cell] = measurement.value
+            found[key].measured[cell] = measurement
+    for shown in found.values():
+        if shown.cells:
+            less = is_known(shown.unit) and lower_is_better(shown.unit)
+            name = testnames.label(shown.test)
+            shown.figure = heatmap.matrix_plain(
+                shown.cells,
+                shown.unit,
+                name,
+                less,
+                notes=quality.notes(shown.measured),
+                flagged=quality.flagged_cells(shown.measured),
+                edges=quality.edges(run.series.quality, shown.test),
+            )
+    return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
+
+
+def artefacts(run: Run, numbers: Sequence[RunNumber] | None = None) -> QuerySet[Artefact]:
+    """The raw output that the run's numbers stand in, also where it was kept with another run.
+
+    ``numbers`` are the run's, where somebody has read all of them already.
+    """
+    holds: Any = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    if numbers is not None:
+        holds = {one.artefact_id for one in numbers} - {None}
+    found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
+    return found.defer("content_gzip").order_by("id")
+
+
+def commands(run: Run) -> list[dict[str, Any]]:
+    """The commands as run, with ``line``: quoted for a shell, to be shown and copied."""
+    return [
+        {**command, "line": shlex.join(str(word) for word in command.get("argv", []))}
+        for command in run.commands
+    ]
+
+
+def planned_commands(run: Run) -> list[PlannedCommand]:
+    """The commands that will follow; empty for runs that fsbench does not make."""
+    series = run.series
+    if run.origin != Run.Origin.MEASURED or series.lun is None or series.workload is None:
+        return []
+    is_directory, log = series.lun.kind == Lun.Kind.DIRECTORY, series.journal_lun
+    device, log_device = series.lun.device, log.device if log else ""
+    if series.runs_on.is_guest:
+        device, log_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+    if series.configuration.external_journal and log is None:
+        return []  # It is not known any more; the worker will say so and fail the run.
+    try:
+        return run_commands(
+            series.configuration.filesystem,
+            series.configuration.options,
+            workload_of(series.workload.tool, series.workload.parameters),
+            device,
+            device if is_directory else MOUNT_POINT,
+            not is_directory,
+            preparation=Preparation.of(series.preparation),
+            size_bytes=series.lun.size_bytes,
+            journal=JournalLun(log_device, log.size_bytes) if log else None,
+        )
+    except (OptionError, ParameterError, PreparationError):
+        # An option that a later release no longer allows: the worker will say so and fail the run.
+        return []
+
+
+def named_options(run: Run) -> list[tuple[str, str]]:
+    """The configuration's options under the names that the form gives them."""
+    configuration = run.series.configuration
+    spec = FILESYSTEMS.get(configuration.filesystem)
+    names = (
+        {option.key: f"{option.name} ({option.stage})" for option in spec.options} if spec else {}
+    )
+    return [(names.get(key, key), str(value)) for key, value in configuration.options.items()]
+
+
+def named_parameters(run: Run) -> list[tuple[str, str]]:
+    """The workload's parameters with their units."""
+    workload = run.series.workload
+    if workload is None:
+        return []
+    return workload_form.named_parameters(workload.tool, workload.parameters)
+
+
+def order_again(run: Run) -> str:
+    """Query string of the form that orders this run once more, or "" where that cannot be."""
+    series = run.series
+    configuration, workload = series.configuration, series.workload
+    if run.origin != Run.Origin.MEASURED or workload is None:
+        return ""
+    # The preset itself, or any of its tool: the parameters are all given.
+    own = preset_of(workload.slug)
+    preset = (
+        own.slug
+        if own is not None and own.tool == workload.tool
+        else next((slug for slug, one in presets().items() if one.tool == workload.tool), "")
+    )
+    if not preset:
+        return ""
+    if series.lun_id is None or not configuration.is_known:
+        return ""
+    if configuration.external_journal and series.journal_lun is None:
+        return ""
+    try:
+        preparation = Preparation.of(series.preparation)
+    except PreparationError:
+        return ""
+    machine = series.runs_on
+    order = RunRequest(
+        lun_id=series.lun_id,
+        configurations=(
+            ConfigurationRequest(
+                configuration.filesystem,
+                configuration.options,
+                configuration.scheduler,
+                series.journal_lun.name if series.journal_lun else "",
+            ),
+        ),
+        workload=preset,
+        parameters=workload.parameters,
+        repeats=1,
+        preparation=preparation,
+        guest=GuestRequest((machine.kernel,), machine.memory_bytes, machine.cpus)
+        if machine.is_guest
+        else None,
+        study=series.study.slug,
+    )
+    return run_form.prefilled(order).to_query()

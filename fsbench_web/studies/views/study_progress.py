@@ -1,0 +1,60 @@
+"""What still comes into a study, for whoever has its page open."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db.models import Count, Q
+from django.http import HttpRequest
+
+from fsbench_web.platform import clock
+from fsbench_web.studies.models import END_STATES, Run, RunState, Study
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """``came`` are the runs that were done since the page was made, at ``seen`` (in seconds)."""
+
+    active: int
+    queued: int
+    came: int
+    seen: float
+    was_empty: bool
+
+    @property
+    def unfinished(self) -> int:
+        return self.active + self.queued
+
+    @property
+    def shows_nothing_yet(self) -> bool:
+        """Whether the page has no table at all, and could have one now."""
+        return self.was_empty and self.came > 0
+
+
+def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> StudyProgress:
+    """How far the study's runs are. ``?seen=`` and ``?empty=`` are those of the page that asks.
+
+    One query, and one more for a page that asks.
+    """
+    runs = Run.objects.filter(series__study=study)
+    counted = runs.exclude(state__in=END_STATES).aggregate(
+        queued=Count("pk", filter=Q(state=RunState.QUEUED)), all=Count("pk")
+    )
+    since = _time(request.GET.get("seen", ""))
+    came = 0
+    if since is not None:
+        came = runs.filter(state=RunState.DONE, ended_at__gt=since).count()
+    return StudyProgress(
+        active=counted["all"] - counted["queued"],
+        queued=counted["queued"],
+        came=came,
+        seen=(since or clock.now()).timestamp(),
+        was_empty=is_empty if since is None else "empty" in request.GET,
+    )
+
+
+def _time(text: str) -> datetime | None:
+    """The time of ``seen``; None for nothing and for nonsense."""
+    try:
+        return datetime.fromtimestamp(float(text), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

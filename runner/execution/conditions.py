@@ -1,0 +1,103 @@
+"""What holds for one run alone: load, free memory, what the device did meanwhile.
+
+It is kept with the run (``Run.conditions``) and apart from the environment, which stays one row for
+all runs on the same system::
+
+    {"before": {"load": [0.1, 0.2, 0.3], "memory_free_bytes": 1, "memory_available_bytes": 2,
+                "governors": ["performance"], "caches_dropped": true, "scheduler": "none"},
+     "device": {"before": {"reads": 0, ...}, "after": {"reads": 9, ...}},
+     "guest": {"boot_s": 5.2}}
+
+``studies.runs.lifecycle`` adds ``others``, the runs that were active meanwhile. What the host does
+not tell is left out. Sources: proc(5), the kernel's Documentation/block/stat.rst.
+"""
+
+import contextlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from runner.host import blockdev
+
+# The fields of /sys/block/*/stat that every kernel has; later ones are named as far as they came.
+# Sectors are 512 bytes whatever the device's own are; times are milliseconds.
+STATISTICS = (
+    *("reads", "reads_merged", "sectors_read", "read_ms"),
+    *("writes", "writes_merged", "sectors_written", "write_ms"),
+    *("in_flight", "busy_ms", "weighted_ms"),
+    *("discards", "discards_merged", "sectors_discarded", "discard_ms"),
+    *("flushes", "flush_ms"),
+)
+
+
+def before(caches_dropped: bool, scheduler: str) -> dict[str, Any]:
+    """The state of the host as the run begins."""
+    found: dict[str, Any] = {"caches_dropped": caches_dropped}
+    if scheduler:
+        found["scheduler"] = scheduler
+    with contextlib.suppress(OSError):
+        found["load"] = list(os.getloadavg())
+    memory = _read("/proc/meminfo")
+    for key, name in (
+        ("memory_total_bytes", "MemTotal"),
+        ("memory_free_bytes", "MemFree"),
+        ("memory_available_bytes", "MemAvailable"),
+    ):
+        match = re.search(rf"^{name}:\s+(\d+) kB", memory, re.M)
+        if match:
+            found[key] = int(match[1]) * 1024
+    governors = governors_in_use()
+    if governors:
+        found["governors"] = governors
+    return found
+
+
+def governors_in_use(root: Path = Path("/sys/devices/system/cpu")) -> list[str]:
+    """The frequency governors of all processors, each once; empty where there is no such thing."""
+    return sorted(
+        {_read(path).strip() for path in root.glob("cpu[0-9]*/cpufreq/scaling_governor")} - {""}
+    )
+
+
+def device_statistics(number: int | None) -> dict[str, int]:
+    """What the device has done since it is there, by name; empty where that is not told."""
+    if number is None:
+        return {}
+    return parse_statistics(_read(blockdev.sys_folder(number) / "stat"))
+
+
+def parse_statistics(text: str) -> dict[str, int]:
+    """``/sys/block/*/stat``: {name: count, sectors of 512 bytes, or milliseconds}."""
+    values = text.split()
+    if not all(value.isdigit() for value in values):
+        return {}
+    return {name: int(value) for name, value in zip(STATISTICS, values, strict=False)}
+
+
+def system_facts() -> dict[str, list[list[str]]]:
+    """What stays the same from run to run, for the environment: {section: [[label, value], ...]}"""
+    facts: dict[str, list[list[str]]] = {}
+    line = _read("/proc/cmdline").strip()
+    if line:
+        facts["Kernel command line"] = [["Command line", line]]
+    governors = governors_in_use()
+    facts["Processor frequency"] = [
+        ["Governor", ", ".join(governors) or "none: the kernel offers no frequency scaling"]
+    ]
+    folder = Path("/sys/devices/system/cpu/vulnerabilities")
+    mitigations = [
+        [path.name, said]
+        for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
+        if (said := _read(path).strip())
+    ]
+    if mitigations:
+        facts["Processor vulnerabilities and mitigations"] = mitigations
+    return facts
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

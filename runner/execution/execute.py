@@ -1,0 +1,441 @@
+"""One run from claim to the end of its benchmark; ``runner.execution.finish`` writes
+what it was worth.
+"""
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from django.db import InterfaceError, OperationalError, transaction
+
+from fsbench_web.accounts import audit
+from fsbench_web.catalog.configurations.filesystems import OptionError
+from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
+from fsbench_web.catalog.models import Worker
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.core.workloads import ParameterError, workload_of
+from fsbench_web.core.workloads.base import TimedProgress
+from fsbench_web.platform import log_lines
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import END_STATES, Run, RunState
+from fsbench_web.studies.runs import authority, lifecycle, queue
+from fsbench_web.studies.runs.environments import environment_for
+from fsbench_web.studies.runs.lifecycle import LeaseLost
+from fsbench_web.studies.scores import ingest
+from runner.execution import conditions, lock_statistics, places
+from runner.execution.environment import environment_facts
+from runner.execution.finish import (
+    NOT_MEASURED,
+    Ending,
+    end,
+    has_succeeded,
+    persist,
+    verdict,
+    why_not,
+)
+from runner.execution.places import Place, RunRefused, Stopped
+from runner.execution.record import Recorder, reconnect
+from runner.execution.spool import Spool
+from runner.executors.base import Executor, Message, Outcome, Target
+from runner.executors.guest import GuestExecutor
+from runner.host import blockdev, locks
+from runner.host.hardware import drop_caches
+from runner.host.locks import LockedElsewhere
+from runner.host.scheduler import SchedulerError
+from runner.plan import PlanError, RunPlan, plan_run
+from runner.worker import Host, LunUnusable
+
+logger = logging.getLogger("fsbench.worker")
+
+
+_Result = TypeVar("_Result")
+
+
+class AgentMismatch(Exception):
+    """The agent says something else than this worker understands; the text says what to do."""
+
+
+_REFUSALS = (
+    RunRefused,
+    LunUnusable,
+    LockedElsewhere,
+    PlanError,
+    OptionError,
+    ParameterError,
+    PreparationError,
+    SchedulerError,
+)
+
+
+def work_on(run_id: int, host: Host) -> None:
+    """Run what waits for the LUN of this run, in the queue's order, until nothing does.
+
+    The message that brought ``run_id`` is a nudge: it may be late, repeated, or for a run that has
+    ended meanwhile.
+    """
+    worker = Worker.objects.filter(name=host.name).first()
+    lun_id = Run.objects.filter(pk=run_id).values_list("series__lun_id", flat=True).first()
+    if worker is None or lun_id is None or not host.has_taken_over:
+        return
+    while not host.stopping.is_set():
+        try:
+            with locks.while_measuring():
+                if not _work_on_next(lun_id, run_id, worker, host):
+                    return
+        except LockedElsewhere as error:
+            logger.info("no run is claimed: %s", error)
+            return
+
+
+def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
+    """Run what is in turn on the LUN. False when nothing more can be done there now."""
+    problem = host.executor.problem()
+    if problem:
+        # The run waits: it would fail now, and so would all behind it.
+        logger.warning("no run is claimed: %s", problem)
+        return False
+    if not host.capabilities.is_usable:
+        # It came back since the last sign of life, and what that found would refuse the run.
+        host.look_at_executor()
+    following = queue.next_run(lun_id)
+    if following is None:
+        return False
+    machine = Machine.of(following.series.machine)
+    if machine.is_guest and host.guests is not None:
+        problem = host.guests.why_wait(machine.kernel)
+        if problem:
+            logger.warning("run %s waits: %s", following.pk, problem)
+            return False
+    # The request that sent the message ordered its run, and not those before and behind it.
+    request = log_lines.current("request") if following.pk == run_id else None
+    with log_lines.about(run=following.pk, request=request):
+        return execute(following.pk, worker, host) or _has_ended(following)
+
+
+def _has_ended(run: Run) -> bool:
+    """Whether a run that could not be claimed was refused or cancelled: the next one is in turn."""
+    return Run.objects.filter(pk=run.pk, state__in=END_STATES).exists()
+
+
+def execute(run_id: int, worker: Worker, host: Host) -> bool:
+    """Carry out one run. False when it, or its LUN, could not be claimed."""
+    handle = lifecycle.claim(run_id, worker)
+    if handle is None:
+        return False
+    log_lines.also(run=run_id, lease=handle.token)
+    run = Run.objects.select_related(
+        *("series__lun", "series__journal_lun", "series__configuration", "series__workload"),
+        "submission",
+    ).get(pk=run_id)
+    limit_s = run.submission.time_limit_s if run.submission else None
+    recorder = Recorder(handle, TimedProgress(), host.stopping.is_set, time_limit_s=limit_s)
+    spool = Spool(host.spool_folder, handle)
+    logger.info("run %s begins on %s", run_id, run.series.lun)
+    try:
+        with host.carrying_out(run_id):
+            ending = _carry_out(run, host, recorder, spool)
+        end(recorder, ending)
+        spool.remove()
+        logger.info("run %s ended %s: %s", run_id, ending.state, ending.reason)
+    except LeaseLost:
+        spool.remove()
+        logger.warning("run %s lost its lease and was stopped; nothing was written", run_id)
+    except (OperationalError, InterfaceError):
+        logger.exception("run %s: its end cannot be written; it will count as lost", run_id)
+    return True
+
+
+def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending:
+    """How the run ends, and what was measured. Raises LeaseLost and nothing else."""
+    try:
+        persist(lambda: lifecycle.advance(recorder.handle, RunState.PREPARING))
+        plan, outcome = _erase_and_measure(run, host, recorder, spool)
+        if has_succeeded(outcome, recorder):
+            spool.complete(recorder.conditions)
+        return verdict(plan, outcome, recorder)
+    except _REFUSALS as error:
+        return Ending(RunState.FAILED, f"Refused: {error}", Cause.REFUSED)
+    except Stopped:
+        ending = why_not(Outcome(None), recorder)
+        return replace(ending, reason=f"{ending.reason} Nothing was erased.")
+    except LeaseLost:
+        raise
+    except AgentMismatch as error:
+        return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", Cause.WORKER_ERROR)
+    except Exception as error:
+        logger.exception("run %s broke off", run.pk)
+        said = f"The worker broke off: {type(error).__name__}: {error}"
+        return Ending(RunState.FAILED, said, Cause.WORKER_ERROR)
+
+
+def _erase_and_measure(
+    run: Run, host: Host, recorder: Recorder, spool: Spool
+) -> tuple[RunPlan, Outcome]:
+    """Check everything, then run the plan. Raises one of _REFUSALS before anything is erased."""
+    series, configuration = run.series, run.series.configuration
+    if series.lun is None or series.workload is None or not configuration.is_known:
+        raise RunRefused("Its LUN, workload or options are not known any more.")
+    if configuration.external_journal and series.journal_lun is None:
+        raise RunRefused("The LUN of its journal is not known any more: order it again.")
+    machine = Machine.of(series.machine)
+    executor = _executor_of(host, machine)
+    entries = [places.entry_of(host, executor, series.lun.name, "data")]
+    if series.journal_lun is not None:
+        entries.append(places.entry_of(host, executor, series.journal_lun.name, "journal"))
+    problem = host.capabilities.refusal(
+        configuration.filesystem,
+        # What a guest's kernel mounts is asked of the guest, below.
+        not entries[0].is_directory and not machine.is_guest,
+        workload_of(series.workload.tool, series.workload.parameters).needs,
+    )
+    if problem:
+        raise RunRefused(problem)
+    with places.in_use(host, executor, entries) as (data, *journals):
+        preparation = Preparation.of(series.preparation)
+        number = data.number
+        if preparation.discard and (number is None or not blockdev.can_discard(number)):
+            raise RunRefused(f"{data.name} takes no discard (TRIM): leave it out of the order.")
+        plan = plan_run(
+            configuration.filesystem,
+            configuration.options,
+            series.workload.tool,
+            series.workload.parameters,
+            device=data.named_device,
+            size_bytes=data.size_bytes,
+            preparation=preparation,
+            is_directory=data.entry.is_directory,
+            journal=journals[0].as_journal if journals else None,
+            guest=_guest_of(machine, configuration.scheduler),
+        )
+        if isinstance(executor, GuestExecutor):
+            problem = executor.refusal(plan, configuration.filesystem)
+            if problem:
+                raise RunRefused(problem)
+        recorder.progress = plan.workload.progress()
+        with places.locked([data, *journals]):
+            places.verify(host, [data, *journals], recorder, run.confirmed)
+            if data.entry.is_directory:
+                places.check_directory(
+                    data.entry, configuration.filesystem, configuration.scheduler
+                )
+            # A guest's is set in the guest; the host's below it stays as it is.
+            wanted = "" if machine.is_guest else configuration.scheduler
+            with places.scheduler_of(host, [data, *journals], wanted) as scheduler:
+                recorder.on_environment = _environment_writer(
+                    run, [data, *journals], scheduler, host, executor
+                )
+                is_dropped = _beside(recorder, drop_caches)
+                recorder.log(
+                    "The host's page cache was dropped."
+                    if is_dropped
+                    else "The host's page cache could not be dropped (only root can)."
+                )
+                places.verify(host, [data, *journals], recorder, run.confirmed)
+                _note_erasures(run, host, [data, *journals], recorder)
+                _still_wanted(run, host, recorder)
+                _still_free(run, host, [data, *journals], recorder)
+                target = Target(
+                    run.pk,
+                    host.name,
+                    data.name,
+                    data.device,
+                    *(text for journal in journals for text in (journal.name, journal.device)),
+                )
+                recorder.conditions["before"] = conditions.before(is_dropped, scheduler)
+                with _watched_device(number, recorder):
+                    outcome = _run_plan(plan, target, executor, recorder, spool)
+            places.wait_until_free([data, *journals], recorder)
+    return plan, outcome
+
+
+def _still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
+    """Asked of the database in the last moment before a disk is written to: a worker that was held
+    up during its checks may have lost its lease, its run may have been cancelled, or who ordered
+    it may not erase the disk any more. Raises LeaseLost, Stopped, RunRefused.
+    """
+    refused = ""
+    try:
+        if lifecycle.heartbeat(recorder.handle):
+            recorder.stop_reason = recorder.stop_reason or "cancelled"
+        elif refused := authority.refusal(run.pk):
+            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=refused)
+    except (OperationalError, InterfaceError):
+        # Nobody knows: the disk stays as it is.
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+    if recorder.should_stop():
+        raise Stopped
+    if refused:
+        raise RunRefused(f"{refused} Nothing was erased. {authority.RETRY}")
+
+
+def _still_free(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+    """The disks once more: noting and asking may have waited for the database, and somebody may
+    have mounted one meanwhile. Raises RunRefused, Stopped, LeaseLost.
+    """
+    try:
+        places.verify(host, luns, recorder, run.confirmed)
+    except RunRefused as error:
+        # Its erasure is in the audit log already.
+        with contextlib.suppress(OperationalError, InterfaceError):
+            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=str(error))
+        raise
+
+
+def _note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+    """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
+
+    The last check comes after it, because noting may wait for the database; the end of a run that
+    this check stops says that nothing was erased. Raises Stopped.
+    """
+    try:
+        with transaction.atomic():
+            for lun in luns:
+                if lun.number is None:
+                    continue  # a folder: files are written, nothing is erased
+                try:
+                    identity = blockdev.identity(lun.number)
+                except blockdev.ToolError:
+                    identity = {}
+                audit.note(
+                    f"worker:{host.name}",
+                    "LUN erased",
+                    f"LUN {host.name}/{lun.name}",
+                    run=run.pk,
+                    ordered_by=run.created_by.get_username() if run.created_by else None,
+                    device=lun.device,
+                    serial=identity.get("serial") or lun.entry.serial or None,
+                    wwn=identity.get("wwn") or lun.entry.wwn or None,
+                    size_bytes=lun.size_bytes,
+                )
+    except (OperationalError, InterfaceError):
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+        raise Stopped from None
+
+
+def _beside(
+    recorder: Recorder, work: Callable[[], _Result], stop: threading.Event | None = None
+) -> _Result:
+    """Do ``work`` in a thread while this one keeps the lease alive. Raises LeaseLost.
+
+    ``stop`` is set when the run is to end; the work must then end soon.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="run") as pool:
+        future = pool.submit(log_lines.carried(work))
+        while not future.done():
+            wait([future], timeout=0.2)
+            try:
+                if recorder.should_stop() and stop is not None:
+                    stop.set()
+            except BaseException:
+                if stop is not None:
+                    stop.set()
+                raise
+        return future.result()
+
+
+def _executor_of(host: Host, machine: Machine) -> Executor:
+    """The worker's own, or that of guests. Raises RunRefused."""
+    if not machine.is_guest:
+        return host.executor
+    if host.guests is None:
+        raise RunRefused(
+            "This worker boots no guests: its machine needs Docker, the benchmark image, and "
+            "kernels in FSBENCH_GUEST_KERNELS."
+        )
+    return host.guests
+
+
+def _guest_of(machine: Machine, scheduler: str) -> dict[str, Any] | None:
+    if not machine.is_guest:
+        return None
+    return {
+        "kernel": machine.kernel,
+        "memory_bytes": machine.memory_bytes,
+        "cpus": machine.cpus,
+        "scheduler": scheduler,
+    }
+
+
+def _run_plan(
+    plan: RunPlan, target: Target, executor: Executor, recorder: Recorder, spool: Spool
+) -> Outcome:
+    stop = threading.Event()
+    spool.begin(plan)
+
+    def take(message: Message) -> None:
+        spool.add(message)
+        recorder.take(message)
+
+    def should_stop() -> bool:
+        # The thread that sets ``stop`` may be waiting for a database that cannot be reached.
+        return stop.is_set() or recorder.is_overdue()
+
+    outcome = _beside(recorder, lambda: executor.run(plan, target, take, should_stop), stop)
+    recorder.read()
+    return outcome
+
+
+@contextlib.contextmanager
+def _watched_device(number: int | None, recorder: Recorder) -> Iterator[None]:
+    """Note the device's statistics before and after, and what waited for locks meanwhile."""
+    locks = lock_statistics.read()
+    try:
+        with _noted_statistics(number, recorder):
+            yield
+    finally:
+        recorder.conditions["locks"] = lock_statistics.between(locks, lock_statistics.read())
+
+
+@contextlib.contextmanager
+def _noted_statistics(number: int | None, recorder: Recorder) -> Iterator[None]:
+    if number is None:
+        yield
+        return
+    seen = recorder.conditions["device"] = {"before": conditions.device_statistics(number)}
+    try:
+        yield
+    finally:
+        seen["after"] = conditions.device_statistics(number)
+
+
+def _environment_writer(
+    run: Run, luns: Sequence[Place], scheduler: str, host: Host, executor: Executor
+) -> Callable[[Recorder], None]:
+    """What writes the environment, once the agent has told it, and files the run under it."""
+
+    def write(recorder: Recorder) -> None:
+        said = recorder.environment
+        if said is None:
+            return
+        data, *journals = (host.lun_facts(lun.entry) for lun in luns)
+        try:
+            facts = environment_facts(said, executor, data, scheduler, recorder.mounted)
+            kernel, distribution = str(said["kernel"]), str(said["distribution"])
+            accelerator = str(said["guest"]["accelerator"]) if "guest" in said else None
+            if "guest" in said:
+                recorder.conditions["guest"] = {"boot_s": said["guest"]["boot_s"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise AgentMismatch(
+                f"The agent does not say {error} of where it runs: its image is of another version "
+                "of fsbench than the worker. Build it again (make image)."
+            ) from None
+        for journal in journals:
+            facts["Journal LUN"] = journal
+        environment = environment_for(facts, kernel=kernel, distribution=distribution)
+        with transaction.atomic():
+            lifecycle.record_environment(recorder.handle, environment)
+            lifecycle.record_conditions(recorder.handle, recorder.conditions)
+            ingest.move_to_kernel(
+                Run.objects.get(pk=run.pk),
+                environment.kernel,
+                environment.distribution,
+                accelerator=accelerator,
+            )
+
+    return write

@@ -1,0 +1,228 @@
+"""The end of a run: what it was worth, and writing that down, also while the database is away.
+
+Nothing of a run that did not end well enters a score: measurements are stored in the transaction
+that ends the run as done, and only when every cell of the matrix was printed.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from django.db import InterfaceError, OperationalError, transaction
+
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
+from fsbench_web.core.workloads.base import TimedProgress, Workload
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import Run, RunState
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.lifecycle import LeaseLost
+from fsbench_web.studies.scores import ingest, rejudging
+from runner.execution.creation import creation_values
+from runner.execution.record import COMMANDS_NAME, Recorder, reconnect
+from runner.execution.spool import Spooled, left_over
+from runner.executors.base import STOPPED, Outcome
+from runner.plan import RunPlan
+
+logger = logging.getLogger("fsbench.worker")
+
+NOT_MEASURED = "Nothing of it enters a score."
+
+Results = dict[str, ParsedResult]
+"""What the outputs of a run say, by their names; empty for a run that did not end well."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ends, why, and what it measured; ``cause`` counts where it failed."""
+
+    state: RunState
+    reason: str
+    cause: Cause = Cause.BENCHMARK
+    parsed: Results = field(default_factory=dict)
+
+
+def has_succeeded(outcome: Outcome, recorder: Recorder) -> bool:
+    """Whether agent and executor both say so."""
+    return bool(recorder.is_ok) and outcome.exit_code == 0
+
+
+def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
+    """What the run was worth, and what each of its outputs says."""
+    if not has_succeeded(outcome, recorder):
+        return why_not(outcome, recorder)
+    persist(recorder.write)
+    persist(lambda: lifecycle.advance(recorder.handle, RunState.COLLECTING))
+    kept = recorder.artefacts()
+    raw = {name: kept[name] for name in plan.outputs if name in kept}
+    if len(raw) < len(set(plan.outputs)):
+        return _failed("The benchmark's output did not arrive.")
+    workload = plan.workload
+    try:
+        parsed = workload.parse(raw)
+    except UnreadableFile as error:
+        return _failed(f"Its output cannot be read: {error}.")
+    values = [value for result in parsed.values() for value in result.values]
+    missing = _missing_values(workload, values)
+    if missing or not all(result.complete for result in parsed.values()):
+        return _failed(missing or "The output ends early.")
+    if not values:
+        return _failed("Its output holds no value.")
+    return Ending(RunState.DONE, f"{len(values)} values measured.", parsed=parsed)
+
+
+def _failed(reason: str, cause: Cause = Cause.BENCHMARK) -> Ending:
+    return Ending(RunState.FAILED, f"{reason} {NOT_MEASURED}", cause)
+
+
+def why_not(outcome: Outcome, recorder: Recorder) -> Ending:
+    """Why a run that was not carried out to its end was not."""
+    if recorder.stop_reason == "cancelled":
+        reason = f"Cancelled during {recorder.phase}. {NOT_MEASURED}"
+        return Ending(RunState.CANCELLED, reason, Cause.CANCELLED)
+    if recorder.stop_reason == "worker":
+        return _failed(f"The worker was stopped during {recorder.phase}.", Cause.WORKER_STOPPED)
+    if recorder.stop_reason == "time":
+        return _failed(
+            f"The run took longer than its order allows, {recorder.time_limit_s:.0f} s, and "
+            f"was stopped during {recorder.phase}.",
+            Cause.TIME_LIMIT,
+        )
+    if recorder.stop_reason == "database":
+        return _failed("The database was away for too long.", Cause.DATABASE)
+    reasons = " ".join(reason for reason in (recorder.reason, outcome.reason) if reason)
+    # What the agent found wrong by itself it had found before anything went away.
+    is_own = recorder.is_ok is False and not (recorder.was_stopped or outcome.exit_code == STOPPED)
+    cause = Cause.BENCHMARK if is_own else outcome.cause
+    return _failed(reasons or "The agent ended without a reason.", cause)
+
+
+def _missing_values(workload: Workload, values: list[ParsedValue]) -> str:
+    """A sentence about values that should have been printed, or nothing."""
+    found = {(value.test, value.load, value.record_size_kb, value.file_size_kb) for value in values}
+    expected = list(workload.expected())
+    missing = [one for one in expected if one not in found]
+    if not missing:
+        return ""
+    test, load, record_kb, file_kb = missing[0]
+    place = f" at {load}" if load else ""
+    if record_kb is not None and file_kb is not None:
+        place += f" with records of {record_kb} KB in a file of {file_kb} KB"
+    return f"The output lacks {len(missing)} of {len(expected)} values, first {test}{place}."
+
+
+def end(recorder: Recorder, ending: Ending) -> None:
+    """Write the end of the run, with as much of it as can be written. Raises LeaseLost."""
+    try:
+        persist(lambda: _write_all(recorder, ending))
+        if ending.state == RunState.DONE:
+            _note_drift(recorder.handle.run_id)
+        return
+    except (LeaseLost, OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        logger.exception("run %s: its result cannot be stored", recorder.handle.run_id)
+        if ending.state == RunState.DONE:
+            ending = _failed(f"Its result cannot be stored: {error}", Cause.WORKER_ERROR)
+    # What it ran on may be what makes no sense: an agent of another version says other things.
+    recorder.on_environment = None
+    try:
+        persist(lambda: _write_all(recorder, replace(ending, parsed={})))
+    except (LeaseLost, OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("run %s: its output cannot be stored", recorder.handle.run_id)
+        persist(
+            lambda: lifecycle.finish(recorder.handle, ending.state, ending.reason, ending.cause)
+        )
+
+
+def _write_all(recorder: Recorder, ending: Ending) -> None:
+    recorder.write_environment()
+    recorder.write()
+    with transaction.atomic():
+        _store(recorder, ending)
+
+
+def _note_drift(run_id: int) -> None:
+    """Tell the other runs of the order how far its reference has moved. Never fails the run."""
+    order_id = Run.objects.filter(pk=run_id).values_list("submission_id", flat=True).first()
+    try:
+        if order_id is not None:
+            persist(lambda: rejudging.note_drift(order_id))
+    except Exception:
+        # The run is stored; "manage.py reflag" writes what is missing here.
+        logger.exception("run %s: the drift of its order cannot be written", run_id)
+
+
+def persist(write: Callable[[], object]) -> None:
+    """Write, again and again while the database is away, as long as the lease may live.
+
+    Raises LeaseLost, and the database's error in the end.
+    """
+    deadline = time.monotonic() + lifecycle.lease_duration().total_seconds()
+    while True:
+        try:
+            write()
+        except (OperationalError, InterfaceError) as error:
+            reconnect()
+            logger.warning("the database does not answer: %s", error)
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+        else:
+            return
+
+
+def finish_spooled(folder: Path) -> list[int]:
+    """End as done what a killed worker had measured but not written. Returns the runs.
+
+    Call it before ``lifecycle.recover``, which ends as lost what this worker still holds. A run
+    whose lease ran out meanwhile stays lost: others may have acted on that.
+    """
+    finished = []
+    for spooled in left_over(folder):
+        try:
+            if _finish(spooled):
+                finished.append(spooled.handle.run_id)
+        except LeaseLost:
+            logger.warning("run %s had lost its lease; its output is dropped", spooled.path.name)
+        except Exception:
+            logger.exception("%s cannot be used; its run will count as lost", spooled.path)
+        spooled.path.unlink(missing_ok=True)
+    return finished
+
+
+def _finish(spooled: Spooled) -> bool:
+    run = Run.objects.filter(pk=spooled.handle.run_id).first()
+    # Before it was running nobody had written what it ran on.
+    if run is None or run.state not in (RunState.RUNNING, RunState.COLLECTING):
+        return False
+    recorder = Recorder(
+        spooled.handle, TimedProgress(), lambda: False, conditions=spooled.conditions
+    )
+    recorder.go_on_running(len(run.commands))
+    for message in spooled.messages:
+        recorder.take(message)
+    recorder.read()
+    recorder.log("The worker was killed before it had stored this; it did so when it was back.")
+    end(recorder, verdict(spooled.plan, Outcome(0), recorder))
+    return True
+
+
+def _store(recorder: Recorder, ending: Ending) -> None:
+    handle, parsed = recorder.handle, ending.parsed
+    # First, because it locks the lease: whoever lost it must not write a line.
+    lifecycle.heartbeat(handle)
+    run = Run.objects.select_related("series").get(pk=handle.run_id)
+    for name, data in recorder.artefacts().items():
+        artefact = ingest.store_artefact(run, name, data)
+        if name in parsed:
+            ingest.store_result(run, artefact, parsed[name])
+        if parsed and name == COMMANDS_NAME:
+            ingest.store_values(run, artefact, creation_values(recorder.commands))
+    lifecycle.record_conditions(handle, recorder.conditions)
+    lifecycle.finish(handle, ending.state, ending.reason, ending.cause)
+    if ending.state == RunState.DONE:
+        ingest.rescore(run.series)

@@ -1,0 +1,184 @@
+"""The LUNs of one run: listed, checked, locked, set up, and free again.
+
+The first is the one that is measured; the second, if there is one, keeps the journal. What holds
+for one holds for both: nothing of either is erased before every check of both has passed.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.configurations.journals import JournalLun
+from runner.execution.record import Recorder
+from runner.executors.base import Executor
+from runner.host import blockdev, checks, scheduler_notes
+from runner.host.locks import device_lock
+from runner.host.luns import LunEntry
+from runner.host.scheduler import read_schedulers, scheduler_set
+from runner.worker import Host
+
+# A file system that is being unmounted, or udev looking at a device, is over after this time.
+SETTLE_S = 10.0
+LOCK_WAIT_S = 10.0
+_PASSING = {"mounts", "openers", "exclusive"}
+
+
+class RunRefused(Exception):
+    """The run cannot be carried out; nothing was erased. The text says why and what to do."""
+
+
+class Stopped(Exception):
+    """The run is to end before anything was erased."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A LUN that a run uses. ``device`` is its real path, ``named_device`` that of the commands."""
+
+    entry: LunEntry
+    device: str
+    named_device: str
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def number(self) -> int | None:
+        """The number of the block device; None for a folder."""
+        return blockdev.device_number(self.device)
+
+    @property
+    def size_bytes(self) -> int | None:
+        number = self.number
+        return None if number is None else blockdev.size_bytes(number)
+
+    @property
+    def as_journal(self) -> JournalLun:
+        return JournalLun(self.named_device, self.size_bytes)
+
+
+def entry_of(host: Host, executor: Executor, name: str, role: str) -> LunEntry:
+    """The LUN as the host lists it now, in this role. Raises RunRefused, LunUnusable."""
+    entry = host.entry(name)
+    if entry.role != role:
+        raise RunRefused(
+            f"{name} is set aside for external journals."
+            if entry.role == "journal"
+            else f"{name} is listed for data and keeps no journal."
+        )
+    problem = executor.lun_problem(entry.kind)
+    if problem:
+        raise RunRefused(problem)
+    return entry
+
+
+@contextlib.contextmanager
+def in_use(host: Host, executor: Executor, entries: Sequence[LunEntry]) -> Iterator[list[Place]]:
+    """While a run has these LUNs, nobody else checks or detaches them. Raises LunUnusable."""
+    with contextlib.ExitStack() as stack:
+        for entry in entries:
+            stack.enter_context(host.in_use(entry.name))
+        found = [(entry, host.device(entry)) for entry in entries]
+        yield [
+            Place(entry, device, host.named_device(entry, device, executor))
+            for entry, device in found
+        ]
+
+
+@contextlib.contextmanager
+def locked(places: Sequence[Place]) -> Iterator[None]:
+    """Hold all on this host (runner.host.locks), and keep their devices open: the name and number
+    of one cannot go to another disk meanwhile. Raises LockedElsewhere after LOCK_WAIT_S: whoever
+    detached a loop device holds the lock of its number for a moment after the kernel gave it to us.
+    """
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            stack.enter_context(device_lock(Path(place.device), LOCK_WAIT_S))
+        for place in places:
+            if not place.entry.is_directory:
+                descriptor = os.open(place.device, os.O_RDONLY | os.O_CLOEXEC)
+                stack.callback(os.close, descriptor)
+        yield
+
+
+def verify(
+    host: Host,
+    places: Sequence[Place],
+    recorder: Recorder,
+    confirmed: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost.
+
+    ``confirmed`` is what each was when the run was ordered, by role (Run.confirmed).
+    """
+    for place in places:
+        _verify(host, place, recorder, confirmed.get(place.entry.role, {}))
+
+
+def _verify(host: Host, place: Place, recorder: Recorder, confirmed: Mapping[str, Any]) -> None:
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        made = checks.verify(place.entry, host.config.lun_file, place.device, confirmed)
+        failed = [check for check in made if not check.ok]
+        if not failed:
+            return
+        is_passing = all(check.name in _PASSING for check in failed)
+        if recorder.should_stop():
+            raise Stopped
+        if not is_passing or time.monotonic() > deadline:
+            raise RunRefused(f"{place.name} was not erased. {checks.problem(failed)}")
+        time.sleep(0.5)
+
+
+def check_directory(entry: LunEntry, filesystem: str, scheduler: str) -> None:
+    """A folder is on the file system it is on: its numbers must not go to another one's account.
+
+    Raises RunRefused.
+    """
+    found = checks.directory_filesystem(entry.path)
+    if found != FILESYSTEMS[filesystem].kernel_name:
+        raise RunRefused(
+            f"{entry.path} is on {found or 'an unknown file system'}, not on {filesystem}: choose "
+            f"{found or 'another LUN'}, or a LUN on which {filesystem} can be made."
+        )
+    if scheduler:
+        raise RunRefused(f"{entry.name} is a folder and has no I/O scheduler to set.")
+
+
+@contextlib.contextmanager
+def scheduler_of(host: Host, places: Sequence[Place], wanted: str) -> Iterator[str]:
+    """Set the I/O scheduler of all, and yield that of the first as read back from the kernel.
+
+    What they were is noted on the host until it is put back (scheduler_notes). A journal's device
+    that has no scheduler at all stays as it is. Raises SchedulerError.
+    """
+    notes = host.config.scheduler_notes
+    effective = ""
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            number = place.number
+            if place.entry.is_directory or number is None:
+                continue
+            if place is not places[0] and not read_schedulers(number)[1]:
+                continue
+            if wanted:
+                stack.enter_context(scheduler_notes.noted(notes, number, wanted))
+            found = stack.enter_context(scheduler_set(number, wanted))
+            if place is places[0]:
+                effective = found
+        yield effective
+
+
+def wait_until_free(places: Sequence[Place], recorder: Recorder) -> None:
+    """A file system is gone only when its last block is written back."""
+    for place in places:
+        if not place.entry.is_directory and not blockdev.wait_until_free(
+            place.device, blockdev.FREE_AGAIN_S, recorder.should_stop
+        ):
+            recorder.log(f"{place.device} is still in use {blockdev.FREE_AGAIN_S:.0f} s later.")

@@ -1,0 +1,257 @@
+"""Writes down what an agent says of a run, and hears whether to stop.
+
+The executor works in a thread of its own and hands its messages to ``take``; the run's thread,
+which alone talks to the database, asks ``should_stop`` several times a second, which is when lines,
+progress and heartbeat are written. A database that is away for a while does not end a benchmark;
+one that is away for longer than the lease lives does, because somebody else may take the LUN then.
+"""
+
+import json
+import logging
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from fsbench_web.core.workloads.base import Progress
+from fsbench_web.platform import clock
+from fsbench_web.studies.models import RunState
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.lifecycle import LeaseHandle
+from runner.executors.base import Message
+
+logger = logging.getLogger("fsbench.worker")
+
+FLUSH_EVERY_S = 0.5
+# Also how soon a cancellation is noticed; the executor then has 4 of its 5 seconds left.
+HEARTBEAT_EVERY_S = 1.0
+BATCH_LINES = 1000
+# Of a tool that prints without end the log keeps this much; the raw output keeps all.
+KEPT_TEXT_CHARACTERS = 16 * 1024 * 1024
+COMMANDS_NAME = "commands.jsonl"
+
+
+def stop_after_s() -> float:
+    """Seconds after the last answer of the database until a run ends by itself: so early that
+    nothing of it touches the LUN any more when the lease runs out (executors.stream.STOP_GRACE_S).
+    """
+    lease_s = float(settings.WORKER_SILENT_AFTER_S)
+    return lease_s - min(5.0, lease_s / 4)
+
+
+def reconnect() -> None:
+    """After an error of the database: the next query opens a new connection if it must."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
+
+
+@dataclass
+class Recorder:
+    """What is known of one run so far. ``stop_reason``: cancelled, worker, database or time.
+
+    ``time_limit_s`` is that of the whole run, None where only its steps have limits.
+    """
+
+    handle: LeaseHandle
+    progress: Progress
+    is_worker_stopping: Callable[[], bool]
+    time_limit_s: float | None = None
+    commands: list[dict[str, Any]] = field(default_factory=list)
+    # The same with what each printed, one JSON object a line: the artefact of the commands.
+    command_lines: list[str] = field(default_factory=list)
+    outputs: dict[str, list[str]] = field(default_factory=dict)
+    finished_outputs: set[str] = field(default_factory=set)
+    printed: list[str] = field(default_factory=list)
+    # What held for this run alone (runner.execution.conditions).
+    conditions: dict[str, Any] = field(default_factory=dict)
+    environment: Message | None = None
+    mounted: Message | None = None
+    reason: str = ""
+    is_ok: bool | None = None
+    # The agent ended because somebody asked it to.
+    was_stopped: bool = False
+    stop_reason: str = ""
+    phase: str = "preparing"
+    phase_share: float = 0.0
+    on_environment: Callable[["Recorder"], None] | None = None
+    _inbox: "queue.SimpleQueue[Message]" = field(default_factory=queue.SimpleQueue)
+    _lines: list[tuple[datetime, str, str]] = field(default_factory=list)
+    _printed_characters: int = 0
+    _phase_began: float = field(default_factory=time.monotonic)
+    _benchmark_began: float | None = None
+    _commands_written: int = 0
+    _environment_written: bool = False
+    _is_running: bool = False
+    _flushed: float = 0.0
+    _heard: float = 0.0
+    _prolonged: float = field(default_factory=time.monotonic)
+    _began: float = field(default_factory=time.monotonic)
+
+    def go_on_running(self, commands_written: int) -> None:
+        """Another worker began to write this run: what it runs on, and some of its commands."""
+        self._is_running = self._environment_written = True
+        self._commands_written = commands_written
+
+    def log(self, text: str) -> None:
+        """A line of fsbench itself."""
+        self._lines.append((clock.now(), "fsbench", text))
+
+    def take(self, message: Message) -> None:
+        """Accept a message in any thread, for ``read`` to understand."""
+        self._inbox.put(message)
+
+    def read(self) -> None:
+        """Understand what was taken so far."""
+        while not self._inbox.empty():
+            self._understand(self._inbox.get())
+
+    def _understand(self, message: Message) -> None:
+        handler = getattr(self, f"_on_{message.get('type')}", None)
+        try:
+            if handler is None:
+                raise KeyError(message.get("type"))
+            handler(message)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.log(f"A message that cannot be understood: {str(message)[:500]}")
+
+    def _on_log(self, message: Message) -> None:
+        stream, text = str(message["stream"])[:10], str(message["text"])
+        self._lines.append((clock.at(float(message["at"])), stream, text))
+        if stream == "stdout" and self.phase == "benchmark":
+            self.progress.feed(text)
+            if self._printed_characters < KEPT_TEXT_CHARACTERS:
+                self._printed_characters += len(text) + 1
+                self.printed.append(text)
+
+    def _on_phase(self, message: Message) -> None:
+        self.phase = str(message["phase"])[:60]
+        self.phase_share, self._phase_began = 0.0, time.monotonic()
+        # A benchmark may be several commands: its time is counted from the first.
+        if self.phase == "benchmark" and self._benchmark_began is None:
+            self._benchmark_began = time.monotonic()
+
+    def _on_progress(self, message: Message) -> None:
+        self.phase_share = min(max(float(message["share"]), 0.0), 1.0)
+
+    def _on_command(self, message: Message) -> None:
+        command = {key: message[key] for key in ("phase", "argv", "exit_code", "duration_s")}
+        self.commands.append(command)
+        printed = {key: str(message.get(key, "")) for key in ("stdout", "stderr")}
+        self.command_lines.append(json.dumps(command | printed))
+
+    def _on_output(self, message: Message) -> None:
+        name = str(message["name"])
+        self.outputs.setdefault(name, []).append(str(message["text"]))
+        if message["is_last"]:
+            self.finished_outputs.add(name)
+
+    def _on_environment(self, message: Message) -> None:
+        self.environment = message
+
+    def _on_mounted(self, message: Message) -> None:
+        self.mounted = message
+
+    def _on_error(self, message: Message) -> None:
+        self.reason = str(message["reason"])
+
+    def _on_done(self, message: Message) -> None:
+        self.is_ok = message["ok"] is True
+        self.was_stopped = message.get("stopped") is True
+
+    def should_stop(self) -> bool:
+        """Read and write what is due; True when the run is to end. Raises LeaseLost."""
+        self.read()
+        if not self.stop_reason and self.is_worker_stopping():
+            self.stop_reason = "worker"
+        now = time.monotonic()
+        if not self.stop_reason and self.time_limit_s is not None:
+            self.stop_reason = "time" if now - self._began > self.time_limit_s else ""
+        if now - self._flushed < FLUSH_EVERY_S:
+            return bool(self.stop_reason)
+        self._flushed = now
+        try:
+            self.write(now)
+        except DatabaseError as error:
+            logger.warning("run %s: the database does not answer: %s", self.handle.run_id, error)
+            reconnect()
+        return self.is_overdue() or bool(self.stop_reason)
+
+    def is_overdue(self) -> bool:
+        """Whether the lease is about to run out, for all that this worker knows; the run must end.
+
+        Asks nobody, so that any thread may call it while this one waits for an answer of the
+        database that a cut network never brings.
+        """
+        if time.monotonic() - self._prolonged > stop_after_s():
+            self.stop_reason = self.stop_reason or "database"
+            return True
+        return False
+
+    def write(self, now: float | None = None) -> None:
+        """Write everything that is new; nothing is forgotten before it is written."""
+        if self._benchmark_began is not None and not self._is_running:
+            self.write_environment()
+            lifecycle.advance(self.handle, RunState.RUNNING, "The benchmark began.")
+            self._is_running = True
+        while self._lines:
+            batch = self._lines[:BATCH_LINES]
+            lifecycle.append_log(self.handle, batch)
+            del self._lines[: len(batch)]
+        if len(self.commands) > self._commands_written:
+            count = len(self.commands)
+            lifecycle.record_commands(self.handle, self.commands)
+            self._commands_written = count
+        if now is not None and now - self._heard >= HEARTBEAT_EVERY_S:
+            asked = time.monotonic()
+            is_cancelled = self._heartbeat(now)
+            # From before it was asked: the database prolonged the lease a little later than that.
+            self._heard, self._prolonged = now, asked
+            if is_cancelled and not self.stop_reason:
+                self.stop_reason = "cancelled"
+
+    def write_environment(self) -> None:
+        """Once: what the run happens on. Before it is measured, and for a failed run in the end."""
+        if not self._environment_written and self.on_environment is not None:
+            self.on_environment(self)
+            self._environment_written = True
+
+    def _heartbeat(self, now: float) -> bool:
+        if self._benchmark_began is None or self.phase != "benchmark":
+            share = self.phase_share
+            elapsed_s = now - self._phase_began
+            return lifecycle.heartbeat(
+                self.handle,
+                phase=self.phase,
+                progress=share,
+                remaining_s=elapsed_s * (1 - share) / share if share else None,
+            )
+        elapsed_s = now - self._benchmark_began
+        share, remaining_s = self.progress.share, self.progress.remaining_s(elapsed_s)
+        if not share and remaining_s is not None:
+            # The tool tells nothing on the way, but its parameters say how long it takes.
+            share = elapsed_s / (elapsed_s + remaining_s)
+        return lifecycle.heartbeat(
+            self.handle, phase=self.phase, progress=share, remaining_s=remaining_s
+        )
+
+    def artefacts(self) -> dict[str, bytes]:
+        """The raw outputs; what was printed before the agent was killed, when there are none."""
+        found = {
+            name if name in self.finished_outputs else f"incomplete {name}": "".join(parts)
+            for name, parts in self.outputs.items()
+        }
+        if not found and self.printed:
+            found["incomplete output.txt"] = "\n".join(self.printed) + "\n"
+        if self.command_lines:
+            found[COMMANDS_NAME] = "\n".join(self.command_lines) + "\n"
+        # JSON can say half of a surrogate pair, which no file and no database holds.
+        return {
+            name.encode("utf-8", "replace").decode(): text.encode("utf-8", "replace")
+            for name, text in found.items()
+        }

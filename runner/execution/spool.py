@@ -1,0 +1,113 @@
+"""What an agent said, on the worker's disk until the run's end is written.
+
+Between the end of a benchmark and the commit that stores its numbers they are in the worker's hands
+alone. A worker that is killed there finds them here when it is back: a run whose agent had said
+that all went well, and whose lease nobody took meanwhile, is then stored as if nothing had happened
+(``finish.finish_spooled``). One file a run, one JSON object a line: who holds what, the plan, every
+message but the lines of the log (which are in the database), and in the end the run's conditions.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from fsbench_web.studies.runs.lifecycle import LeaseHandle
+from runner.executors.base import Message
+from runner.plan import RunPlan, Step
+
+logger = logging.getLogger("fsbench.worker")
+
+
+class Spool:
+    """One run's file. A disk that is full or gone costs the safety net, never the run."""
+
+    def __init__(self, folder: Path, handle: LeaseHandle) -> None:
+        self.path = folder / f"run-{handle.run_id}.jsonl"
+        self._handle = handle
+        self._file: IO[str] | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, plan: RunPlan) -> None:
+        """Open the file with what is known before the first message."""
+        with suppress(OSError):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = self.path.open("w", encoding="utf-8")
+        self._write({"handle": asdict(self._handle), "plan": asdict(plan)})
+
+    def add(self, message: Message) -> None:
+        """Keep a message; called in the executor's thread."""
+        if message.get("type") != "log":
+            self._write({"message": message})
+
+    def complete(self, conditions: dict[str, Any]) -> None:
+        """All is said and the benchmark's output is whole."""
+        self._write({"conditions": conditions})
+
+    def _write(self, item: dict[str, Any]) -> None:
+        with self._lock:
+            if self._file is None:
+                return
+            try:
+                self._file.write(json.dumps(item) + "\n")
+                self._file.flush()
+            except OSError as error:
+                logger.warning("%s cannot be written: %s", self.path, error)
+                self._close()
+                self.path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            self._file = None
+
+    def remove(self) -> None:
+        """The end of the run is in the database, or is not this worker's any more."""
+        with self._lock:
+            self._close()
+            self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """A whole file that a killed worker left."""
+
+    path: Path
+    handle: LeaseHandle
+    plan: RunPlan
+    messages: list[Message]
+    conditions: dict[str, Any]
+
+
+def left_over(folder: Path) -> Iterator[Spooled]:
+    """The files of runs whose results were whole; all others are of no use and removed."""
+    for path in sorted(folder.glob("run-*.jsonl")):
+        spooled = _read(path)
+        if spooled is None:
+            path.unlink(missing_ok=True)
+        else:
+            yield spooled
+
+
+def _read(path: Path) -> Spooled | None:
+    try:
+        items = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        first, last = items[0], items[-1]
+        handle, plan = dict(first["handle"]), dict(first["plan"])
+        # JSON has lists where these have tuples.
+        handle["others"] = tuple(tuple(pair) for pair in handle["others"])
+        plan["steps"] = [Step(**step) for step in plan["steps"]]
+        return Spooled(
+            path,
+            LeaseHandle(**handle),
+            RunPlan(**plan),
+            [item["message"] for item in items if "message" in item],
+            dict(last["conditions"]),
+        )
+    except (OSError, ValueError, LookupError, TypeError):
+        return None

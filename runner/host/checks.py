@@ -1,0 +1,305 @@
+"""May this LUN be erased now? The one place that answers, for every executor.
+
+Asked when LUNs are announced, by ``manage.py luns check``, and again right before a run erases.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fsbench_web.catalog.configurations.marks import OWN_LABEL, OWN_LOG_UUID
+from fsbench_web.catalog.workers import lun_identity
+from fsbench_web.core.workloads.base import WORK_NAME
+from runner.host import blockdev, sparse
+from runner.host.blockdev import ToolError
+from runner.host.fingerprint import fingerprint
+from runner.host.luns import LunEntry, LunFileError, read_luns
+
+_SYSTEM_FOLDERS = {
+    *("/", "/bin", "/boot", "/etc", "/home", "/lib", "/media", "/mnt", "/opt", "/root", "/run"),
+    *("/sbin", "/srv", "/tmp", "/usr", "/var", "/var/lib", "/var/tmp"),  # noqa: S108 (refused)
+}
+_KERNEL_FOLDERS = ("/dev", "/proc", "/sys")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One answer. ``message`` says what was found, or why not and what to do."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def problem(checks: list[Check]) -> str:
+    """The failed checks in one text; empty when the LUN may be used."""
+    return " ".join(check.message for check in checks if not check.ok)
+
+
+def verify(
+    entry: LunEntry, lun_file: Path, device: str = "", confirmed: Mapping[str, Any] | None = None
+) -> list[Check]:
+    """All checks of a LUN. ``device`` is the block device it is used as (a sparse file's loop).
+
+    ``confirmed`` is what it was when somebody ordered the run that is to erase it (lun_identity;
+    empty: not kept); None where no run asks.
+    Nothing is changed. A check that cannot be made has failed.
+    """
+    checks = [_listed(entry, lun_file)]
+    if entry.is_directory:
+        checks += _directory_checks(entry)
+        if confirmed is not None and all(check.ok for check in checks):
+            checks.append(_made("confirmed", lambda: _confirmed(entry, "", confirmed)))
+        return checks
+    path = device or str(entry.path)
+    number = blockdev.device_number(path)
+    if number is None:
+        reason = "is not attached to a loop device" if entry.kind == "sparse-file" else "is missing"
+        checks.append(Check("device", False, f"{entry.path} {reason}, or is no block device."))
+        return checks
+    real = os.path.realpath(path)
+    checks.append(Check("device", True, f"{real} ({blockdev.as_text(number)})"))
+    for name, check in _device_checks(entry, number, real):
+        checks.append(_made(name, check))
+    if confirmed is not None:
+        checks.append(_made("confirmed", lambda: _confirmed(entry, real, confirmed)))
+    return checks
+
+
+def _made(name: str, check: Callable[[], tuple[bool, str]]) -> Check:
+    try:
+        return Check(name, *check())
+    except (OSError, ToolError, ValueError, KeyError) as error:
+        return Check(name, False, f"The check “{name}” cannot be made: {error}")
+
+
+def _device_checks(
+    entry: LunEntry, number: int, real: str
+) -> Iterator[tuple[str, Callable[[], tuple[bool, str]]]]:
+    family = {number, *blockdev.descendants(number)}
+    below = blockdev.ancestors(number)
+    if entry.kind == "sparse-file":
+        yield "backing file", lambda: _backing(entry, real)
+    else:
+        yield "path", lambda: _path(entry, number)
+    yield "identity", lambda: _identity(entry, number)
+    yield "root disk", lambda: _root_disk(number, family)
+    yield "mounts", lambda: _mounts(family | below)
+    yield "swap", lambda: _swap(family | below)
+    yield "holders", lambda: _holders(number)
+    yield "openers", lambda: _openers(number)
+    yield "exclusive", lambda: _exclusive(real)
+    yield "signature", lambda: _signature(entry, number, real)
+
+
+def _listed(entry: LunEntry, lun_file: Path) -> Check:
+    try:
+        listed = {one.name: one for one in read_luns(lun_file)}
+    except LunFileError as error:
+        return Check("listed", False, str(error))
+    if entry.name not in listed:
+        return Check("listed", False, f"{lun_file} lists no LUN “{entry.name}”.")
+    if listed[entry.name] != entry:
+        return Check(
+            "listed", False, f"{lun_file} was changed for “{entry.name}”: restart the worker."
+        )
+    return Check("listed", True, f"{lun_file} lists it")
+
+
+def _backing(entry: LunEntry, real: str) -> tuple[bool, str]:
+    names = [str(device["name"]) for device in sparse.attached(entry.path)]
+    if names != [real]:
+        return False, f"{entry.path} should be attached as {real} alone, not as {names}."
+    if not sparse.uses_direct_io(real):
+        return False, f"{real} works without direct I/O: memory would be measured."
+    return True, f"{real} stands on {entry.path}, with direct I/O"
+
+
+def _path(entry: LunEntry, number: int) -> tuple[bool, str]:
+    found = blockdev.device_number(entry.path)
+    if found != number:
+        now = f"/dev/{blockdev.kernel_name(found)}" if found is not None else "no block device"
+        return False, (
+            f"{entry.path} leads to {now} now, and no longer to /dev/{blockdev.kernel_name(number)}"
+            ", where it led a moment ago: order the run again once it is settled."
+        )
+    return True, f"{entry.path} leads there"
+
+
+def _identity(entry: LunEntry, number: int) -> tuple[bool, str]:
+    size = blockdev.size_bytes(number)
+    if blockdev.is_read_only(number):
+        return False, "The device is read-only."
+    if size == 0:
+        return False, "The device has no size: it is not ready."
+    if entry.size_bytes is not None and size != entry.size_bytes:
+        return False, (
+            f"The device has {size} bytes ({size / 2**30:.2f} GiB), the list says "
+            f"{entry.size_bytes}: this may be another disk."
+        )
+    found = blockdev.identity(number) if entry.serial or entry.wwn else {}
+    for key, expected in (("serial", entry.serial), ("wwn", entry.wwn)):
+        if expected and found.get(key) != expected:
+            return False, (
+                f"Its {key} is “{found.get(key, 'not known')}”, the list says “{expected}”: "
+                "this may be another disk."
+            )
+    said = "size, serial and wwn as listed" if found else f"{size} bytes; no serial or wwn listed"
+    return True, said
+
+
+def _root_disk(number: int, family: set[int]) -> tuple[bool, str]:
+    system = blockdev.root_disks()
+    whole = blockdev.whole_disk(number)
+    if ({whole, *family, *blockdev.ancestors(number)}) & system:
+        return False, "It is on a disk that the operating system runs from."
+    return True, "not on the disks of the operating system"
+
+
+def _mounts(family: set[int]) -> tuple[bool, str]:
+    points = sorted({mount.point for mount in blockdev.all_mounts() if mount.numbers & family})
+    if points:
+        return False, f"It is mounted on {', '.join(points)}: unmount it first."
+    return True, "not mounted anywhere"
+
+
+def _swap(family: set[int]) -> tuple[bool, str]:
+    if blockdev.swap_numbers() & family:
+        return False, "It is in use as swap space: run swapoff first."
+    return True, "no swap space"
+
+
+def _holders(number: int) -> tuple[bool, str]:
+    names = blockdev.holders(number)
+    if names:
+        return False, f"It is part of {', '.join(names)} (RAID, LVM, encryption, loop device)."
+    return True, "no RAID, LVM, encryption or loop device on it"
+
+
+def _openers(number: int) -> tuple[bool, str]:
+    names = blockdev.openers(number)
+    if names:
+        return False, f"It is opened by {', '.join(names)}."
+    return True, "no process has it open"
+
+
+def _exclusive(real: str) -> tuple[bool, str]:
+    try:
+        os.close(os.open(real, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return False, "It is in use: the kernel refuses to open it exclusively."
+        return False, f"It cannot be opened for writing: {error.strerror}."
+    return True, "opened exclusively"
+
+
+def _signature(entry: LunEntry, number: int, real: str) -> tuple[bool, str]:
+    found = blockdev.signatures(real)
+    foreign = [one for one in found if not _is_own(one)]
+    parts = sorted(blockdev.kernel_name(one) for one in blockdev.partitions(number))
+    if not foreign and not parts:
+        return _unsigned(entry, found)
+    what = [
+        f"{one.type} “{one.label or one.uuid}”" if one.label or one.uuid else one.type
+        for one in foreign
+    ] + parts
+    if entry.overwrite:
+        return True, f"holds {', '.join(what)}; overwrite = true allows to erase it"
+    return False, (
+        f"It holds data that fsbench did not write ({', '.join(what)}). If it may be lost, "
+        f"write overwrite = true for “{entry.name}” in the list of LUNs, or wipe it with wipefs."
+    )
+
+
+def _is_own(signature: blockdev.Signature) -> bool:
+    """Whether fsbench made it: see catalog.configurations.marks."""
+    if signature.type == "xfs_external_log":
+        return signature.uuid == OWN_LOG_UUID
+    return signature.label == OWN_LABEL
+
+
+def _unsigned(entry: LunEntry, found: list[blockdev.Signature]) -> tuple[bool, str]:
+    if found:
+        return True, f"{found[0].type} made by fsbench"
+    is_stranger = entry.kind == "sparse-file" and not sparse.is_free_to_erase(entry.path)
+    if is_stranger and not entry.overwrite:
+        return False, (
+            f"{entry.path} was not made by fsbench and holds data. If it may be lost, write "
+            f"overwrite = true for “{entry.name}” in the list of LUNs."
+        )
+    return True, "no file system, partition table or label on it"
+
+
+def _confirmed(entry: LunEntry, real: str, confirmed: Mapping[str, Any]) -> tuple[bool, str]:
+    """A name may lead to another disk than the one that somebody agreed to have erased."""
+    why = lun_identity.difference(entry.name, confirmed, fingerprint(entry, real))
+    return not why, why or f"what was confirmed: {lun_identity.in_words(confirmed)}"
+
+
+def _directory_checks(entry: LunEntry) -> list[Check]:
+    path = entry.path
+    if not path.is_dir():
+        return [Check("directory", False, f"{path} is no folder: make it, or correct the path.")]
+    real = path.resolve()
+    if str(real) in _SYSTEM_FOLDERS or any(real.is_relative_to(one) for one in _KERNEL_FOLDERS):
+        return [
+            Check(
+                "directory",
+                False,
+                f"{path} is a folder of the operating system, which a benchmark could fill: make "
+                "a folder of its own for it.",
+            )
+        ]
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return [Check("directory", False, f"{path} cannot be read and written by this user.")]
+    mode = path.stat().st_mode
+    if os.geteuid() == 0 and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        return [
+            Check(
+                "directory",
+                False,
+                f"{path} can be written by everybody, who could put a link in the way of a "
+                f"benchmark that runs as root: chmod o-w {path}",
+            )
+        ]
+    # A benchmark follows a link, and it may run as root.
+    for entry_path in sorted(path.iterdir()):
+        name = entry_path.name
+        is_own_name = name == WORK_NAME or name.startswith(f"{WORK_NAME}.")
+        if is_own_name and not _is_own_rest(entry_path):
+            return [
+                Check(
+                    "directory",
+                    False,
+                    f"{entry_path} is there already, and would be overwritten: remove it.",
+                )
+            ]
+    filesystem = directory_filesystem(path)
+    return [
+        Check("directory", True, f"{path} can be written"),
+        Check("file system", bool(filesystem), filesystem or f"No mount is known for {path}."),
+    ]
+
+
+def _is_own_rest(path: Path) -> bool:
+    """A plain file or a folder of this user: what a benchmark that was killed has left."""
+    status = path.lstat()
+    if stat.S_ISDIR(status.st_mode):
+        return status.st_uid == os.geteuid()
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
+
+
+def directory_filesystem(path: Path) -> str:
+    """The file system a folder is on, as the kernel names it; empty when it cannot be told."""
+    number = path.stat().st_dev
+    real = path.resolve()
+    found = ""
+    for mount in blockdev.own_mounts():
+        # Btrfs subvolumes have numbers of their own: the longest mount point decides there.
+        if number in mount.numbers or (real.is_relative_to(mount.point) and not found):
+            found = mount.filesystem
+    return found

@@ -1,0 +1,93 @@
+"""What tells a LUN from another one of its name, read on its host
+(catalog.workers.lun_identity judges).
+"""
+
+import contextlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from runner.host import blockdev, sparse
+from runner.host.blockdev import ToolError, run_tool
+from runner.host.luns import LunEntry
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+# A disk's place: its own names (vda, 0:0:0:0, virtio3) may be others after a reboot.
+_PASSING = re.compile(r"^(virtio\d+|host\d+|target[\d:]+|\d+:\d+:\d+:\d+|nvme\d+(c\d+)?(n\d+)?)$")
+
+
+def fingerprint(entry: LunEntry, device: str) -> dict[str, Any]:
+    """As lun_identity says. ``device`` is what the LUN is used as. Raises OSError, ToolError."""
+    if entry.is_directory:
+        return {"kind": entry.kind, "inode": str(entry.path.stat().st_ino)}
+    number = blockdev.device_number(device)
+    if number is None:
+        raise ToolError(f"{device} is no block device.")
+    found: dict[str, Any] = {"kind": entry.kind, "size_bytes": blockdev.size_bytes(number)}
+    if entry.kind == "sparse-file":
+        return found | _of_file(entry.path)
+    return found | _of_device(number)
+
+
+def boot_id() -> str:
+    """One for each boot of the host."""
+    return _BOOT_ID.read_text().strip()
+
+
+def disk_of(number: int) -> str:
+    """What the kernel counted the disk as: never given twice in one boot; "" of an old kernel."""
+    folder = blockdev.sys_folder(blockdev.whole_disk(number))
+    with contextlib.suppress(OSError):
+        return (folder / "diskseq").read_text().strip()
+    return ""
+
+
+def _of_file(path: Path) -> dict[str, str]:
+    """A file that was removed and made again is another one, also where it got the same inode."""
+    # Seconds, so that no time zone has a say; 0 or a hyphen where the file system does not know.
+    born = run_tool("stat", "--dereference", "--format=%.9W", str(path)).strip()
+    found = {"inode": str(path.stat().st_ino), "mark": sparse.mark_of(path)}
+    if born.strip("-0."):
+        found["born"] = born
+    return {key: value for key, value in found.items() if value}
+
+
+def _of_device(number: int) -> dict[str, str]:
+    disk = blockdev.whole_disk(number)
+    folder = blockdev.sys_folder(disk)
+    identity = blockdev.identity(disk)
+    found = {
+        "serial": identity.get("serial", ""),
+        "wwn": identity.get("wwn", ""),
+        "uuid": _line(folder / "dm/uuid") or _line(folder / "md/uuid"),
+        "slot": _slot(folder),
+        "boot": boot_id(),
+        "disk": disk_of(disk),
+    }
+    if disk != number:
+        part = blockdev.sys_folder(number)
+        found["partition"] = f"{_line(part / 'partition')} at {_line(part / 'start')}"
+        found["partuuid"] = run_tool(
+            *("lsblk", "--nodeps", "--noheadings", "--output", "PARTUUID"),
+            f"/dev/{blockdev.kernel_name(number)}",
+        ).strip()
+    backing = _line(folder / "loop/backing_file")
+    if backing and Path(backing).is_file():
+        found |= _of_file(Path(backing))
+    return {key: value for key, value in found.items() if value}
+
+
+def _slot(folder: Path) -> str:
+    """Where the disk is plugged in: what leads to it in sysfs, without what is counted anew."""
+    parts = folder.parts
+    if "devices" not in parts or "virtual" in parts:
+        return ""
+    kept = parts[parts.index("devices") + 1 : -2]  # without block/vda
+    return "/".join(part for part in kept if not _PASSING.match(part) and part != "block")
+
+
+def _line(path: Path) -> str:
+    with contextlib.suppress(OSError):
+        return os.fsdecode(path.read_bytes()).strip()
+    return ""

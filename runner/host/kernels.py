@@ -1,0 +1,311 @@
+"""The kernels a guest can boot: packages in a folder of the worker, unpacked once into a cache.
+
+A package is Debian's ``linux-image-*.deb`` as apt downloads it, a tar of the same files (what
+``make targz-pkg`` of a kernel's source makes), or a folder with them: ``boot/vmlinuz-VERSION`` and
+``lib/modules/VERSION/``. Of its modules only those that a guest may need are kept, with what they
+depend on; that is told by the modules themselves (the section ``.modinfo``), because a package
+holds no list of it.
+"""
+
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._+~-]{0,99}")
+_PACKAGE = re.compile(r"\.(?:deb|tar|tar\.gz|tgz|tar\.xz)$")
+_KERNEL = re.compile(r"(?:^|/)(?:vmlinuz|bzImage)(?:-([A-Za-z0-9._+~-]+))?$")
+_MODULE = re.compile(r"(?:^|/)lib/modules/([A-Za-z0-9._+~-]+)/(.+\.ko)(\.xz|\.gz|\.zst)?$")
+# Where modules of file systems, disks and what these depend on are in a kernel's tree.
+_PLACES = (
+    *("fs/", "crypto/", "lib/", "block/", "mm/", "arch/x86/crypto/", "drivers/virtio/"),
+    *("drivers/block/virtio", "drivers/char/virtio", "drivers/char/hw_random/"),
+)
+# What every guest loads, as far as the kernel has it as a module: disks, console, root, schedulers.
+BASE = ("virtio_pci", "virtio_blk", "virtio_console", "squashfs", "lz4_decompress")
+SCHEDULERS = (
+    *("mq_deadline", "kyber_iosched", "bfq", "deadline_iosched", "cfq_iosched", "as_iosched"),
+)
+# Asked for by name at mount, which finds nobody in a guest to load them.
+CHECKSUMS = (
+    "crypto-crc32c",
+    "crypto-crc32",
+    "crypto-xxhash64",
+    "crypto-sha256",
+    "crypto-blake2b-256",
+)
+# What reading a file of any content may raise: ValueError is of ar(5), zlib.error of a module.
+_BROKEN = (OSError, EOFError, ValueError, tarfile.TarError, lzma.LZMAError, zlib.error)
+_MODULE_BYTES = 64 * 2**20
+_IMAGE_BYTES = 512 * 2**20
+_AR_MAGIC = b"!<arch>\n"
+_VERSION = 3
+"""Changes with what is kept of a package: what an earlier version kept is not used again."""
+
+
+class UnusableKernel(Exception):
+    """The package cannot be booted; the text says why."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One in the worker's folder. ``digest`` is of its content."""
+
+    name: str
+    path: Path
+    digest: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Unpacked: ``image`` is what QEMU boots, ``modules`` {name: path} with ``needs`` {name: [...]}
+    and ``aliases`` {alias: [names]}.
+    """
+
+    name: str
+    digest: str
+    version: str
+    folder: Path
+    needs: Mapping[str, list[str]]
+    aliases: Mapping[str, list[str]]
+
+    @property
+    def image(self) -> Path:
+        return self.folder / "vmlinuz"
+
+    @property
+    def quick_image(self) -> Path:
+        """For an emulated processor, which takes seconds to unpack the usual one."""
+        unpacked = self.folder / "vmlinux"
+        return unpacked if unpacked.is_file() else self.image
+
+    def module(self, name: str) -> Path:
+        return self.folder / "modules" / f"{name}.ko"
+
+    def modules_for(self, filesystems: Iterable[str]) -> list[Path]:
+        """What a guest loads for these file systems (kernel names), in order, each once.
+
+        What is built into the kernel is not among its modules, and needs no loading.
+        """
+        wanted = [*BASE, *SCHEDULERS]
+        for alias in (*CHECKSUMS, *(f"fs-{name}" for name in filesystems)):
+            wanted += self.aliases.get(alias, [])
+        found: dict[str, None] = {}
+        for name in wanted:
+            self._add(name, found, ())
+        return [self.module(name) for name in found]
+
+    def _add(self, name: str, found: dict[str, None], above: tuple[str, ...]) -> None:
+        if name in found or name in above or name not in self.needs:
+            return
+        for needed in self.needs[name]:
+            self._add(needed, found, (*above, name))
+        found[name] = None
+
+
+def listed(folder: Path) -> list[Package]:
+    """The packages of the worker's folder, by name. Raises OSError where it cannot be read."""
+    found: dict[str, Package] = {}
+    for path in sorted(folder.iterdir()):
+        is_folder = path.is_dir() and any(path.glob("boot/*")) and any(path.glob("lib/modules/*"))
+        if path.is_file() and _PACKAGE.search(path.name):
+            name = _PACKAGE.sub("", path.name).lower()
+        elif is_folder:
+            name = path.name.lower()
+        else:
+            continue
+        if NAME.fullmatch(name) and name not in found:
+            found[name] = Package(name, path, _digest(path))
+    return list(found.values())
+
+
+def _digest(path: Path) -> str:
+    """Of names, sizes and times: reading all of it at every start would take a while."""
+    digest = hashlib.sha256(f"{_VERSION} {path.name}\n".encode())
+    for one in [path] if path.is_file() else sorted(path.rglob("*")):
+        status = one.lstat()
+        digest.update(f"{one} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:20]
+
+
+def check(path: Path) -> None:
+    """Whether a package's files can be read here, told by its head. Raises UnusableKernel."""
+    try:
+        with path.open("rb") as file:
+            _data_of(file, path)
+    except (OSError, ValueError) as error:
+        raise UnusableKernel(f"{path.name} is no package that can be read: {error}") from None
+
+
+def unpacked(package: Package, cache: Path) -> Kernel:
+    """The kernel of a package, out of the cache if it is there. Raises UnusableKernel."""
+    folder = cache / package.digest
+    if not (folder / "kernel.json").is_file():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix=".unpack-") as work:
+            try:
+                _unpack(package.path, Path(work))
+            except _BROKEN as error:
+                raise UnusableKernel(f"{package.path} cannot be unpacked: {error}") from None
+            # Named when it is whole; another worker may have been quicker.
+            whole = Path(work)
+            whole.chmod(0o755)
+            if not folder.exists():
+                shutil.copytree(whole, folder.with_suffix(f".{os.getpid()}"))
+                folder.with_suffix(f".{os.getpid()}").rename(folder)
+    said = json.loads((folder / "kernel.json").read_text())
+    return Kernel(
+        package.name, package.digest, said["version"], folder, said["needs"], said["aliases"]
+    )
+
+
+def _unpack(path: Path, into: Path) -> None:
+    (into / "modules").mkdir()
+    versions: dict[str, set[str]] = {"kernel": set(), "modules": set()}
+    needs: dict[str, list[str]] = {}
+    aliases: dict[str, list[str]] = {}
+    softly: dict[str, list[str]] = {}
+    for name, read in _files(path):
+        if match := _KERNEL.search(name):
+            versions["kernel"].add(match[1] or "")
+            image = read()
+            (into / "vmlinuz").write_bytes(image)
+            if inner := unpacked_image(image):
+                (into / "vmlinux").write_bytes(inner)
+            continue
+        match = _MODULE.search(name)
+        if match is None or not _is_wanted(match[2]):
+            continue
+        content = _module(read(), match[3] or "", name)
+        module = Path(match[2]).stem.replace("-", "_")
+        info = modinfo(content)
+        needs[module] = [one.replace("-", "_") for one in info["depends"]]
+        softly[module] = info["softdep"]
+        for alias in info["alias"]:
+            aliases.setdefault(alias, []).append(module)
+        versions["modules"].add(match[1])
+        (into / "modules" / f"{module}.ko").write_bytes(content)
+    if not versions["kernel"]:
+        raise UnusableKernel(f"{path} holds no kernel: there is no boot/vmlinuz-* in it.")
+    if len(versions["modules"]) > 1 or len(versions["kernel"]) > 1:
+        found = ", ".join(sorted(versions["modules"] | versions["kernel"]))
+        raise UnusableKernel(f"{path} holds several kernels ({found}): one package, one kernel.")
+    for module, words in softly.items():
+        for word in words:
+            needs[module] += aliases.get(word, []) or ([word] if word in needs else [])
+    version = next(iter(versions["modules"] | (versions["kernel"] - {""})), "")
+    kept = {"version": version, "needs": needs, "aliases": aliases}
+    (into / "kernel.json").write_text(json.dumps(kept))
+
+
+def unpacked_image(image: bytes) -> bytes:
+    """The ELF file in a bzImage, where QEMU can boot that one as it is; else nothing.
+
+    Where it is: Documentation/arch/x86/boot.rst, ``payload_offset``. It must have the note of PVH
+    ("Xen", type 18), which tells QEMU where to begin.
+    """
+    if len(image) < 0x250 or image[0x202:0x206] != b"HdrS":
+        return b""
+    begin, length = struct.unpack_from("<II", image, 0x248)
+    start = ((image[0x1F1] or 4) + 1) * 512 + begin
+    packed = lzma.LZMADecompressor()
+    try:
+        inner = packed.decompress(image[start : start + length], _IMAGE_BYTES)
+    except lzma.LZMAError:
+        return b""
+    if not packed.eof:
+        return b""
+    has_pvh = struct.pack("<III", 4, 8, 18) + b"Xen\0" in inner
+    return inner if inner.startswith(b"\x7fELF") and has_pvh else b""
+
+
+def _is_wanted(place: str) -> bool:
+    return place.removeprefix("kernel/").startswith(_PLACES)
+
+
+def _module(content: bytes, suffix: str, name: str) -> bytes:
+    if suffix == ".xz":
+        return lzma.decompress(content)
+    if suffix == ".gz":
+        return gzip.decompress(content)
+    if suffix == ".zst":
+        return _unzstd(content, name)
+    return content
+
+
+def _unzstd(content: bytes, name: str) -> bytes:
+    try:
+        done = subprocess.run(
+            ["zstd", "-dcq"], input=content, capture_output=True, timeout=60, check=True
+        )
+    except FileNotFoundError:
+        raise UnusableKernel(f"{name} is packed with zstd: install the package zstd.") from None
+    except subprocess.SubprocessError as error:
+        raise UnusableKernel(f"{name} cannot be unpacked: {error}") from None
+    return done.stdout
+
+
+def modinfo(content: bytes) -> dict[str, list[str]]:
+    """``depends`` and ``alias`` of a module, and ``softdep``, what it wants loaded before it.
+
+    Read without a parser of ELF: the section is a run of ``name=value`` ended by NUL, and these
+    names appear nowhere else in this form.
+    """
+    found: dict[str, list[str]] = {"depends": [], "alias": [], "softdep": []}
+    for key, value in re.findall(rb"\0(depends|alias|softdep)=([\x20-\x7e]*)(?=\0)", content):
+        text = value.decode()
+        if key == b"depends":
+            found["depends"] += [one for one in text.split(",") if one]
+        elif key == b"alias":
+            found["alias"].append(text)
+        elif (match := re.search(r"pre:\s*([^:]*?)(?:\s*post:|$)", text)) is not None:
+            found["softdep"] += match[1].split()
+    return found
+
+
+def _files(path: Path) -> Iterator[tuple[str, Any]]:
+    """(name, how to read it) of each plain file."""
+    if path.is_dir():
+        for one in sorted(path.rglob("*")):
+            if one.is_file() and not one.is_symlink():
+                yield str(one.relative_to(path)), one.read_bytes
+        return
+    with path.open("rb") as file:
+        stream: IO[bytes] = file
+        mode = "r|*"
+        if path.suffix == ".deb":
+            stream, mode = _data_of(file, path)
+        with tarfile.open(fileobj=stream, mode=mode) as archive:  # type: ignore[call-overload]
+            for member in archive:
+                content = archive.extractfile(member) if member.isfile() else None
+                if content is not None and member.size <= _MODULE_BYTES:
+                    yield member.name, content.read
+
+
+def _data_of(file: IO[bytes], path: Path) -> tuple[IO[bytes], str]:
+    """The files of a Debian package and how they are packed: deb(5), ar(5)."""
+    if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
+        raise UnusableKernel(f"{path} is no Debian package.")
+    while len(head := file.read(60)) == 60:
+        name, size = head[:16].decode().strip().rstrip("/"), int(head[48:58])
+        if name.startswith("data.tar"):
+            if name.endswith(".zst"):
+                raise UnusableKernel(
+                    f"{path} is packed with zstd: unpack it with dpkg-deb -x into a folder of "
+                    "the same name."
+                )
+            return file, "r|*"
+        file.seek(size + size % 2, os.SEEK_CUR)
+    raise UnusableKernel(f"{path} holds no files.")

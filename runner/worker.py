@@ -1,0 +1,367 @@
+"""A worker on its host: its LUNs, its executor, and what it announces of both."""
+
+import contextlib
+import logging
+import os
+import platform
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement
+from fsbench_web.platform.version import VERSION
+from runner.config import WorkerConfig
+from runner.executors.base import Capabilities, Executor
+from runner.executors.guest import GuestExecutor
+from runner.host import blockdev, checks, locks, sparse
+from runner.host.blockdev import ToolError
+from runner.host.fingerprint import fingerprint
+from runner.host.hardware import host_facts, host_mark
+from runner.host.luns import LunEntry, LunFileError, read_luns
+from runner.host.scheduler import read_schedulers
+
+logger = logging.getLogger("fsbench.worker")
+
+
+class LunUnusable(Exception):
+    """The LUN cannot be used now; the text says why."""
+
+
+class Host:
+    """Shared by the threads of a worker: each runs on a LUN of its own."""
+
+    def __init__(
+        self,
+        config: WorkerConfig,
+        executor: Executor,
+        executor_reason: str = "",
+        guests: GuestExecutor | None = None,
+    ) -> None:
+        self.config = config
+        self.executor = executor
+        # Beside the worker's own executor: for the runs that ask for a guest.
+        self.guests = guests
+        self.executor_reason = executor_reason
+        self.capabilities = Capabilities(is_usable=False, reason="The worker is starting.")
+        self.stopping = threading.Event()
+        # False while what an earlier worker left could not be removed: then nothing is claimed.
+        self.has_taken_over = True
+        self._is_executor_away = False
+        self._lock = threading.RLock()
+        self._entries: dict[str, LunEntry] = {}
+        self._loops: dict[str, tuple[sparse.Loop, Path]] = {}
+        self._busy: set[str] = set()
+        self._running: set[int] = set()
+        # How often each LUN was taken into use: what was found on it meanwhile was of a run.
+        self._uses: Counter[str] = Counter()
+        self._announced: dict[str, LunAnnouncement] = {}
+        # What the worker is doing to be able to do more (runner.setup); None: nothing to say.
+        self.setup: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def spool_folder(self) -> Path:
+        """Where the output of runs is kept until it is stored (runner.execution.spool)."""
+        return self.config.data_folder / "spool" / self.name
+
+    def start(self) -> None:
+        """Read the allow-list, attach sparse files, look at what can be run. Raises LunFileError"""
+        read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        self.capabilities = self.executor.probe()
+        self._is_executor_away = not self.capabilities.is_usable
+        self.refresh()
+
+    def look_at_executor(self) -> None:
+        """Notice that the place of work went away or came back (a daemon that is restarted)."""
+        problem = self.executor.problem()
+        if problem and not self._is_executor_away:
+            logger.error("no run is claimed: %s", problem)
+            self._is_executor_away = True
+        if problem:
+            # What it can do is still known, and shown with the reason.
+            self.capabilities = replace(self.capabilities, is_usable=False, reason=problem)
+        elif self._is_executor_away:
+            logger.warning("the executor is back")
+            self.capabilities = self.executor.probe()
+            self._is_executor_away = False
+
+    def use(self, executor: Executor, reason: str, capabilities: Capabilities) -> None:
+        """Carry out runs with another executor from now on. No run may be under way."""
+        self.executor, self.executor_reason = executor, reason
+        self.capabilities = capabilities
+        self._is_executor_away = not capabilities.is_usable
+        # Which LUNs can be used, and how commands call them, is the executor's to say.
+        self.refresh()
+
+    def probe_again(self) -> None:
+        """Look at the place of work once more: something that it stands on has changed."""
+        self.capabilities = self.executor.probe()
+        self._is_executor_away = not self.capabilities.is_usable
+
+    def refresh(self) -> None:
+        """Read the allow-list again and check every LUN that is not in use."""
+        try:
+            listed = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        except LunFileError as error:
+            # The LUNs of before are still announced, each with this as its problem.
+            logger.error("the list of LUNs cannot be used: %s", error)
+            listed = list(self._entries.values())
+        entries = {entry.name: entry for entry in listed}
+        with self._lock:
+            gone = [
+                name
+                for name in set(self._entries) - self._busy
+                if entries.get(name) != self._entries[name]
+            ]
+            self._entries = entries
+        for name in gone:
+            self._detach(name)
+        found = {}
+        for entry in listed:
+            with self._lock:
+                is_busy = entry.name in self._busy
+            known = self._announced.get(entry.name)
+            found[entry.name] = known if is_busy and known else self._look_at(entry)
+        with self._lock:
+            self._announced = found
+
+    def look_again(self) -> None:
+        """Check again the LUNs that had a problem: what was still being unmounted is free now."""
+        with self._lock:
+            waiting = [
+                self._entries[name]
+                for name, lun in self._announced.items()
+                if lun.problem and name in self._entries and name not in self._busy
+            ]
+        for entry in waiting:
+            found = self._look_at(entry)
+            with self._lock:
+                if self._entries.get(entry.name) == entry:
+                    self._announced[entry.name] = found
+
+    def _look_at(self, entry: LunEntry) -> LunAnnouncement:
+        problem = self.executor.lun_problem(entry.kind)
+        device = ""
+        with self._lock:
+            uses = self._uses[entry.name]
+        if not problem:
+            try:
+                device = self.device(entry)
+                problem = checks.problem(checks.verify(entry, self.config.lun_file, device))
+            except LunUnusable as error:
+                problem = str(error)
+        found: dict[str, Any] = {}
+        if device:
+            try:
+                found = fingerprint(entry, device)
+            except (OSError, ToolError) as error:
+                problem = problem or f"What {entry.name} is cannot be told: {error}"
+        number = blockdev.device_number(device) if device else None
+        scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
+        with self._lock:
+            if entry.name in self._busy or self._uses[entry.name] != uses:
+                # A run began meanwhile, and may have ended, too: what was found is its mount.
+                problem = ""
+                # And its scheduler.
+                scheduler = known.scheduler if (known := self._announced.get(entry.name)) else ""
+        return LunAnnouncement(
+            name=entry.name,
+            role=entry.role,
+            kind=entry.kind,
+            device=self.named_device(entry, device) if device else str(entry.path),
+            size_bytes=_size_bytes(entry, number),
+            identity=_identity(entry, number),
+            controller=entry.controller,
+            schedulers=schedulers,
+            scheduler=scheduler,
+            problem=problem,
+            can_discard=number is not None and blockdev.can_discard(number),
+            fingerprint=found,
+        )
+
+    def lun_facts(self, entry: LunEntry) -> list[list[str]]:
+        """How a person recognises the LUN of a run: what the list says, what the device says."""
+        number = blockdev.device_number(self.device(entry))
+        size = _size_bytes(entry, number)
+        facts = [["Name", entry.name], ["Kind", entry.kind], *_identity(entry, number)]
+        if size is not None and not entry.is_directory:
+            facts.append(["Size", f"{size} bytes"])
+        return facts
+
+    def entry(self, name: str) -> LunEntry:
+        """The LUN as the host's file lists it now. Raises LunUnusable."""
+        try:
+            listed = read_luns(self.config.lun_file, self.config.lun_file_must_exist)
+        except LunFileError as error:
+            raise LunUnusable(str(error)) from None
+        for entry in listed:
+            if entry.name == name:
+                with self._lock:
+                    self._entries[name] = entry
+                return entry
+        raise LunUnusable(
+            f"{self.config.lun_file} on the worker's host lists no LUN “{name}”. Nothing was "
+            "erased. List it there, or choose another LUN."
+        )
+
+    def device(self, entry: LunEntry) -> str:
+        """The real path of the block device (or folder) of a LUN. Raises LunUnusable."""
+        if entry.kind != "sparse-file":
+            return os.path.realpath(entry.path)
+        try:
+            loop = sparse.attach(entry, self.config.data_folder)
+        except sparse.SparseFileError as error:
+            raise LunUnusable(str(error)) from None
+        with self._lock:
+            known = self._loops.get(entry.name)
+            is_new = known is None or known[0].device != loop.device
+            if is_new:
+                self._loops[entry.name] = (loop, entry.path)
+        if known is not None and is_new:
+            # Its file was removed or replaced: nothing else knows the former device any more.
+            _detach(*known)
+        return loop.device
+
+    def named_device(self, entry: LunEntry, device: str, executor: Executor | None = None) -> str:
+        """The path that commands name, with the worker's own executor or another one."""
+        if entry.is_directory:
+            return device
+        return (executor or self.executor).device_path(entry.name, device, entry.role)
+
+    @property
+    def is_measuring(self) -> bool:
+        """Whether a run has one of the LUNs."""
+        with self._lock:
+            return bool(self._busy)
+
+    @contextlib.contextmanager
+    def carrying_out(self, run_id: int) -> Iterator[None]:
+        """While a run is going on here, what belongs to it is no leftover (runner.leftovers)."""
+        with self._lock:
+            self._running.add(run_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(run_id)
+
+    def carried_out(self) -> set[int]:
+        """The runs that are going on here."""
+        with self._lock:
+            return set(self._running)
+
+    @contextlib.contextmanager
+    def in_use(self, name: str) -> Iterator[None]:
+        """While a run has the LUN, nobody checks it or detaches it."""
+        with self._lock:
+            self._busy.add(name)
+            self._uses[name] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(name)
+
+    def wait_until_free(self) -> None:
+        """Until no LUN is mounted any more, of those that can be looked at."""
+        for entry in list(self._entries.values()):
+            if not entry.is_directory:
+                with contextlib.suppress(LunUnusable):
+                    blockdev.wait_until_free(
+                        self.device(entry), blockdev.FREE_AGAIN_S, self.stopping.is_set
+                    )
+
+    def announcement(self, has_started: bool = False) -> WorkerAnnouncement:
+        can = self.capabilities
+        with self._lock:
+            luns = list(self._announced.values())
+        return WorkerAnnouncement(
+            name=self.name,
+            executor=self.executor.name,
+            capabilities={
+                "filesystems": can.filesystems,
+                "tools": can.tools,
+                "kernel": can.kernel,
+                "distribution": can.distribution,
+                "executor_reason": self.executor_reason,
+                "versions": [
+                    ["fsbench", VERSION],
+                    ["Python", platform.python_version()],
+                    *([program, version] for program, version in can.versions.items()),
+                ],
+                "host_mark": host_mark(),
+                "is_usable": can.is_usable,
+                "reason": can.reason,
+                **({"guest": self.guests.announcement()} if self.guests else {}),
+                **({"setup": self.setup} if self.setup else {}),
+            },
+            luns=luns,
+            hardware=host_facts(),
+            has_started=has_started,
+        )
+
+    def stop(self, only_own: bool = False) -> None:
+        """Detach the loop devices; with ``only_own`` those that were found attached stay.
+
+        A worker detaches what an earlier one, that was killed, has left.
+        """
+        for name, (loop, _) in list(self._loops.items()):
+            if loop.is_ours or not only_own:
+                self._detach(name)
+
+    def _detach(self, name: str) -> None:
+        with self._lock:
+            loop, path = self._loops.pop(name, (None, None))
+        if loop is not None and path is not None:
+            _detach(loop, path)
+
+
+def _detach(loop: sparse.Loop, path: Path) -> None:
+    problem = ""
+    # Another worker on this host may be using it.
+    with (
+        contextlib.suppress(locks.LockedElsewhere, OSError),
+        locks.device_lock(Path(loop.device)),
+    ):
+        problem = sparse.detach(loop, path)
+    if problem:
+        logger.warning("%s Remove it later with: manage.py orphans --remove", problem)
+
+
+def _size_bytes(entry: LunEntry, number: int | None) -> int | None:
+    if number is not None:
+        return blockdev.size_bytes(number)
+    if entry.is_directory:
+        with contextlib.suppress(OSError):
+            room = os.statvfs(entry.path)
+            return room.f_bavail * room.f_frsize
+    return entry.size_bytes
+
+
+def _identity(entry: LunEntry, number: int | None) -> list[list[str]]:
+    """How a person recognises the LUN: what the list says, then what the device says."""
+    facts = [["Path on the host", str(entry.path)]]
+    if entry.is_directory:
+        with contextlib.suppress(OSError):
+            facts.append(["File system", checks.directory_filesystem(entry.path)])
+    if entry.controller:
+        facts.append(["Controller", entry.controller])
+    if number is not None:
+        facts.append(["Device", f"/dev/{blockdev.kernel_name(number)}"])
+        with contextlib.suppress(ToolError, ValueError, LookupError):
+            facts += [[label, value] for label, value in _identity_of_device(number)]
+    return facts
+
+
+def _identity_of_device(number: int) -> Iterator[tuple[str, str]]:
+    labels = {"model": "Model", "serial": "Serial", "wwn": "WWN", "tran": "Transport"}
+    found = blockdev.identity(number)
+    for key, label in labels.items():
+        if found.get(key):
+            yield label, found[key]
