@@ -1,0 +1,1 @@
+"""The HTTP API /api/v1: one router an area."""

@@ -1,0 +1,1 @@
+"""What is measured and where: hardware, LUNs, workers, configurations, workloads."""

@@ -1,0 +1,1 @@
+"""Comparisons: delta tables, pictures, permalinks, watches, exports, reports."""

@@ -1,0 +1,1 @@
+"""What fsbench is about without Django: numbers, units, scores, formats, workloads. Pure."""

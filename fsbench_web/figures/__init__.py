@@ -1,0 +1,1 @@
+"""Data in, Plotly figure out; no ORM."""

@@ -1,0 +1,1 @@
+"""Uploads: read, planned, previewed, corrected, stored."""

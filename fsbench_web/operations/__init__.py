@@ -1,0 +1,1 @@
+"""How the installation does: gauges, metrics, chores, the log of requests."""

@@ -1,0 +1,1 @@
+"""Pages of no app: home, glossary, guide."""

@@ -1,0 +1,1 @@
+"""Studies with their series, runs and scores."""

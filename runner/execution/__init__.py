@@ -1,0 +1,1 @@
+"""One run from claim to end: places, plan, record, conditions, result."""

@@ -1,0 +1,1 @@
+"""Disks of a host: its list of LUNs, block devices, checks before erasing, locks, kernels."""

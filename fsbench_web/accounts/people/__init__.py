@@ -1,0 +1,1 @@
+"""Accounts and teams as administrators see them."""

@@ -1,0 +1,1 @@
+"""Calls about hardware, workers and workloads."""

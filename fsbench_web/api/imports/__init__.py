@@ -1,0 +1,1 @@
+"""Calls about imports and reading files again."""

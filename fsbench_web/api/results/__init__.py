@@ -1,0 +1,1 @@
+"""Calls about studies, delta tables, comparisons, lines over time."""

@@ -1,0 +1,1 @@
+"""Calls about runs, series and sweeps."""

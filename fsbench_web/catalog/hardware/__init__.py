@@ -1,0 +1,1 @@
+"""Hardware profiles: what storage delivers, who uses them."""

@@ -1,0 +1,1 @@
+"""Workloads as rows, and those that users upload."""

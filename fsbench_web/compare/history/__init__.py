@@ -1,0 +1,1 @@
+"""One configuration over kernels or dates."""

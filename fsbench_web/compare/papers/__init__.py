@@ -1,0 +1,1 @@
+"""Measured results beside those of a published paper."""

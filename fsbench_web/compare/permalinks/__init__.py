@@ -1,0 +1,1 @@
+"""Comparisons that are kept as they were: who may see them, how they are embedded."""

@@ -1,0 +1,1 @@
+"""What a comparison shows, as a query string and in words."""

@@ -1,0 +1,1 @@
+"""Scores to delta tables: contenders, rows, significance, findings."""

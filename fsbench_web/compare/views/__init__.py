@@ -1,0 +1,1 @@
+"""Pages of comparisons, studies and lines over time."""

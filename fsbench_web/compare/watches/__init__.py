@@ -1,0 +1,1 @@
+"""Lines over time that are looked at again, and who is told."""

@@ -1,0 +1,1 @@
+"""Categories, scores, deltas, significance, quality: plain data in, plain data out."""

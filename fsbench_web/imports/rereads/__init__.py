@@ -1,0 +1,1 @@
+"""Files that are kept, read again with today's parsers."""

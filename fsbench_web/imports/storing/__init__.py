@@ -1,0 +1,1 @@
+"""Planned runs into the database: all of them or none."""

@@ -1,0 +1,1 @@
+"""Pages of uploads, column mappings and reading again."""

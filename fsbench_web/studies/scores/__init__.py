@@ -1,0 +1,1 @@
+"""Measurements and scores: stored, judged, chosen, read."""

@@ -1,0 +1,1 @@
+"""What fio prints: JSON reports, terse lines, interval samples."""

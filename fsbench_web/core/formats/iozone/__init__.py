@@ -1,0 +1,1 @@
+"""What IOzone prints: logs, reports, throughput mode, its spreadsheets."""

@@ -1,0 +1,1 @@
+"""Results of the Phoronix Test Suite: its XML file and its exported CSV."""

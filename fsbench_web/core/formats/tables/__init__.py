@@ -1,0 +1,1 @@
+"""Tables that people make: columns and their mapping, matrices, spreadsheets, long tables."""

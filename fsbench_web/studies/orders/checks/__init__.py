@@ -1,0 +1,1 @@
+"""Why an order cannot be carried out, part by part."""

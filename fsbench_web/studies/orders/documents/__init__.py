@@ -1,0 +1,1 @@
+"""Orders as YAML or JSON: read, multiplied out, written."""
