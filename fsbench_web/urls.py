@@ -1,11 +1,12 @@
 """All addresses. Pages that other programs link to are a contract (docs/architecture.md)."""
 
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 
 from fsbench_web.api.main import urls as api_urls
 from fsbench_web.compare.report import views as report_views
 from fsbench_web.compare.views import study_page
-from fsbench_web.pages.glossary import words
+from fsbench_web.pages.glossary import glossary
 from fsbench_web.pages.guide import guide, picture
 from fsbench_web.pages.home import home
 from fsbench_web.studies.urls import urlpatterns as study_urls
@@ -15,7 +16,8 @@ study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
-    path("words/", words, name="words"),
+    path("glossary/", glossary, name="glossary"),
+    path("words/", RedirectView.as_view(url="/glossary/", permanent=True)),
     path("guide/", guide, name="guide"),
     path("guide/<slug:name>/", guide, name="guide_page"),
     path("guide/images/<str:name>", picture, name="guide_picture"),

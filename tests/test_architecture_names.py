@@ -1,4 +1,4 @@
-"""Every name of the code in docs/architecture.md is one that the code has."""
+"""Every name of the code in docs/architecture.md and docs/glossary.md is one that the code has."""
 
 import ast
 import re
@@ -10,8 +10,9 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-PAGE = ROOT / "docs" / "architecture.md"
-FILES = sorted(set(re.findall(r"\b\w+\.py\b", PAGE.read_text())) - {"plotly.py"})
+PAGES = [ROOT / "docs" / name for name in ("architecture.md", "glossary.md")]
+TEXT = "\n".join(page.read_text() for page in PAGES)
+FILES = sorted(set(re.findall(r"\b\w+\.py\b", TEXT)) - {"plotly.py"})
 # Of the language, of libraries and of tools, not of this code.
 OTHERS = re.compile(
     r"(manage|docker|make|plotly|trace|details|static|objects|numpy|scipy|pyproject|luns|fsbench\.source)\b"
@@ -71,7 +72,7 @@ def problem(name: str) -> str:
 
 def names() -> list[str]:
     found = []
-    prose = re.sub(r"(?s)```.*?```", "", PAGE.read_text())
+    prose = re.sub(r"(?s)```.*?```", "", TEXT)
     for code in re.findall(r"`([^`]+)`", prose):
         found += [n for n in (*DOTTED.findall(code), *CALL.findall(code)) if not OTHERS.match(n)]
     return sorted(set(found))

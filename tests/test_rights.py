@@ -46,7 +46,8 @@ TARGET = Target("Lab", "ext4", "ext4")
 # (address, status for anybody); {} is filled from ``there`` below.
 READ_BY_ALL = {
     "": ("", 200),
-    "words/": ("words/", 200),
+    "glossary/": ("glossary/", 200),
+    "words/": ("words/", 301),
     "guide/": ("guide/", 200),
     "guide/<slug:name>/": ("guide/operating/", 200),
     "guide/images/<str:name>": ("guide/images/unisys-2005.png", 200),

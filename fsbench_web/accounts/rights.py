@@ -356,6 +356,7 @@ _LIST_AND_ORDER = {"GET": Action.READ, "POST": Action.RUN}
 
 RULES: dict[str, Rule] = {
     "": Action.READ,
+    "glossary/": Action.READ,
     "words/": Action.READ,
     "guide/": Action.READ,
     "guide/<slug:name>/": Action.READ,

@@ -1,4 +1,4 @@
-"""The page that explains the words of all others: scores, deltas, verdicts, flags, labels, states.
+"""The glossary: scores, deltas, verdicts, flags, labels and states, as the other pages use them.
 
 What a score or a flag is stands where it is computed; this page reads it from there, so that it
 cannot say anything else.
@@ -32,8 +32,8 @@ STATES: dict[RunState, str] = {
 
 
 @require_safe
-def words(request: HttpRequest) -> HttpResponse:
-    """Words and numbers."""
+def glossary(request: HttpRequest) -> HttpResponse:
+    """What the words of the other pages mean, and how the numbers come about."""
     context = {
         "categories": [*CATEGORIES.values(), MEAN_CATEGORY],
         "flags": FLAGS.values(),
@@ -42,7 +42,7 @@ def words(request: HttpRequest) -> HttpResponse:
         "margin": MARGIN,
         "time_zone": timezone.get_current_timezone_name(),
     }
-    return render(request, "words.html", context)
+    return render(request, "pages/glossary.html", context)
 
 
 def label_parts() -> Iterator[tuple[str, str, str]]:

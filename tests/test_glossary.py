@@ -1,4 +1,4 @@
-"""The page of words: whoever meets a score, a flag, a state or a label finds there what it is."""
+"""The glossary: whoever meets a score, a flag, a state or a label finds there what it is."""
 
 import re
 from pathlib import Path
@@ -21,13 +21,13 @@ ALL_CATEGORIES = [*CATEGORIES.values(), MEAN_CATEGORY]
 
 
 def page(client: Client) -> str:
-    answer = client.get("/words/")
+    answer = client.get("/glossary/")
     assert answer.status_code == 200
     return answer.content.decode()
 
 
 def test_every_page_leads_to_it(client: Client) -> None:
-    assert '<a href="/words/">' in client.get("/").content.decode()
+    assert '<a href="/glossary/">' in client.get("/").content.decode()
 
 
 def test_it_defines_every_category_flag_and_state(client: Client) -> None:
@@ -77,3 +77,8 @@ def test_the_document_on_numbers_defines_every_category_too() -> None:
     words = " ".join(text.split())
     for category in ALL_CATEGORIES:
         assert f"| `{category.slug}` | {category.label} | {category.definition} |" in words
+
+
+def test_the_former_address_leads_to_it_for_good(client: Client) -> None:
+    answer = client.get("/words/")
+    assert (answer.status_code, answer["Location"]) == (301, "/glossary/")
