@@ -62,7 +62,7 @@ def test_a_worker_does_not_load_every_page_first(monkeypatch: pytest.MonkeyPatch
 
 def test_scoring_and_formats_do_not_start_django() -> None:
     code = (
-        "import sys; from fsbench_web import formats, workloads; "
+        "import sys; from fsbench_web.core import formats, workloads; "
         "from fsbench_web.core.scoring import deltas, scores; "
         "sys.exit('django' in sys.modules)"
     )
