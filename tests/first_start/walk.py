@@ -124,8 +124,9 @@ class Walk:
         page.get_by_label("Username").fill("admin")
         page.get_by_label("Password", exact=True).fill(self.password)
         page.get_by_role("button", name="Sign in").click()
-        page.goto("/")
+        expect(page.get_by_role("link", name="admin", exact=True)).to_be_visible()
         page.get_by_role("link", name=step.word(), exact=True).first.click()
+        page.wait_for_url("**/runs/new/")
         page.evaluate("window.isTheSame = true")
         for _ in range(4):  # LUN, two file systems, workload
             ticked = page.locator("label", has=page.locator(f"strong:text-is('{step.word()}')"))
