@@ -31,7 +31,7 @@ def look(host: Host) -> list[str]:
     try:
         return _remove_containers(host, executor)
     except ExecutorAway as error:
-        # A host whose runs need no daemon is told that nothing is wrong every few seconds otherwise.
+        # Where runs need no daemon, its absence is no news every few seconds.
         level = logging.WARNING if executor is host.executor else logging.DEBUG
         logger.log(level, "what was left cannot be looked for: %s", error)
         return []

@@ -14,11 +14,11 @@ from tests.services.browser import collect_complaints
 
 CHECKOUT = "/root/fsbench"
 # Limits, not waits: packages or an image are got meanwhile, on a busy machine.
-LONG_S = 1500
+LONG_S = 300
 
 
 class Walk:
-    """``env`` is set for `make run`, beside what a plain shell has; ``port`` is where it listens."""
+    """``env`` is what `make run` has beside a plain shell's; ``port`` is where it listens."""
 
     def __init__(
         self, root: BareRoot, browser: Browser, log: Path, port: int, env: dict[str, str]
