@@ -21,7 +21,7 @@ matches() { compgen -G "$1"; }
 # this kernel cannot mount (guests can).
 while read -r program package; do
   need "$package" there "$program"
-done < <("$python" -I "$root/fsbench_web/needs.py" programs)
+done < <("$python" -I "$root/fsbench_web/core/needs.py" programs)
 need postgresql matches '/usr/lib/postgresql/*/bin/initdb'
 need redis-server have redis-server
 need docker.io have dockerd
