@@ -27,7 +27,7 @@ def suite(folder: Path, *options: str, **files: str) -> "subprocess.CompletedPro
         (folder / f"test_{name}.py").write_text(text)
     environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     return subprocess.run(
-        [sys.executable, "-m", "tests.again", "-q", *options],
+        [sys.executable, "-m", "tests.rerun_failed", "-q", *options],
         cwd=folder,
         env=environment | {"PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
