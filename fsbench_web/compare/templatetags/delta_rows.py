@@ -82,7 +82,9 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
 
 @register.simple_tag
 def study_rows(table: DeltaTable, by: str, has_published_values: bool) -> SafeString:
-    """The rows of a table on the page of a study; ``has_prints``: of any of its tables."""
+    """The rows of a table on the page of a study; ``has_published_values``: of any of
+    its tables.
+    """
     common = table.common_flags
     least = table.least_decimals
     has_standing = uncertainty.has_standing(table)

@@ -1,10 +1,10 @@
 """Watches: looks at lines over time, and writes down what somebody has to be told.
 
-`keep_house` may be called by several processes at once and as often as one likes. A line is scored
-only when its finished runs are others than at the last look; whoever comes first writes, under the
-lock of the watch; and a change has a key of its own, so that it is told once. Whoever looks, the
-line is what the owner of the watch may see of it; what was told of a study that was hidden from the
-owner since is neither shown nor sent any more.
+`run_maintenance` may be called by several processes at once and as often as one likes. A line is
+scored only when its finished runs are others than at the last look; whoever comes first writes,
+under the lock of the watch; and a change has a key of its own, so that it is told once. Whoever
+looks, the line is what the owner of the watch may see of it; what was told of a study that was
+hidden from the owner since is neither shown nor sent any more.
 """
 
 import hashlib
