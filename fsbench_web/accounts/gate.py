@@ -38,14 +38,14 @@ def gate(
 
         async def asynchronous(request: HttpRequest) -> HttpResponseBase:
             # Until the view is known nobody is: an error page shows nothing of any study.
-            with rights.seen_by(AnonymousUser()):
+            with rights.as_user(AnonymousUser()):
                 return await get_response(request)
 
         asynchronous.process_view = _before_view  # type: ignore[attr-defined]
         return asynchronous
 
     def synchronous(request: HttpRequest) -> HttpResponseBase:
-        with rights.seen_by(AnonymousUser()):
+        with rights.as_user(AnonymousUser()):
             return get_response(request)  # type: ignore[return-value]
 
     synchronous.process_view = _before_view  # type: ignore[attr-defined]
@@ -94,7 +94,7 @@ def _before_view(
         has_shown = "Authorization" in request.headers
         return error_pages.unauthorised(request, tokens.REFUSED if has_shown else NEEDS_SIGN_IN)
     rights.require(user, action)
-    rights.look_as(user)
+    rights.set_viewer(user)
     return None
 
 

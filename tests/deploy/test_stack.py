@@ -121,7 +121,7 @@ def test_a_benchmark_goes_through(the_stack: Stack, admin: Person) -> None:
 def test_the_disk_of_the_host_is_refused(the_stack: Stack) -> None:
     """Inside the container ``/`` is an image; what counts is what the host stands on."""
     root = subprocess.run(
-        ["findmnt", "--noheadings", "--output", "SOURCE", "--target", "/"],
+        ["findmnt", "--noheadings", "--nofsroot", "--output", "SOURCE", "--target", "/"],
         capture_output=True,
         text=True,
         check=True,
@@ -208,7 +208,13 @@ def test_a_worker_that_is_just_stopped_says_so_and_the_run_can_be_had_again(
     the_stack.compose("restart", "worker")
     ended = wait_for(the_stack, admin, run, "failed")
     assert "worker was stopped" in ended["reason"]
+    assert ended["cause"] == "worker-stopped"
     the_stack.wait_until(the_stack.is_healthy)
+    # It is run again by itself, which takes minutes here.
+    by_itself = ended["retried_as"]
+    assert admin.read(f"/runs/{by_itself}")["retry_of"] == run
+    admin.send(f"/runs/{by_itself}/cancel", {})
+    wait_for(the_stack, admin, by_itself, "cancelled")
     (again,) = order(admin, study="Stopped")
     wait_for(the_stack, admin, again, "done")
 
