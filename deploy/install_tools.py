@@ -89,7 +89,7 @@ class Apt:
         # if something of it is wanted.
         said = self._run("lists", "apt-get", "update")
         failed = re.search(r"^W: (Failed to fetch .*)", said, re.M)
-        self.unreached = failed[1].strip()[:300] if failed else ""
+        self.unreached = failed[1].strip(" .")[:300] if failed else ""
 
     def known(self, packages: Sequence[str]) -> set[str]:
         """Those of ``packages`` that can be installed from here."""
@@ -328,7 +328,7 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
         if required := [one for one in unknown if one not in optional]:
             if apt.unreached:
                 raise CannotInstall(
-                    f"Not every mirror of this machine can be reached: {apt.unreached} Put its "
+                    f"Not every mirror of this machine can be reached: {apt.unreached}. Put its "
                     "network or its apt sources right (apt-get update shows the same), or start a "
                     "Docker daemon."
                 )
