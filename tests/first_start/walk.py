@@ -14,7 +14,7 @@ from tests.services.browser import collect_complaints
 
 CHECKOUT = "/root/fsbench"
 # Limits, not waits: packages or an image are got meanwhile, on a busy machine.
-LONG_S = 300
+LONG_S = 1200
 
 
 class Walk:
