@@ -17,7 +17,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.decorators import sync_and_async_middleware
 
-from fsbench_web.accounts import passwords, rights, tokens
+from fsbench_web.accounts import passwords, requirements, rights, tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.platform import error_pages
 
@@ -33,7 +33,7 @@ _SCOPE_WORDS = {"import": "imports", "run": "runs", "administer": "administratio
 def gate(
     get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]:
-    """Refuse what ``rights.RULES`` does not allow, before the view is called."""
+    """Refuse what the view requires (``requires``) of somebody else, before it is called."""
     if iscoroutinefunction(get_response):
 
         async def asynchronous(request: HttpRequest) -> HttpResponseBase:
@@ -58,7 +58,7 @@ def _before_view(
     match = request.resolver_match
     assert match is not None
     is_api = request.path.startswith("/api/")
-    action = rights.action_of(match.route, request.method)
+    action = requirements.action_of(view, request.method)
     if action is None:
         raise PermissionDenied("No rule says who may open this address: it is closed to all.")
     if action is rights.Action.OPEN:
