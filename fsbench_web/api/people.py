@@ -13,7 +13,8 @@ from pydantic import Field, StrictBool
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import AuditEntry, Role, Team
-from fsbench_web.accounts.people import accounts, closing
+from fsbench_web.accounts.people import accounts as people
+from fsbench_web.accounts.people import closing
 from fsbench_web.accounts.people.forms import AccountForm, PersonForm, TeamForm, TeamNameForm
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.answers import IfMatch, require_match
@@ -42,7 +43,7 @@ class PersonOut(Schema):
 
 
 class PeopleOut(PageOut):
-    accounts: list[PersonOut]
+    people: list[PersonOut]
 
 
 class AccountIn(Strict):
@@ -149,10 +150,10 @@ def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, 
     """With a password to be handed over safely: its first sign-in leads to choosing another."""
     said = cleaned(AccountForm(account.model_dump()))
     try:
-        made = accounts.create(
+        made = people.create(
             said["username"], said["password"], Role(said["role"]), user_of(request)
         )
-    except accounts.NameTaken as taken:
+    except people.NameTaken as taken:
         raise Refused(422, [("username", str(taken))]) from None
     return Status(201, _person(_person_or_404(made.pk)))
 
@@ -186,7 +187,7 @@ def change_person(
     administrator's.
     """
     with transaction.atomic():
-        accounts.lock_administrators()
+        people.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         found = _person_or_404(user_id)
         require_match(request)
@@ -197,7 +198,7 @@ def change_person(
         teams = said.get("teams")
         is_active = now["is_active"] if said.get("is_active") is None else said["is_active"]
         try:
-            accounts.change(
+            people.change(
                 user_id,
                 role=Role(said.get("role") or now["role"]),
                 is_active=is_active,
@@ -206,7 +207,7 @@ def change_person(
                 by=user_of(request),
                 permalinks=_permalinks(said, is_active=is_active),
             )
-        except accounts.LastAdministrator as refused:
+        except people.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
         except closing.NotSaid as refused:
             raise Refused(422, [("permalinks", str(refused))]) from None
@@ -231,10 +232,10 @@ def set_password(
     if not settings.PASSWORD_SIGN_IN:
         raise PermissionDenied("Sign-in with a password is switched off here.")
     try:
-        password = accounts.set_password(
+        password = people.set_password(
             user_id, user_of(request), revokes_tokens=wanted.revokes_tokens
         )
-    except accounts.NoPassword as refused:
+    except people.NoPassword as refused:
         raise Refused(409, [("user_id", str(refused))]) from None
     response["Cache-Control"] = "no-store"
     return Status(201, {"password": password})
@@ -268,8 +269,8 @@ def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
     said = cleaned(TeamNameForm({"name": team.name}))
     try:
-        made = accounts.create_team(said["name"], user_of(request))
-    except accounts.NameTaken as taken:
+        made = people.create_team(said["name"], user_of(request))
+    except people.NameTaken as taken:
         raise Refused(422, [("name", str(taken))]) from None
     return Status(201, _team(_team_or_404(made.pk)))
 
@@ -316,14 +317,14 @@ def change_team(
         }
         checked = cleaned(TeamForm(values, team=Team.objects.get(pk=team_id)))
         try:
-            accounts.change_team(
+            people.change_team(
                 _team_or_404(team_id),
                 name=checked["name"],
                 members=checked["members"],
                 luns=checked["luns"].values_list("pk", flat=True),
                 by=user_of(request),
             )
-        except accounts.NameTaken as taken:
+        except people.NameTaken as taken:
             raise Refused(422, [("name", str(taken))]) from None
         return _team(_team_or_404(team_id))
 

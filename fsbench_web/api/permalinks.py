@@ -22,7 +22,8 @@ from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, r
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.permalinks import records, sharing
+from fsbench_web.compare.permalinks import records as permalinks
+from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
@@ -72,7 +73,7 @@ class PermalinkOut(PermalinkSummary):
 
 
 class PermalinksOut(PageOut):
-    records: list[PermalinkSummary]
+    permalinks: list[PermalinkSummary]
 
 
 class PermalinkFilters(Page):
@@ -141,10 +142,10 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         spec = ComparisonSpec.from_query(permalink.query)
         if spec.baseline:
             refuse_missing_baseline(spec, delta_tables(spec))
-        made = records.pin(spec, user, **said)
+        made = permalinks.pin(spec, user, **said)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
-    except records.NothingToPin as error:
+    except permalinks.NothingToPin as error:
         raise Refused(422, [("query", str(error))]) from None
     return Status(201, _summary(made))
 
@@ -159,8 +160,8 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
 def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """The pinned numbers, unchanged, and whether there are newer ones. 410 after its last day."""
     link = _open(request, key)
-    pinned = records.read(link)
-    changes = records.changes_since(link, pinned)
+    pinned = permalinks.read(link)
+    changes = permalinks.changes_since(link, pinned)
     return {
         **_summary(link),
         "description": pinned.description,
@@ -256,7 +257,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     with transaction.atomic():
         link = _to_withdraw(request, key)
         require_match(request)
-        records.delete(link, user_of(request))
+        permalinks.delete(link, user_of(request))
     return Status(204, None)
 
 
@@ -274,7 +275,7 @@ def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """
     with transaction.atomic():
         link = _to_withdraw(request, key)
-        records.withdraw(key, user_of(request))
+        permalinks.withdraw(key, user_of(request))
         link.refresh_from_db(fields=["visibility"])
     return _summary(link)
 
@@ -313,7 +314,7 @@ def _summary(link: Permalink) -> dict[str, Any]:
     return {
         **{name: getattr(link, name) for name in (*_FIELDS, "key", "created_at", "query")},
         "sha256": link.sha256,
-        "heading": records.title_of(link),
+        "heading": permalinks.title_of(link),
         "is_over": sharing.is_over(link),
         "created_by": link.created_by.get_username() if link.created_by else None,
         "links": {
