@@ -21,6 +21,8 @@ from django.views.decorators.csrf import csrf_exempt
 from fsbench_web import urls
 from fsbench_web.accounts.models import Person, Role, Visibility
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.platform.caching import CLOSED
+from fsbench_web.platform.security import POLICY
 from fsbench_web.serving import thread_pools
 from fsbench_web.studies.models import Study
 
@@ -280,8 +282,13 @@ def test_files_wait_in_a_lane_of_their_own() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_view_that_is_a_coroutine_goes_on_in_the_loop() -> None:
-    status, name = asyncio.run(ask(thread_pools.application(), "GET", "/streamed/"))
+    said: dict[bytes, bytes] = {}
+    status, name = asyncio.run(ask(thread_pools.application(), "GET", "/streamed/", said=said))
     assert (status, name) == (200, b"MainThread")
+    # Through all of the middleware, which is synchronous.
+    assert said[b"content-security-policy"].decode() == POLICY
+    assert said[b"cache-control"].decode() == CLOSED
+    assert b"x-request-id" in said
 
 
 @pytest.mark.django_db(transaction=True)
