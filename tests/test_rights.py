@@ -17,6 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from fsbench_web.accounts import rights, tokens
 from fsbench_web.accounts.models import LunGrant, Role, Team, Visibility
 from fsbench_web.accounts.requirements import action_of
+from fsbench_web.api import main
 from fsbench_web.api.main import api
 from fsbench_web.catalog.models import HardwareProfile, Lun, OwnWorkload, Worker
 from fsbench_web.catalog.workers.announce import announce
@@ -641,6 +642,13 @@ def test_a_view_that_says_nothing_is_closed_to_all(
     monkeypatch.setitem(by_method, "POST", None)
     assert client.get("/api/v1/runs").status_code == 200
     assert client.post("/api/v1/runs").status_code == 403
+
+
+def test_an_address_in_two_routers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Django would ask the first alone, and the gate what the other requires."""
+    monkeypatch.setattr(main, "_AREAS", [*main._AREAS, main._AREAS[0]])
+    with pytest.raises(ValueError, match="two routers"):
+        main._actions()
 
 
 EVERY = {
