@@ -34,7 +34,7 @@ def gate(
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         # Until the view is known nobody is: an error page shows nothing of any study.
-        with rights.seen_by(AnonymousUser()):
+        with rights.as_user(AnonymousUser()):
             return get_response(request)
 
     answer.process_view = _before_view  # type: ignore[attr-defined]
@@ -83,7 +83,7 @@ def _before_view(
         has_shown = "Authorization" in request.headers
         return error_pages.unauthorised(request, tokens.REFUSED if has_shown else NEEDS_SIGN_IN)
     rights.require(user, action)
-    rights.look_as(user)
+    rights.set_viewer(user)
     return None
 
 

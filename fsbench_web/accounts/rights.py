@@ -198,7 +198,7 @@ def _about_study(user: User, action: Action, study: Any) -> Decision:
     )
 
 
-def taking(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
+def accepting(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
     """Those of the studies that take what this person adds, as ``decide`` has it. One query."""
     if is_administrator(user) or not isinstance(user, User):
         return list(studies)
@@ -315,7 +315,7 @@ def _hidden_from(user: AnyUser, kept: list[int]) -> set[int]:
 
 
 @contextmanager
-def seen_by(user: AnyUser | None) -> Iterator[None]:
+def as_user(user: AnyUser | None) -> Iterator[None]:
     """What is read within is read for this person; for None, as a worker reads: everything."""
     token = _viewer.set(None if user is None else Viewer(user))
     try:
@@ -324,7 +324,7 @@ def seen_by(user: AnyUser | None) -> Iterator[None]:
         _viewer.reset(token)
 
 
-def look_as(user: AnyUser) -> None:
+def set_viewer(user: AnyUser) -> None:
     """From here on in this request (accounts.gate, which also ends it)."""
     _viewer.set(Viewer(user))
 

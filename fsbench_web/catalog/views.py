@@ -17,6 +17,7 @@ from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import HardwareProfile, Worker
 from fsbench_web.catalog.workers import availability, guest_kernels, maintenance
 from fsbench_web.catalog.workers.states import (
+    SETUP_EVERY_S,
     look_every_s,
     luns_with_use,
     worker_state,
@@ -63,7 +64,7 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
     }
     context = {
         "entry": state,
-        "every_s": look_every_s([state]),
+        "every_s": SETUP_EVERY_S if request.GET.get("asked") == "kernel" else look_every_s([state]),
         "runs": running.values(),
         "maintaining": rights.decide(request.user, rights.Action.MAINTAIN),
         "may_fetch": rights.may(request.user, rights.Action.ADMINISTER),
@@ -110,7 +111,8 @@ def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
             f"{name} is asked for {package or 'the kernel of its distribution'}. How far it is is "
             "shown below.",
         )
-    return redirect(f"{reverse('catalog:worker', args=[name])}#guest-head")
+    # What was asked for is announced in a moment: until then nothing else says to look soon.
+    return redirect(f"{reverse('catalog:worker', args=[name])}?asked=kernel#guest-head")
 
 
 def _no_worker(name: str) -> Http404:

@@ -52,12 +52,12 @@ def label_parts() -> Iterator[tuple[str, str, str]]:
 
     An option that several file systems have is said once.
     """
-    told = set()
+    explained = set()
     for filesystem in FILESYSTEMS.values():
         for option in filesystem.options:
-            if option.key in told:
+            if option.key in explained:
                 continue
-            told.add(option.key)
+            explained.add(option.key)
             for choice in option.choices:
                 yield choice.label, option.name, choice.value + (choice.help and f": {choice.help}")
             if option.label_template:

@@ -11,7 +11,7 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import csv
-from fsbench_web.compare.tables.delta_tables import refuse_missing_baseline, told_tables
+from fsbench_web.compare.tables.delta_tables import refuse_missing_baseline, tables_and_notice
 from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.studies.models import Study
@@ -133,7 +133,7 @@ def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
     reciprocals where lower is better. A score leaves no run and no cell out.
     """
     has_baseline = bool(filters.baseline)
-    tables, emulated = _told(request)
+    tables, emulated = _tables_and_notice(request)
     answer: dict[str, Any] = {"tables": [_table(table, has_baseline) for table in tables]}
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
@@ -167,17 +167,17 @@ def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
 
 
 def _tables(request: HttpRequest) -> list[DeltaTable]:
-    return _told(request)[0]
+    return _tables_and_notice(request)[0]
 
 
-def _told(request: HttpRequest) -> tuple[list[DeltaTable], Notice | None]:
+def _tables_and_notice(request: HttpRequest) -> tuple[list[DeltaTable], Notice | None]:
     """The tables of the request's own query string, which the page would read the same way."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_studies(spec)
-        told = told_tables(spec)
-        refuse_missing_baseline(spec, told[0])
-        return told
+        found = tables_and_notice(spec)
+        refuse_missing_baseline(spec, found[0])
+        return found
     except SpecError as error:
         raise refusal(error) from None
 

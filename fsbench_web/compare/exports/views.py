@@ -1,7 +1,7 @@
 """Comparisons and permalinks as files, and the pages that offer them."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -56,8 +56,9 @@ def comparison_file(
             refuse_missing_baseline(spec, document.tables)
     except SpecError as error:
         return plain_refusal(error)
-    # One that says the same and was made earlier today is as good.
-    same = replace(document, as_of=_midnight(document.as_of))
+    # One that says the same and was made earlier today is as good; where it does not say when, one
+    # that was made on any day.
+    same = replace(document, as_of=_midnight(document.as_of) if chosen.is_dated else _UNDATED)
     return _file(request, chosen, document, "fsbench-deltas", told_apart_by=same)
 
 
@@ -162,6 +163,9 @@ def _file(
         media_type=chosen.media_type,
         disposition=f'attachment; filename="{name}.{chosen.suffix}"',
     )
+
+
+_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _midnight(time: datetime) -> datetime:

@@ -14,7 +14,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison, files
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.delta_tables import told_tables
+from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
@@ -27,7 +27,7 @@ class _Both(NamedTuple):
     paper: Study
     theirs: list[DeltaTable]
     ours: list[DeltaTable]
-    tables: list[comparison.BesideTable]
+    tables: list[comparison.PaperTable]
     emulated: emulation.Notice | None
 
 
@@ -94,8 +94,8 @@ def _both(slug: str, paper: str) -> _Both:
     own, published = _study(slug), _study(paper)
     if not published.is_published or own == published:
         raise Http404(f'"{paper}" is no published study that another one could stand beside.')
-    theirs, _ = told_tables(ComparisonSpec(studies=(published.slug,)))
-    ours, emulated = told_tables(ComparisonSpec(studies=(own.slug,)))
+    theirs, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
+    ours, emulated = tables_and_notice(ComparisonSpec(studies=(own.slug,)))
     return _Both(own, published, theirs, ours, comparison.beside(theirs, ours), emulated)
 
 

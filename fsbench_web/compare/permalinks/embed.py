@@ -66,7 +66,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     """
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
     # Asked as a stranger: the answer may be kept for everybody, also where a member looks at it.
-    with rights.seen_by(AnonymousUser()):
+    with rights.as_user(AnonymousUser()):
         is_hidden = link is None or sharing.shows_hidden(link)
     if link is None or link.visibility != LinkVisibility.PUBLIC or is_hidden:
         problem = "There is no comparison here that anyone may see."

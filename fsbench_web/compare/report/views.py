@@ -13,7 +13,7 @@ from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
 from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.compare.tables.delta_tables import told_tables
+from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
 
@@ -60,7 +60,7 @@ def _report(request: HttpRequest, study: Study) -> Report:
     )
     if by not in CONTENDERS:
         by = "filesystem"
-    tables, emulated = told_tables(ComparisonSpec(studies=(study.slug,), by=by))
+    tables, emulated = tables_and_notice(ComparisonSpec(studies=(study.slug,), by=by))
     return report_of(
         study,
         tables,

@@ -23,10 +23,10 @@ from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import bounded
-from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.matched import coverage
-from fsbench_web.compare.tables.parts import ways_on
+from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.source_runs import environments_of
@@ -47,7 +47,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "spec": spec,
         "all_studies": limited.studies,
         "part": limited.part,
-        "ways_on": ways_on(spec, limited.part) if limited.part else None,
+        "part_links": part_links(spec, limited.part) if limited.part else None,
         "query": spec.to_query(),
         "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
@@ -63,7 +63,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "baseline_missing": bool(shown.tables and spec.baseline)
         and not any(table.baseline for table in shown.tables),
         "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
-        "ways_out": [] if shown.tables else _ways_out(spec),
+        "relaxed_filters": [] if shown.tables else _relaxed_filters(spec),
     }
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
@@ -71,8 +71,11 @@ def page(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
-    return [{"words": FILTERS[way.filter], "query": way.spec.to_query()} for way in ways_out(spec)]
+def _relaxed_filters(spec: ComparisonSpec) -> list[dict[str, object]]:
+    return [
+        {"words": FILTERS[way.filter], "query": way.spec.to_query()}
+        for way in relaxed_filters(spec)
+    ]
 
 
 @require_safe

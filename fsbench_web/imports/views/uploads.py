@@ -59,7 +59,7 @@ def new(request: HttpRequest) -> HttpResponse:
     context = {
         "target": target,
         "problems": refused.problems if refused else [],
-        "studies": rights.taking(
+        "studies": rights.accepting(
             user_of(request), Study.objects.filter(is_published=False).order_by("title")
         ),
         "filesystems": _filesystems(),

@@ -81,7 +81,7 @@ def _read_and_let_go(run_id: int, after: int, user_id: int | None) -> Snapshot |
         user = found or AnonymousUser()
         if not rights.may(user, rights.Action.READ):
             return None
-        with rights.seen_by(user):
+        with rights.as_user(user):
             return read_snapshot(run_id, after)
     finally:
         connection.close()
@@ -134,15 +134,15 @@ async def stream(
     """The events of a run until it ends, from ``snapshot`` on."""
     loop = asyncio.get_running_loop()
     started = last_sent = loop.time()
-    told: dict[str, Any] = {}
+    sent: dict[str, Any] = {}
     yield "retry: 2000\n\n"
     while snapshot is not None:
         for line_id, at, name, text in snapshot.lines:
             after = line_id
             yield _event("log", {"at": at, "stream": name, "text": text}, line_id)
-        if snapshot.state != told:
-            told = snapshot.state
-            yield _event("state", told)
+        if snapshot.state != sent:
+            sent = snapshot.state
+            yield _event("state", sent)
         elif not snapshot.lines and loop.time() - last_sent >= HEARTBEAT_S:
             yield ": still here\n\n"
         else:

@@ -106,7 +106,7 @@ def _form_page(
     chosen = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
     there = list(Study.objects.filter(is_published=False).order_by("title"))
     titles = {study.title for study in there}
-    studies = rights.taking(request.user, there)
+    studies = rights.accepting(request.user, there)
     # A link may name one that is not offered; a form that was refused has its reason already.
     other = next((one for one in there if one.slug == form.study and one not in studies), None)
     ability = availability.guest(chosen.worker) if chosen else None
