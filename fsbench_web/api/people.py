@@ -16,6 +16,7 @@ from fsbench_web.accounts.models import AuditEntry, Role, Team
 from fsbench_web.accounts.people import accounts as people
 from fsbench_web.accounts.people import closing
 from fsbench_web.accounts.people.forms import AccountForm, PersonForm, TeamForm, TeamNameForm
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given
@@ -128,6 +129,7 @@ class AuditLog(PageOut):
     summary="All accounts",
     url_name="people",
 )
+@requires(Action.ADMINISTER)
 def list_people(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
@@ -143,6 +145,7 @@ def list_people(
     summary="Make an account",
     url_name="make_person",
 )
+@requires(Action.ADMINISTER)
 def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
     """With a password to be handed over safely: its first sign-in leads to choosing another."""
     said = cleaned(AccountForm(account.model_dump()))
@@ -162,6 +165,7 @@ def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, 
     summary="One account",
     url_name="person",
 )
+@requires(Action.ADMINISTER)
 def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     """Its role, teams and LUNs, and whether it is open."""
     return _person(_person_or_404(user_id))
@@ -174,6 +178,7 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     summary="Change an account",
     url_name="change_person",
 )
+@requires(Action.ADMINISTER)
 def change_person(
     request: HttpRequest, user_id: int, person: PersonIn, if_match: IfMatch = ""
 ) -> dict[str, Any]:
@@ -216,6 +221,7 @@ def change_person(
     summary="Set a new password",
     url_name="set_password",
 )
+@requires(Action.ADMINISTER)
 def set_password(
     request: HttpRequest, response: HttpResponse, user_id: int, wanted: PasswordIn
 ) -> Status[dict[str, Any]]:
@@ -242,6 +248,7 @@ def set_password(
     summary="All teams",
     url_name="teams",
 )
+@requires(Action.ADMINISTER)
 def list_teams(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
@@ -257,6 +264,7 @@ def list_teams(
     summary="Make a team",
     url_name="make_team",
 )
+@requires(Action.ADMINISTER)
 def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
     said = cleaned(TeamNameForm({"name": team.name}))
@@ -274,6 +282,7 @@ def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     summary="One team",
     url_name="team",
 )
+@requires(Action.ADMINISTER)
 def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
     """Its members and the LUNs granted to it."""
     return _team(_team_or_404(team_id))
@@ -286,6 +295,7 @@ def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
     summary="Change a team",
     url_name="change_team",
 )
+@requires(Action.ADMINISTER)
 def change_team(
     request: HttpRequest, team_id: int, team: TeamChange, if_match: IfMatch = ""
 ) -> dict[str, Any]:
@@ -326,6 +336,7 @@ def change_team(
     summary="The audit log",
     url_name="audit",
 )
+@requires(Action.ADMINISTER)
 def list_audit(
     request: HttpRequest, response: HttpResponse, filters: Query[AuditFilters]
 ) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
-from fsbench_web.accounts.rights import Action, require
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.accounts.rights import require
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given
@@ -105,6 +106,7 @@ class PermalinkChange(_Sharing):
     summary="Your permalinks",
     url_name="permalinks",
 )
+@requires(Action.ACCOUNT)
 def list_permalinks(
     request: HttpRequest, response: HttpResponse, filters: Query[PermalinkFilters]
 ) -> dict[str, Any]:
@@ -131,6 +133,7 @@ def list_permalinks(
     summary="Keep a comparison",
     url_name="make_permalink",
 )
+@requires(Action.SHARE)
 def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dict[str, Any]]:
     """Keeps the numbers as they are now. Sharing the very same once more gives the same key."""
     user = user_of(request)
@@ -153,6 +156,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     summary="One permalink",
     url_name="permalink",
 )
+@requires(Action.READ)
 def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """The pinned numbers, unchanged, and whether there are newer ones. 410 after its last day."""
     link = _open(request, key)
@@ -184,6 +188,7 @@ def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     url_name="permalink_snapshot",
     openapi_extra=binary("application/json", description="The bytes that its sha256 is of"),
 )
+@requires(Action.READ)
 def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
     """The very bytes that the checksum is of."""
     link = _open(request, key)
@@ -197,6 +202,7 @@ def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
     url_name="permalink_file",
     openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
 )
+@requires(Action.READ)
 def export_permalink(
     request: HttpRequest,
     key: str,
@@ -216,6 +222,7 @@ def export_permalink(
     summary="Change who sees a permalink",
     url_name="change_permalink",
 )
+@requires(Action.SHARE)
 def change_permalink(
     request: HttpRequest, key: str, permalink: PermalinkChange, if_match: IfMatch = ""
 ) -> dict[str, Any]:
@@ -242,6 +249,7 @@ def change_permalink(
     summary="Delete a permalink",
     url_name="delete_permalink",
 )
+@requires(Action.WITHDRAW)
 def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> Status[None]:
     """For good: its address opens nothing any more. Its author, also as a viewer, and
     administrators can.
@@ -260,6 +268,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     summary="Withdraw a permalink",
     url_name="withdraw_permalink",
 )
+@requires(Action.WITHDRAW)
 def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """Only its author and administrators see it from now on; the numbers stay. Its author, also as
     a viewer, and administrators can.

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import HardwareProfile, Worker
@@ -26,6 +27,7 @@ from fsbench_web.catalog.workers.states import (
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def luns(request: HttpRequest) -> HttpResponse:
     """The LUNs of every worker with their state."""
     return render(request, "catalog/luns.html", _workers())
@@ -33,6 +35,7 @@ def luns(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def workers(request: HttpRequest) -> HttpResponse:
     """Every worker: whether it lives, what it runs, what waits."""
     return render(request, "catalog/workers.html", _workers())
@@ -45,6 +48,7 @@ def _workers() -> dict[str, object]:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def worker(request: HttpRequest, name: str) -> HttpResponse:
     """One worker: what it can do, its LUNs, what it runs; drained and resumed from here."""
     state = worker_state(name)
@@ -70,6 +74,7 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.MAINTAIN)
 def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpResponse:
     """Drain the worker for maintenance, or let it take runs again."""
     found = Worker.objects.filter(name=name).first()
@@ -89,6 +94,7 @@ def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpRespon
 
 @login_required
 @require_POST
+@requires(Action.ADMINISTER)
 def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
     """Ask the worker for a kernel for guests. What becomes of it is on its page."""
     found = Worker.objects.filter(name=name).first()
@@ -117,6 +123,7 @@ def _no_worker(name: str) -> Http404:
 
 
 @require_safe
+@requires(Action.READ)
 def hardware_list(request: HttpRequest) -> HttpResponse:
     """All hardware profiles with how much was measured on them."""
     seen = ~Q(series__study__in=hidden_studies())
@@ -141,6 +148,7 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def hardware(request: HttpRequest, slug: str) -> HttpResponse:
     """One profile: its facts, the studies on it, the workers that are it."""
     profile = _profile(slug)
@@ -158,6 +166,7 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.PROVIDE)
 def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
     """State what its storage can deliver: administrators alone, as it decides what is flagged."""
     profile = _profile(slug)

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
@@ -124,6 +125,7 @@ _ERRORS = {404: Error, 422: Error}
     url_name="deltas",
     exclude_unset=True,
 )
+@requires(Action.READ)
 def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
     """Delta tables of the scores that match, recomputed and unrounded, next to what was printed.
 
@@ -152,6 +154,7 @@ def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
         }
     },
 )
+@requires(Action.READ)
 def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
     """The same rows, one line each. What is missing is an empty cell, `best` is true or false,
     flags are joined by `;`, and printed deltas keep the digits of the paper.

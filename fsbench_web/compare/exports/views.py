@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.answers import refused as refused_page
 from fsbench_web.compare.exports.document import Document
@@ -27,6 +28,7 @@ TEXT_TABLES = 6
 
 
 @require_safe
+@requires(Action.READ)
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The formats in which the comparison of the address can be had."""
     try:
@@ -39,6 +41,7 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def comparison_file(
     request: HttpRequest, suffix: str, needs_baseline: bool = False
 ) -> HttpResponse:
@@ -61,6 +64,7 @@ def comparison_file(
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The formats in which the pinned numbers can be had."""
     pinned = records.read(link)
@@ -73,6 +77,7 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpResponse:
     """The pinned numbers as a file; none when they were changed."""
     chosen = _format(suffix)

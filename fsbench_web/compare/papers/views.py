@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison, files
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation
@@ -32,6 +33,7 @@ class _Both(NamedTuple):
 
 @gzip_page
 @require_safe
+@requires(Action.READ)
 def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
     """Appendix A of the paper with the study's own numbers beside it, by file system."""
     both = _both(slug, paper)
@@ -54,6 +56,7 @@ def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpResponse:
     """The same numbers as a file, unrounded."""
     chosen = files.FORMATS.get(suffix)

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
@@ -18,6 +19,7 @@ from fsbench_web.studies.models import Study
 
 
 @require_safe
+@requires(Action.READ)
 def html(request: HttpRequest, slug: str) -> HttpResponse:
     """The report as a page that prints as it is. ``?by=`` says what its tables rank."""
     study = _study(slug)
@@ -29,6 +31,7 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def pdf_file(request: HttpRequest, slug: str) -> HttpResponse:
     """The same as PDF."""
     report = _report(request, _study(slug))

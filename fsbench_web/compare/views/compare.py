@@ -8,6 +8,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import (
     charts_answer,
     csv_answer,
@@ -33,6 +34,7 @@ from fsbench_web.studies.scores.source_runs import environments_of
 
 @gzip_page
 @require_safe
+@requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it."""
     try:
@@ -77,6 +79,7 @@ def _relaxed_filters(spec: ComparisonSpec) -> list[dict[str, object]]:
 
 
 @require_safe
+@requires(Action.READ)
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The same comparison as CSV; a refusal is plain text."""
     try:
@@ -88,6 +91,7 @@ def csv_file(request: HttpRequest) -> HttpResponse:
 
 @gzip_page
 @require_safe
+@requires(Action.READ)
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
@@ -98,6 +102,7 @@ def charts(request: HttpRequest, test: str) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def cells(request: HttpRequest, test: str) -> HttpResponse:
     """Which cells the contenders of one test were measured on, fetched when asked for."""
     try:

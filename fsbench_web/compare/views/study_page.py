@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
@@ -100,6 +101,7 @@ class TestGroup:
 
 
 @require_safe
+@requires(Action.READ)
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     """A study, published or measured. ``?by=`` says what its tables rank
     (compare.selection.spec).

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, retry, rights, watching, webhook
@@ -27,6 +28,7 @@ TEST_EVERY = timedelta(seconds=20)
 @never_cache
 @require_safe
 @login_required
+@requires(Action.ACCOUNT)
 def mine(request: HttpRequest) -> HttpResponse:
     """The watches of this person with their last messages, newest first."""
     context = {
@@ -47,6 +49,7 @@ def mine(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@requires(Action.ACCOUNT)
 def new(request: HttpRequest) -> HttpResponse:
     """The form by itself, and what the form on a line's page posts to."""
     if request.method != "POST":
@@ -87,6 +90,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @login_required
+@requires(Action.ACCOUNT)
 def page(request: HttpRequest, watch_id: int) -> HttpResponse:
     """One watch: what it looks at, and what became of its messages."""
     return _page(request, _own(request, watch_id))
@@ -94,6 +98,7 @@ def page(request: HttpRequest, watch_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Send a test to the addresses of the watch, and say what became of it."""
     one = _own(request, watch_id)
@@ -123,6 +128,7 @@ def test(request: HttpRequest, watch_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
     one = _own(request, watch_id)
     watching.pause(one)
@@ -132,6 +138,7 @@ def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
     one = _own(request, watch_id)
     watching.resume(one)
@@ -142,6 +149,7 @@ def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@requires(Action.ACCOUNT)
 def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Ask, then delete for good."""
     one = _own(request, watch_id)

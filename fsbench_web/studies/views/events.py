@@ -25,6 +25,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.numbers import duration
 from fsbench_web.platform import shutdown
 from fsbench_web.studies.models import Run, RunState
@@ -103,6 +104,7 @@ def _reading_as(user_id: int | None) -> Read:
 
 
 @require_GET
+@requires(Action.READ)
 async def events(request: HttpRequest, run_id: int) -> HttpResponseBase:
     """The stream behind the line that ``Last-Event-ID`` (or ``?after=``) names."""
     after = _number(request.headers.get("Last-Event-ID") or request.GET.get("after", ""))
