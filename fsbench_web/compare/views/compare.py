@@ -21,7 +21,7 @@ from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import FILTERS, describe
-from fsbench_web.compare.tables.bounds import bounded
+from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.matched import coverage
@@ -46,7 +46,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "all_studies": limited.studies,
         "part": limited.part,
         "ways_on": ways_on(spec, limited.part) if limited.part else None,
-        "query": spec.to_query(),
+        "query": limited.address.to_query(),
         "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
         **in_folds(
@@ -77,7 +77,8 @@ def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The same comparison as CSV; a refusal is plain text."""
     try:
-        tables = delta_tables(ComparisonSpec.from_query(request.GET))
+        limited = answered(ComparisonSpec.from_query(request.GET))
+        tables = delta_tables(limited.spec)
     except SpecError as error:
         return plain_refusal(error)
     return csv_answer(tables, "fsbench-deltas.csv")
@@ -88,10 +89,20 @@ def csv_file(request: HttpRequest) -> HttpResponse:
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
-        tables = delta_tables(ComparisonSpec.from_query(request.GET))
+        tables = delta_tables(_of_test(ComparisonSpec.from_query(request.GET), test))
     except SpecError as error:
         return plain_refusal(error)
     return charts_answer(request, tables, test)
+
+
+def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
+    """Of the comparison one test, as much of it as a page shows."""
+    if spec.from_row:
+        return spec
+    limited = by_rows(Bounded(replace(spec, part_tests=(test,), from_test=0)))
+    if limited.part is None and test:
+        return spec
+    return limited.spec
 
 
 @require_safe
@@ -99,7 +110,7 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
     """Which cells the contenders of one test were measured on, fetched when asked for."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
-        shown = comparison(replace(spec, tests=(test,), matched=False))
+        shown = comparison(by_rows(Bounded(replace(spec.whole, tests=(test,), matched=False))).spec)
         contenders = [each for table in shown.shown for each in table]
         measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
     except SpecError as error:
