@@ -44,9 +44,18 @@ MOST_LINKS = 60
 MOST_OPTIONS = 200
 """Options of a select box, and boxes of one filter: more nobody scrolls through."""
 
-MOST_NUMBERS = 5000
-"""Measurements of one run on its page, when they are no matrix: a line each."""
+MOST_NUMBERS = 20_000
+"""Measurements of one run on its page; its matrices would be larger than a screen."""
 MOST_TESTS = 200
-"""Tests of one run, or of one series, that a page or an answer of the API lists at once."""
-MOST_LISTED = 500
-"""Entries of a list inside an answer of the API: runs, configurations."""
+"""Tests of one run, or of one line over time, that a page or an answer lists at once."""
+MOST_LISTED_SCORES = 2000
+"""Scores of one series inside an answer of the API, and on the page of a run."""
+MOST_LISTED = 5000
+"""Other entries of a list inside an answer of the API: runs, configurations."""
+
+MOST_RUNS_STORED = 200
+"""Runs, or configurations, that are stored within a request: each takes 2 to 4 ms."""
+MOST_SCORES_STORED = 5000
+"""Scores that are worked out within a request: tests of each series, in each category."""
+MOST_ROWS_STORED = 100_000
+"""Numbers that are stored within a request."""

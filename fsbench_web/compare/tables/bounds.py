@@ -133,7 +133,8 @@ def too_many(part: Part, room: Room) -> str:
     return (
         f"This comparison has {part.rows:,} rows of {len(part.tests):,} tests, and one answer "
         f"holds {rows:,} rows and {room.tables:,} tables. Choose tests, categories or file "
-        "systems, or take it in parts: from_test=1 gives the first tests, and names where the next begin."
+        "systems, or take it in parts: from_test=1 gives the first tests, and names where the "
+        "next begin."
     )
 
 
