@@ -89,7 +89,9 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
         problems=[p for rest in by_file.values() for p in rest if p not in told],
-        run_count=len(preview.stored.runs) if preview.stored else 0,
+        run_count=len(preview.stored.runs)
+        if preview.stored
+        else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
         bad_count=sum(1 for file in files if file.problems),
     )
 

@@ -26,15 +26,17 @@ FILE = Room(rows=5000, single_rows=5000, tables=1000)
 """Of a file that is drawn up (a workbook takes 1 ms a row)."""
 PINNED = Room(rows=3000, single_rows=3000, tables=500)
 """Of a permalink, which has one page."""
-ANSWER = Room(rows=20_000, single_rows=20_000, tables=20_000)
+ANSWER = Room(rows=10_000, single_rows=10_000, tables=10_000)
 """Of ``/api/v1/deltas``, ``/deltas.csv`` and their like, which programs read whole."""
 
 MOST_SCORES = 5000
 """Scores of a comparison without a choice of studies: it takes the latest that fit."""
 LATEST_STUDIES = 8
 """So many studies are tried for that."""
-MOST_COMPARED = 20_000
+MOST_COMPARED = 5000
 """Rows that verdicts are corrected over. Where there are more, a part is a comparison by itself."""
+MOST_COMPARED_SINGLE = 20_000
+"""Likewise of single configurations, of which only what is shown is read whole."""
 WINDOW = 600
 """Scores of one table that is shown piece by piece."""
 MOST_LETTERS = 20_000

@@ -67,9 +67,9 @@ class Filters(Schema):
     part_category: list[str] = Field([], description="likewise")
     from_test: str = Field(
         "",
-        description="of a comparison that is more than one answer holds (20,000 rows): the tests "
+        description="of a comparison that is more than one answer holds (10,000 rows): the tests "
         "from this one on, 1 being the first, as many as fit. `Link` leads to the next part. Of "
-        "more than 20,000 rows each part is ranked by itself",
+        "more than 10,000 rows each part is ranked by itself",
     )
     from_row: str = Field("", description="likewise the scores of a single table, best first")
 
@@ -137,7 +137,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
 
     `delta1_percent = (best - score) / best`, `delta2_percent = (score - best) / score`; of the
     reciprocals where lower is better. A score leaves no run and no cell out. Complete up to
-    20,000 rows; what is more is refused unless it is asked for in parts (`from_test`).
+    10,000 rows; what is more is refused unless it is asked for in parts (`from_test`).
     """
     has_baseline = bool(filters.baseline)
     tables, emulated = _told(request, response)

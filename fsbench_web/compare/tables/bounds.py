@@ -119,11 +119,8 @@ def answered(spec: ComparisonSpec, room: Room | None = None) -> Bounded:
             tests=spec.part_tests or spec.tests,
             categories=spec.part_categories or spec.categories,
         )
-        if (
-            found.part.rows <= limits.MOST_COMPARED
-            and by_rows(Bounded(own), room=room).part is None
-        ):
-            return Bounded(spec)
+        if by_rows(Bounded(own), room=room).part is None:
+            return Bounded(own if found.part.is_apart else spec)
     raise SpecError([too_many(found.part, room)])
 
 
@@ -179,7 +176,7 @@ def by_rows(given: Bounded, filesystems: Sequence[str] = (), room: Room | None =
     following = at + len(taken)
     part = Part(
         *(spec, shown, rows, tuple(tests)),
-        is_apart=spec.matched or rows > limits.MOST_COMPARED,
+        is_apart=spec.matched or rows > _most_compared(spec),
         from_test=at,
         next_test=following if following <= len(tests) else 0,
     )
@@ -197,6 +194,11 @@ def by_rows(given: Bounded, filesystems: Sequence[str] = (), room: Room | None =
                 part, scores.filter(test=taken[0], category=kept[0]), asked, filesystems, most
             )
     return replace(given, spec=_narrowed(part, taken, kept, few), part=part)
+
+
+def _most_compared(spec: ComparisonSpec) -> int:
+    single = spec.by == "configuration"
+    return limits.MOST_COMPARED_SINGLE if single else limits.MOST_COMPARED
 
 
 def _cut_table(

@@ -42,7 +42,7 @@ def page(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return refused(request, error)
     context = {
-        "spec": spec,
+        "spec": limited.address,
         "all_studies": limited.studies,
         "part": limited.part,
         "ways_on": ways_on(spec, limited.part) if limited.part else None,
