@@ -243,9 +243,11 @@ def _store_files(row: Import, sources: Sequence[SourceFile], say: large.Say) -> 
         ours = Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by, state=row.state)
         if ours.update(phase="Storing", progress=0) != 1:  # and nobody takes it until the end
             raise ClaimLost
-        commit.commit(row, plan, target, row.created_by, known)
-        # It is another state that the claim is asked for.
-        row.state, row.claimed_by = before
+        try:
+            commit.commit(row, plan, target, row.created_by, known)
+        finally:
+            # It is this state that the claim is asked for, and that a refusal goes back from.
+            row.state, row.claimed_by = before
         Import.objects.filter(pk=row.pk).update(state=row.state)
         _finish(row, {"known": len(known)} if known else {})
 

@@ -110,7 +110,8 @@ def _of_part(request: HttpRequest, limited: Bounded) -> str:
     """Where a file holds a part, how much it is and where the next part is."""
     if limited.part is None:
         return ""
-    said = f"This is a part: {limited.part.shown:,} of {limited.part.rows:,} rows."
+    part = limited.part
+    said = f"This is a part: {part.shown:,} rows, of {part.shown_tests:,} of {len(part.tests):,} tests."
     if limited.following is None:
         return said
     following = f"{request.path}?{limited.following.to_query()}"

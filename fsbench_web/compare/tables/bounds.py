@@ -39,7 +39,10 @@ class Part:
 
     ``from_test`` is the place of the first test that is shown, and ``next_test`` that of the first
     one that is not; ``from_row`` and ``next_row`` those of scores, where one table is cut. They
-    count from 1, and are 0 where there is none.
+    count from 1, and are 0 where there is none. ``next_categories`` are those of the one test that
+    are not shown.
+
+    ``rows`` are counted before the best of each contender is chosen: there may be fewer.
     """
 
     whole: ComparisonSpec
@@ -53,6 +56,11 @@ class Part:
     next_test: int = 0
     from_row: int = 0
     next_row: int = 0
+    next_categories: tuple[str, ...] = ()
+
+    @property
+    def shown_tests(self) -> int:
+        return (self.next_test or len(self.tests) + 1) - self.from_test
 
     @property
     def last_row(self) -> int:
@@ -89,8 +97,12 @@ class Bounded:
         """The part after this one; None after the last."""
         if self.part is None:
             return None
+        here = replace(self.part.whole, from_test=self.part.from_test)
         if self.part.next_row:
-            return replace(self.spec, from_row=self.part.next_row)
+            kept = self.spec.part_categories or self.spec.categories
+            return replace(here, part_categories=kept, from_row=self.part.next_row)
+        if self.part.next_categories:
+            return replace(here, part_categories=self.part.next_categories)
         if self.part.next_test:
             return replace(self.part.whole, from_test=self.part.next_test)
         return None
@@ -187,6 +199,8 @@ def by_rows(given: Bounded, filesystems: Sequence[str] = (), room: Room | None =
         slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
         sizes = {slug: (of_test[slug], 1, 0) for slug in slugs}
         kept, shown = _first(slugs, sizes, asked.part_categories, most, room.tables)
+        wished = [slug for slug in slugs if slug in asked.part_categories] or slugs
+        part = replace(part, next_categories=tuple(slug for slug in wished if slug not in kept))
         slugs.sort(key=categories.place)
         part = replace(part, shown=shown, categories=tuple(slugs))
         if shown > most:
@@ -214,7 +228,7 @@ def _cut_table(
     few: list[str] = []
     count = sum(by_name.values())
     names: tuple[str, ...] = ()
-    if len(by_name) <= limits.MOST_LINKS:
+    if len(by_name) <= limits.MOST_LINKS and not asked.from_test:
         names = tuple(sorted(by_name))
         sizes = {name: (by_name[name], 0, 0) for name in by_name}
         few, count = _first(names, sizes, filesystems, most, most)
