@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from fsbench_web.compare.report import recorded
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import delta_tables
@@ -44,6 +45,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(limits, name, 6)
     monkeypatch.setattr(limits, "MOST_LISTED", 6)
     monkeypatch.setattr(limits, "MOST_COMPARED", 15)
+    monkeypatch.setattr(recorded, "MOST_SERIES", 6)
     monkeypatch.setattr(shown_series, "SERIES_SHOWN", 6)
 
 
@@ -96,6 +98,7 @@ PAGES = [
     "/runs/{run}/",
     "/search/?q=op",
     "/imports/{imported}/",
+    "/api/v1/studies/big",
     "/api/v1/series/{ext4}",
     "/api/v1/runs/{run}",
     "/api/v1/history?series={ext4}",

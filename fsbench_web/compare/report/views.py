@@ -85,8 +85,8 @@ def _left_out(request: HttpRequest, limited: bounds.Bounded) -> str:
     page = f"{reverse('compare:page')}?{part.whole.to_query()}"
     alone = " What is shown is ranked by itself." if part.is_apart else ""
     return (
-        f"This report shows {part.shown:,} rows, those of {part.shown_tests:,} of {len(part.tests):,} "
-        f"tests: all of them are more than a report holds.{alone} The others, part by part: "
+        f"This report shows {part.shown:,} rows, those of {part.shown_tests:,} of "
+        f"{len(part.tests):,} tests: all of them are more than a report holds.{alone} The others, part by part: "
         f"{request.build_absolute_uri(page)}"
     )
 
