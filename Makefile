@@ -40,7 +40,7 @@ $(INSTALLED_DEV):
 # The whole suite on SQLite: disks, daemons, machines and browsers beside each other, and files that
 # need none of them between (conftest.py). These wait more than they compute; lint and everything
 # that touches the database, on PostgreSQL, have the time that they leave, and are shown at the end.
-# What fails is run once more by itself (again.py). An interrupt reaches each process once: a second
+# What fails is run once more by itself (rerun_failed.py). An interrupt reaches each process once: a second
 # one would end the ends of fixtures.
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
@@ -50,14 +50,14 @@ test test-quick test-beside: export PYTHONDONTWRITEBYTECODE :=
 test: test-packages $(INSTALLED_DEV)
 	@echo "== on SQLite, with real disks, daemons and browsers"
 	@said=$$(mktemp); failed=0; setsid nice -n 5 $(MAKE) test-beside >"$$said" 2>&1 & beside=$$!; \
-		setsid $(PY) -m tests.again -q $(IN_LANES) --durations=10 & there=$$!; \
+		setsid $(PY) -m tests.rerun_failed -q $(IN_LANES) --durations=10 & there=$$!; \
 		trap 'kill -INT -$$there || true; kill -- -$$beside || true; wait; rm -f "$$said"; exit 1' INT TERM; \
 		wait $$there || failed=$$?; wait $$beside || failed=$$?; \
 		cat "$$said"; rm -f "$$said"; exit $$failed
 
 test-beside: $(INSTALLED_DEV)
 	@failed=0; echo "== style and types"; $(MAKE) lint || failed=$$?; echo "== on PostgreSQL"; \
-		$(PY) -m tests.services $(PY) -m tests.again -q $(ON_TWO_CORES) --database || failed=$$?; \
+		$(PY) -m tests.services $(PY) -m tests.rerun_failed -q $(ON_TWO_CORES) --database || failed=$$?; \
 		exit $$failed
 
 test-quick: $(INSTALLED_DEV) lint

@@ -43,7 +43,7 @@ KINDS = {"tests": (many_tests, TESTS), "configurations": (many_configurations, C
 def addresses(kind: str, run: int, imported: int, preview: int | None) -> list[str]:
     """Every address that shows what the file of ``kind`` holds."""
     test = "op0000001" if kind == "tests" else "write"
-    found = [
+    return [
         "/",
         "/studies/",
         "/studies/big/",
@@ -123,7 +123,6 @@ def addresses(kind: str, run: int, imported: int, preview: int | None) -> list[s
         "/api/v1/filesystems",
         "/api/v1/configurations",
     ]
-    return found
 
 
 def weigh(address: str, seconds: int, user: int) -> tuple[float, int, int, str]:

@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.renderings [--seconds 6] [--loops 10]
 
 Starts the site's web process (SQLite, the published studies) three times, one after the other, and
-asks for ``/words/`` and ``/studies/`` as one client does, first alone and then beside the loops, on
-a report as PDF, a workbook and a report on the screen:
+asks for ``/glossary/`` and ``/studies/`` as one client does, first alone and then beside the loops,
+on a report as PDF, a workbook and a report on the screen:
 
 before      as if nothing were done: all in the lane of pages, drawn up in threads, nothing kept
 unlimited   as it is, but for the number of calls that one client has (FSBENCH_RENDERED_CALLS=0)
@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PAGES = ("/words/", "/studies/")
+PAGES = ("/glossary/", "/studies/")
 LOOPS = (
     "/studies/unisys-2005/report.pdf",
     "/compare/deltas.xlsx?study=unisys-2005",

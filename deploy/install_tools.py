@@ -61,6 +61,7 @@ class Apt:
         self.is_stopping = False
         self._child: subprocess.Popen[str] | None = None
         self._stage, self._told = "", -1.0
+        self.unreached = ""
         for name in ("lists/partial", "archives/partial", "parts"):
             (folder / name).mkdir(parents=True)
         # apt downloads as a user without rights.
@@ -84,7 +85,11 @@ class Apt:
         ]
 
     def update(self) -> None:
-        self._run("lists", "apt-get", "update")
+        # With mirrors that cannot be reached it warns and succeeds: what was not got is told later,
+        # if something of it is wanted.
+        said = self._run("lists", "apt-get", "update")
+        failed = re.search(r"^W: (Failed to fetch .*)", said, re.M)
+        self.unreached = failed[1].strip(" .")[:300] if failed else ""
 
     def known(self, packages: Sequence[str]) -> set[str]:
         """Those of ``packages`` that can be installed from here."""
@@ -321,6 +326,12 @@ def install(wanted: list[str], if_known: list[str], says_stages: bool) -> None:
         optional = {*if_known, *needs.optional_packages()}
         unknown = [one for one in wanted if one not in known]
         if required := [one for one in unknown if one not in optional]:
+            if apt.unreached:
+                raise CannotInstall(
+                    f"Not every mirror of this machine can be reached: {apt.unreached}. Put its "
+                    "network or its apt sources right (apt-get update shows the same), or start a "
+                    "Docker daemon."
+                )
             raise CannotInstall(
                 f"apt knows no package {', '.join(required)} on this machine's mirrors: install it "
                 "by hand, or start a Docker daemon."

@@ -1,8 +1,12 @@
 """All addresses. Pages that other programs link to are a contract (docs/architecture.md)."""
 
+from collections.abc import Callable
+
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.main import urls as api_urls
 from fsbench_web.compare.report import views as report_views
 from fsbench_web.compare.views import study_page
@@ -14,10 +18,16 @@ from fsbench_web.studies.urls import urlpatterns as study_urls
 # A study's page shows delta tables, and studies must not import compare: they meet here.
 study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="study")]
 
+
+def _moved(address: str) -> Callable[..., HttpResponseBase]:
+    """The view of an address that was given up: it leads on for good."""
+    return requires(Action.READ)(RedirectView.as_view(url=address, permanent=True))
+
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("glossary/", glossary, name="glossary"),
-    path("words/", RedirectView.as_view(url="/glossary/", permanent=True)),
+    path("words/", _moved("/glossary/")),
     path("guide/", guide, name="guide"),
     path("guide/<slug:name>/", guide, name="guide_page"),
     path("guide/images/<str:name>", picture, name="guide_picture"),

@@ -31,7 +31,9 @@ def look(host: Host) -> list[str]:
     try:
         return _remove_containers(host, executor)
     except ExecutorAway as error:
-        logger.warning("what was left cannot be looked for: %s", error)
+        # Where runs need no daemon, its absence is no news every few seconds.
+        level = logging.WARNING if executor is host.executor else logging.DEBUG
+        logger.log(level, "what was left cannot be looked for: %s", error)
         return []
 
 

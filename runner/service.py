@@ -36,7 +36,7 @@ logger = logging.getLogger("fsbench.worker")
 
 # A LUN that was mounted or unplugged is noticed within this time, and again before every run.
 REFRESH_EVERY_S = 30.0
-KEEP_HOUSE_EVERY_S = 60.0
+MAINTENANCE_EVERY_S = 60.0
 SIGN_OF_LIFE = "sign-of-life"
 # A package that was put into the folder of guest kernels is booted within this time.
 LOOK_AT_KERNELS_EVERY_S = 5.0
@@ -64,7 +64,7 @@ def _wait_for_namesake(host: Host) -> None:
     """
     silent_after = timedelta(seconds=settings.WORKER_SILENT_AFTER_S)
     deadline = time.monotonic() + 1.5 * silent_after.total_seconds()
-    is_told = False
+    is_reported = False
     while True:
         known = Worker.objects.filter(name=host.name).first()
         mark = known.capabilities.get("host_mark") if known else None
@@ -77,14 +77,14 @@ def _wait_for_namesake(host: Host) -> None:
                 f"A worker with the name {host.name} lives on another host: give this one a name "
                 "of its own with FSBENCH_WORKER."
             )
-        if not is_told:
+        if not is_reported:
             logger.warning(
                 "a worker with the name %s gave a sign of life on another host: waiting for %s s "
                 "without one",
                 host.name,
                 settings.WORKER_SILENT_AFTER_S,
             )
-            is_told = True
+            is_reported = True
         time.sleep(0.5)
 
 
@@ -149,9 +149,9 @@ def give_sign_of_life(host: Host) -> None:
         lifecycle.resend(worker)
 
 
-def keep_house(host: Host) -> None:
+def run_maintenance(host: Host) -> None:
     """Fold the logs of ended runs, delete those that are too old."""
-    chores.do("Logs of ended runs", logs.keep_house, by=host.name)
+    chores.do("Logs of ended runs", logs.run_maintenance, by=host.name)
 
 
 def look_at_kernels(host: Host) -> None:
@@ -227,7 +227,7 @@ def serve(host: Host, say: Callable[[str], None] = logger.info) -> int:
     beats = [
         _repeat(host, settings.WORKER_HEARTBEAT_S, give_sign_of_life),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
-        _repeat(host, KEEP_HOUSE_EVERY_S, keep_house),
+        _repeat(host, MAINTENANCE_EVERY_S, run_maintenance),
         _repeat(host, LOOK_AT_KERNELS_EVERY_S, look_at_kernels),
         _repeat(host, SET_UP_EVERY_S, set_up),
     ]

@@ -106,7 +106,7 @@ LANES = {
     "disks": ("runner/", "catalog/", "serve/"),
     "workloads": ("workloads/", "crash/"),
     "guests": ("guest/", "runner/test_guest.py", "hosts/"),
-    "installation": ("test_make_run.py",),
+    "installation": ("test_make_run.py", "first_start/"),
 }
 # Of what is in no lane the first, each file by itself: a process that begins one of them when the
 # others have nothing left to do would keep them waiting for a minute.

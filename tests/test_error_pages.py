@@ -10,37 +10,44 @@ from django.shortcuts import get_object_or_404
 from django.test import AsyncClient, Client, override_settings
 from django.urls import include, path
 
-from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import control
 
 SENTENCE = 'There is no study "<b>nope</b>"; the list has those there are.'
 
 
+@requires(Action.OPEN)
 def say_404(request: HttpRequest) -> HttpResponse:
     raise Http404(SENTENCE)
 
 
+@requires(Action.OPEN)
 def missing_run(request: HttpRequest) -> HttpResponse:
     return HttpResponse(get_object_or_404(Run, pk=4711))
 
 
+@requires(Action.OPEN)
 def forbid(request: HttpRequest) -> HttpResponse:
     raise PermissionDenied("Only the LUN's owner may do this.")
 
 
+@requires(Action.OPEN)
 def suspect(request: HttpRequest) -> HttpResponse:
     raise SuspiciousOperation
 
 
+@requires(Action.OPEN)
 def break_down(request: HttpRequest) -> HttpResponse:
     raise RuntimeError("secret detail")
 
 
+@requires(Action.OPEN)
 def find_it_locked(request: HttpRequest) -> HttpResponse:
     raise OperationalError("database is locked: secret detail")
 
 
+@requires(Action.OPEN)
 async def find_it_gone(request: HttpRequest) -> HttpResponse:
     raise InterfaceError("connection already closed: secret detail")
 
@@ -61,13 +68,6 @@ handler404 = "fsbench_web.platform.error_pages.page_not_found"
 handler500 = "fsbench_web.platform.error_pages.server_error"
 
 pytestmark = pytest.mark.urls(__name__)
-
-
-@pytest.fixture(autouse=True)
-def _has_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address without a rule is closed; those made here are open."""
-    for pattern in urlpatterns[:-1]:
-        monkeypatch.setitem(rights.RULES, str(pattern.pattern), rights.Action.OPEN)
 
 
 @pytest.fixture

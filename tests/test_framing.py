@@ -5,7 +5,7 @@ import socket
 import pytest
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HIDDEN = b"GET /words/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
+HIDDEN = b"GET /glossary/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 
 

@@ -39,7 +39,7 @@ esac; done
 tell() { eval "echo \\"$1\\" >&$fd"; }
 echo "apt-get $*" >>"$STUB/log"
 case $does in
-  update) tell dlstatus:1:50.0:Retrieving ;;
+  update) tell dlstatus:1:50.0:Retrieving; echo "$WARNING" ;;
   install)
     [ -e "$STUB/policy-rc.d" ] && sh "$STUB/policy-rc.d" || echo "policy $?" >>"$STUB/log"
     tell dlstatus:1:100:Retrieving
@@ -142,6 +142,17 @@ def test_a_package_that_no_mirror_has_is_named_and_the_others_are_installed(
     assert "apt knows no package gone, nosuch" in problem
     assert "Installing: fio\n" in said
     assert "install is done" in (tmp_path / "log").read_text()
+
+
+def test_a_mirror_that_is_away_is_the_reason_and_not_its_packages(install: Install) -> None:
+    """apt-get update warns of it, and succeeds."""
+    warning = "W: Failed to fetch http://m/debian/dists/x/InRelease  Could not connect to m:80"
+    _, problem = install("--only", "gone", WARNING=warning).communicate()
+    assert "Not every mirror of this machine can be reached: Failed to fetch http://m/" in problem
+    assert "apt knows no package" not in problem
+    done = install("--only", "fio", WARNING=warning)
+    _, problem = done.communicate()
+    assert (done.returncode, problem) == (0, "")
 
 
 def test_one_that_only_some_releases_have_is_no_failure(install: Install) -> None:

@@ -19,8 +19,10 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from fsbench_web import urls
-from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Person, Role, Visibility
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.platform.caching import CLOSED
+from fsbench_web.platform.security import POLICY
 from fsbench_web.serving import thread_pools
 from fsbench_web.studies.models import Study
 
@@ -37,6 +39,7 @@ def pause(request: HttpRequest) -> None:
 
 
 @csrf_exempt
+@requires(Action.READ)
 def slow(request: HttpRequest) -> HttpResponse:
     with LOCK:
         under_way.append("slow")
@@ -49,6 +52,12 @@ def slow(request: HttpRequest) -> HttpResponse:
     return HttpResponse("done")
 
 
+@requires(Action.OPEN)
+def slow_sign_of_life(request: HttpRequest) -> HttpResponse:
+    return slow(request)
+
+
+@requires(Action.READ)
 def sees(request: HttpRequest) -> JsonResponse:
     """Which studies whoever asks sees, and in which thread."""
     order.append("page begins")
@@ -56,6 +65,7 @@ def sees(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"slugs": slugs, "thread": threading.get_ident()})
 
 
+@requires(Action.READ)
 def broken(request: HttpRequest) -> HttpResponse:
     """Leaves a transaction of the thread's connection in the air."""
     connection.set_autocommit(False)
@@ -63,6 +73,7 @@ def broken(request: HttpRequest) -> HttpResponse:
     raise ValueError("broken")
 
 
+@requires(Action.READ)
 async def streamed(request: HttpRequest) -> HttpResponse:
     await asyncio.sleep(0)
     return HttpResponse(threading.current_thread().name)
@@ -73,7 +84,7 @@ urlpatterns = [
     path("sees/", sees),
     path("streamed/", streamed),
     path("broken/", broken),
-    path("api/v1/health/slow", slow),
+    path("api/v1/health/slow", slow_sign_of_life),
     path("slow/report.pdf", slow),
     path("api/v1/slow/report.pdf", slow),
     *urls.urlpatterns,
@@ -87,17 +98,8 @@ handler400, handler403, handler404, handler500 = (
 
 
 @pytest.fixture(autouse=True)
-def ours(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def ours(settings: Any) -> None:
     settings.ROOT_URLCONF = __name__
-    own = dict.fromkeys(["slow/", "sees/", "streamed/", "broken/"], rights.Action.READ)
-    own["api/v1/health/slow"] = rights.Action.OPEN
-    own |= dict.fromkeys(["slow/report.pdf", "api/v1/slow/report.pdf"], rights.Action.READ)
-    known = rights.action_of
-    monkeypatch.setattr(
-        rights,
-        "action_of",
-        lambda route, method: own[route] if route in own else known(route, method),
-    )
     under_way.clear()
     most.clear()
     threads.clear()
@@ -280,8 +282,13 @@ def test_files_wait_in_a_lane_of_their_own() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_view_that_is_a_coroutine_goes_on_in_the_loop() -> None:
-    status, name = asyncio.run(ask(thread_pools.application(), "GET", "/streamed/"))
+    said: dict[bytes, bytes] = {}
+    status, name = asyncio.run(ask(thread_pools.application(), "GET", "/streamed/", said=said))
     assert (status, name) == (200, b"MainThread")
+    # Through all of the middleware, which is synchronous.
+    assert said[b"content-security-policy"].decode() == POLICY
+    assert said[b"cache-control"].decode() == CLOSED
+    assert b"x-request-id" in said
 
 
 @pytest.mark.django_db(transaction=True)

@@ -114,7 +114,7 @@ time.sleep(600)
 
 def test_what_was_compiled_is_kept(make: Make) -> None:
     done = make("test", PYTHONDONTWRITEBYTECODE="1")
-    called = [line for line in done.stdout.splitlines() if "tests.again" in line]
+    called = [line for line in done.stdout.splitlines() if "tests.rerun_failed" in line]
     assert len(called) == 2
     assert all(line.endswith("(bytecode is kept)") for line in called)
 
@@ -122,4 +122,4 @@ def test_what_was_compiled_is_kept(make: Make) -> None:
 def test_it_fails_when_a_service_cannot_be_installed(make: Make) -> None:
     done = make("test", failing="install.sh")
     assert done.returncode != 0
-    assert "tests.again" not in done.stdout
+    assert "tests.rerun_failed" not in done.stdout

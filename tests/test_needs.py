@@ -9,14 +9,14 @@ from django.conf import settings
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.core import needs
-from fsbench_web.core.workloads.registry import OWN, UPLOADED, workload_types
+from fsbench_web.core.workloads.registry import BUILTIN, UPLOADED, workload_types
 from runner.image import inputs
 
 ROOT = Path(settings.BASE_DIR)
 
 
 def test_workloads_and_file_systems_have_their_programs_from_there() -> None:
-    assert {kind.tool for kind in (*OWN, *UPLOADED)} == set(needs.WORKLOADS)
+    assert {kind.tool for kind in (*BUILTIN, *UPLOADED)} == set(needs.WORKLOADS)
     for tool, programs in needs.WORKLOADS.items():
         assert dict(workload_types()[tool].programs) == dict(programs), tool
     assert set(FILESYSTEMS) == set(needs.FILESYSTEMS)

@@ -1,9 +1,6 @@
 """The content security policy is sent with everything, and stops what it says."""
 
-import asyncio
-
 import pytest
-from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from playwright.sync_api import Page
@@ -26,16 +23,6 @@ def test_every_answer_has_the_policy(client: Client, path: str) -> None:
     assert headers["X-Frame-Options"] == "DENY"
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Referrer-Policy"] == "same-origin"
-
-
-def test_asynchronous_views_stay_asynchronous() -> None:
-    async def view(request: HttpRequest) -> HttpResponse:
-        return HttpResponse("stream")
-
-    middleware = content_security_policy(view)
-    assert iscoroutinefunction(middleware)
-    response = asyncio.run(middleware(HttpRequest()))  # type: ignore[arg-type]
-    assert response.headers["Content-Security-Policy"] == POLICY
 
 
 def test_a_policy_of_the_view_is_kept() -> None:

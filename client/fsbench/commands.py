@@ -73,7 +73,7 @@ def arguments() -> argparse.ArgumentParser:
     deltas.epilog = (
         "Worst first. delta 1: how much slower than the best; delta 2: how much faster the best "
         "is, negative; change: how much faster than the baseline. What scores and flags are: "
-        "/words/ of the site."
+        "/glossary/ of the site."
     )
     _add_filters(deltas)
     deltas.add_argument("--baseline", help="a contender that all are set against too")

@@ -4,10 +4,9 @@ Who asks is the signed-in user, or under /api/ the user of the token in the head
 the answer is made, the managers of studies leave out what this person must not see.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -15,9 +14,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.decorators import sync_and_async_middleware
 
-from fsbench_web.accounts import passwords, rights, tokens
+from fsbench_web.accounts import passwords, requirements, rights, tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.platform import error_pages
 
@@ -29,27 +27,18 @@ NEEDS_SIGN_IN = (
 _SCOPE_WORDS = {"import": "imports", "run": "runs", "administer": "administration"}
 
 
-@sync_and_async_middleware
 def gate(
-    get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]],
-) -> Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]:
-    """Refuse what ``rights.RULES`` does not allow, before the view is called."""
-    if iscoroutinefunction(get_response):
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Refuse what the view requires (``requires``) of somebody else, before it is called."""
 
-        async def asynchronous(request: HttpRequest) -> HttpResponseBase:
-            # Until the view is known nobody is: an error page shows nothing of any study.
-            with rights.seen_by(AnonymousUser()):
-                return await get_response(request)
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        # Until the view is known nobody is: an error page shows nothing of any study.
+        with rights.as_user(AnonymousUser()):
+            return get_response(request)
 
-        asynchronous.process_view = _before_view  # type: ignore[attr-defined]
-        return asynchronous
-
-    def synchronous(request: HttpRequest) -> HttpResponseBase:
-        with rights.seen_by(AnonymousUser()):
-            return get_response(request)  # type: ignore[return-value]
-
-    synchronous.process_view = _before_view  # type: ignore[attr-defined]
-    return synchronous
+    answer.process_view = _before_view  # type: ignore[attr-defined]
+    return answer
 
 
 def _before_view(
@@ -58,7 +47,7 @@ def _before_view(
     match = request.resolver_match
     assert match is not None
     is_api = request.path.startswith("/api/")
-    action = rights.action_of(match.route, request.method)
+    action = requirements.action_of(view, request.method)
     if action is None:
         raise PermissionDenied("No rule says who may open this address: it is closed to all.")
     if action is rights.Action.OPEN:
@@ -94,7 +83,7 @@ def _before_view(
         has_shown = "Authorization" in request.headers
         return error_pages.unauthorised(request, tokens.REFUSED if has_shown else NEEDS_SIGN_IN)
     rights.require(user, action)
-    rights.look_as(user)
+    rights.set_viewer(user)
     return None
 
 

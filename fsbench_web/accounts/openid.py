@@ -110,14 +110,14 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
 
 
 @dataclass(frozen=True)
-class WayOut:
+class RelaxedFilterOut:
     """What ends the session at the provider too: its address, and the ID token of this sign-in."""
 
     endpoint: str
     id_token: str
 
 
-def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, WayOut | None]:
+def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedFilterOut | None]:
     """What the provider says, the page that was wanted, and the way out if it has one.
 
     Raises Refused.
@@ -156,18 +156,18 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, WayOut |
         raise Unreachable("no ID token beside the access token")
     said = _checked(token, sign_on, about, state["nonce"])
     claims = _claims(said | _information(answer, said, about), sign_on)
-    return claims, str(state["next"]), _way_out(about, token)
+    return claims, str(state["next"]), _relaxed_filter(about, token)
 
 
-def _way_out(about: Mapping[str, Any], token: str) -> WayOut | None:
+def _relaxed_filter(about: Mapping[str, Any], token: str) -> RelaxedFilterOut | None:
     """None where the provider ends no sessions (OpenID Connect RP-Initiated Logout 1.0)."""
     endpoint = about.get("end_session_endpoint")
     if not isinstance(endpoint, str) or not is_safe(endpoint) or "#" in endpoint:
         return None
-    return WayOut(endpoint, token)
+    return RelaxedFilterOut(endpoint, token)
 
 
-def remember(request: HttpRequest, way_out: WayOut | None) -> None:
+def remember(request: HttpRequest, way_out: RelaxedFilterOut | None) -> None:
     """Keep it in the session that was just made, and with it as long as that lives."""
     if way_out is not None:
         request.session[_WAY_OUT] = {"endpoint": way_out.endpoint, "id_token": way_out.id_token}

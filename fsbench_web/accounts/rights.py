@@ -1,16 +1,15 @@
 """Who may do what: the one place that decides.
 
-``decide`` answers for a person, an action and a thing, with a reason in words. ``RULES`` says which
-action every address is; ``accounts.gate`` asks here before any view is called, so that an address
-without a rule is closed to everybody. ``hidden_studies`` answers which studies whoever asks must
-not see; the managers of ``studies`` leave these out everywhere.
+``decide`` answers for a person, an action and a thing, with a reason in words. Which action a view
+is stands beside it (``accounts.requirements``); ``accounts.gate`` asks here before any is called.
+``hidden_studies`` answers which studies whoever asks must not see; the managers of ``studies``
+leave these out everywhere.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from django.apps import apps
@@ -20,28 +19,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 
 from fsbench_web.accounts.models import LunGrant, Person, Role, Team, Visibility
+from fsbench_web.accounts.requirements import Action
 
 AnyUser = AbstractBaseUser | AnonymousUser
-
-
-class Action(StrEnum):
-    """What an address does. A page that shows a form counts as what the form does."""
-
-    OPEN = "open"  # no account needed, ever: sign-in, signs of life
-    READ = "read"
-    ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
-    WATCH = "watch"  # make and change one's own watches, which send messages
-    SHARE = "share"  # permalinks
-    WITHDRAW = "withdraw"  # a permalink, from others' sight or for good
-    CALL = "call"  # make the server send to an address: a webhook
-    IMPORT = "import"
-    OWN = "own"  # say who sees a study
-    RUN = "run"  # order runs, which erase a LUN
-    STEER = "steer"  # cancel, pause, retry an order
-    MAINTAIN = "maintain"  # take a worker out of service
-    UPLOAD = "upload"  # workloads of one's own
-    PROVIDE = "provide"  # withdraw these; what a device can deliver
-    ADMINISTER = "administer"  # people, audit log
 
 
 _NEEDS: dict[Action, Role] = {
@@ -218,7 +198,7 @@ def _about_study(user: User, action: Action, study: Any) -> Decision:
     )
 
 
-def taking(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
+def accepting(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
     """Those of the studies that take what this person adds, as ``decide`` has it. One query."""
     if is_administrator(user) or not isinstance(user, User):
         return list(studies)
@@ -335,7 +315,7 @@ def _hidden_from(user: AnyUser, kept: list[int]) -> set[int]:
 
 
 @contextmanager
-def seen_by(user: AnyUser | None) -> Iterator[None]:
+def as_user(user: AnyUser | None) -> Iterator[None]:
     """What is read within is read for this person; for None, as a worker reads: everything."""
     token = _viewer.set(None if user is None else Viewer(user))
     try:
@@ -344,218 +324,9 @@ def seen_by(user: AnyUser | None) -> Iterator[None]:
         _viewer.reset(token)
 
 
-def look_as(user: AnyUser) -> None:
+def set_viewer(user: AnyUser) -> None:
     """From here on in this request (accounts.gate, which also ends it)."""
     _viewer.set(Viewer(user))
-
-
-# --- Which action an address is ---
-
-Rule = Action | Mapping[str, Action]
-_LIST_AND_ORDER = {"GET": Action.READ, "POST": Action.RUN}
-
-RULES: dict[str, Rule] = {
-    "": Action.READ,
-    "glossary/": Action.READ,
-    "words/": Action.READ,
-    "guide/": Action.READ,
-    "guide/<slug:name>/": Action.READ,
-    "guide/images/<str:name>": Action.READ,
-    "studies/": Action.READ,
-    "studies/<slug:slug>/": Action.READ,
-    "studies/<slug:slug>/report/": Action.READ,
-    "studies/<slug:slug>/report.pdf": Action.READ,
-    "studies/<slug:slug>/matrix/": Action.READ,
-    "studies/<slug:slug>/beside/<slug:paper>/": Action.READ,
-    "studies/<slug:slug>/beside/<slug:paper>/tables.<str:suffix>": Action.READ,
-    "studies/<slug:slug>/reproduce/": Action.RUN,
-    "runs/": Action.READ,
-    "runs/new/": Action.RUN,
-    "runs/new/possible/": Action.RUN,
-    "runs/new/review/": Action.RUN,
-    "runs/new/document/": Action.RUN,
-    "runs/<int:run_id>/": Action.READ,
-    "runs/<int:run_id>/artefacts/<int:artefact_id>/": Action.READ,
-    "runs/<int:run_id>/artefacts/<int:artefact_id>/lines/": Action.READ,
-    "runs/<int:run_id>/events/": Action.READ,
-    "runs/<int:run_id>/cancel/": Action.STEER,
-    "runs/<int:run_id>/retry/": Action.STEER,
-    "sweeps/": Action.READ,
-    "sweeps/<int:order_id>/": Action.READ,
-    "sweeps/<int:order_id>/document.yaml": Action.READ,
-    "sweeps/<int:order_id>/cancel/": Action.STEER,
-    "sweeps/<int:order_id>/pause/": Action.STEER,
-    "sweeps/<int:order_id>/resume/": Action.STEER,
-    "sweeps/<int:order_id>/priority/": Action.STEER,
-    "sweeps/<int:order_id>/retry/": Action.STEER,
-    "search/": Action.READ,
-    "history/": Action.READ,
-    "workers/": Action.READ,
-    "workers/<slug:name>/": Action.READ,
-    "workers/<slug:name>/drain/": Action.MAINTAIN,
-    "workers/<slug:name>/resume/": Action.MAINTAIN,
-    "workers/<slug:name>/guest-kernel/": Action.ADMINISTER,
-    "luns/": Action.READ,
-    "hardware/": Action.READ,
-    "hardware/<slug:slug>/": Action.READ,
-    "hardware/<slug:slug>/device-rate/": Action.PROVIDE,
-    "workloads/": Action.READ,
-    "workloads/new/": Action.UPLOAD,
-    "workloads/<int:workload_id>/": Action.READ,
-    "workloads/<int:workload_id>/withdraw/": Action.PROVIDE,
-    "watches/": Action.ACCOUNT,
-    "watches/new/": Action.ACCOUNT,
-    "watches/<int:watch_id>/": Action.ACCOUNT,
-    "watches/<int:watch_id>/test/": Action.ACCOUNT,
-    "watches/<int:watch_id>/pause/": Action.ACCOUNT,
-    "watches/<int:watch_id>/resume/": Action.ACCOUNT,
-    "watches/<int:watch_id>/delete/": Action.ACCOUNT,
-    "compare/": Action.READ,
-    "compare/deltas.csv": Action.READ,
-    "compare/deltas.<str:suffix>": Action.READ,
-    "compare/export/": Action.READ,
-    "compare/pictures/": Action.READ,
-    "compare/pictures.csv": Action.READ,
-    "compare/cells/<str:test>/": Action.READ,
-    "compare/charts/<str:test>/": Action.READ,
-    "compare/pin/": Action.SHARE,
-    "p/": Action.ACCOUNT,
-    "p/<slug:key>/": Action.READ,
-    "p/<slug:key>/deltas.<str:suffix>": Action.READ,
-    "p/<slug:key>/export/": Action.READ,
-    "p/<slug:key>/charts/<str:test>/": Action.READ,
-    "p/<slug:key>/snapshot.json": Action.READ,
-    "p/<slug:key>/picture.png": Action.READ,
-    "p/<slug:key>/embed/": Action.READ,
-    "p/<slug:key>/edit/": Action.SHARE,
-    "p/<slug:key>/withdraw/": Action.WITHDRAW,
-    "p/<slug:key>/delete/": Action.WITHDRAW,
-    "imports/new/": Action.IMPORT,
-    "imports/reread/<int:artefact_id>/": Action.IMPORT,
-    "imports/<int:import_id>/": Action.READ,
-    "imports/<int:import_id>/progress/": Action.READ,
-    "imports/<int:import_id>/check/": Action.IMPORT,
-    "imports/<int:import_id>/commit/": Action.IMPORT,
-    "imports/<int:import_id>/discard/": Action.IMPORT,
-    "imports/<int:import_id>/files/<int:file_id>/columns/": Action.IMPORT,
-    "account/": Action.ACCOUNT,
-    "account/sign-in/": Action.OPEN,
-    "account/sign-in/service/": Action.OPEN,
-    "account/sign-in/service/callback/": Action.OPEN,
-    "account/sign-out/": Action.OPEN,
-    "account/password/": Action.ACCOUNT,
-    "account/email/": Action.ACCOUNT,
-    "account/email/<str:signed>/": Action.ACCOUNT,
-    "account/tokens/": Action.ACCOUNT,
-    "account/tokens/<int:token_id>/revoke/": Action.ACCOUNT,
-    "studies/<slug:slug>/access/": Action.OWN,
-    "people/": Action.ADMINISTER,
-    "people/<int:user_id>/": Action.ADMINISTER,
-    "people/<int:user_id>/password/": Action.ADMINISTER,
-    "people/<int:user_id>/identities/": Action.ADMINISTER,
-    "people/<int:user_id>/identities/<int:identity_id>/unlink/": Action.ADMINISTER,
-    "people/teams/": Action.ADMINISTER,
-    "people/teams/<int:team_id>/": Action.ADMINISTER,
-    "audit/": Action.ADMINISTER,
-    # The operations area also takes the token of the metrics, which it checks itself.
-    "metrics": Action.OPEN,
-    "operations/": Action.ADMINISTER,
-    "api/v1/": Action.OPEN,
-    "api/v1/openapi.json": Action.READ,
-    "api/v1/docs": Action.READ,
-    "api/v1/health": Action.OPEN,
-    "api/v1/health/live": Action.OPEN,
-    "api/v1/health/ready": Action.OPEN,
-    "api/v1/me": {"GET": Action.ACCOUNT},
-    "api/v1/me/tokens": {"GET": Action.ACCOUNT, "POST": Action.ACCOUNT},
-    "api/v1/me/tokens/<int:token_id>": {"DELETE": Action.ACCOUNT},
-    "api/v1/studies": {"GET": Action.READ, "POST": Action.IMPORT},
-    "api/v1/studies/<str:slug>": Action.READ,
-    "api/v1/studies/<slug:slug>/access": {"GET": Action.OWN, "PATCH": Action.OWN},
-    "api/v1/studies/<slug:slug>/report.pdf": Action.READ,
-    "api/v1/series": Action.READ,
-    "api/v1/series/<int:series_id>": Action.READ,
-    "api/v1/comparison": Action.READ,
-    "api/v1/findings": Action.READ,
-    "api/v1/exports/deltas.<str:suffix>": Action.READ,
-    "api/v1/exports/pictures.csv": Action.READ,
-    "api/v1/history": Action.READ,
-    "api/v1/history/lines": Action.READ,
-    "api/v1/permalinks": {"GET": Action.ACCOUNT, "POST": Action.SHARE},
-    "api/v1/permalinks/<slug:key>": {
-        "GET": Action.READ,
-        "PATCH": Action.SHARE,
-        "DELETE": Action.WITHDRAW,
-    },
-    "api/v1/permalinks/<slug:key>/withdraw": {"POST": Action.WITHDRAW},
-    "api/v1/permalinks/<slug:key>/snapshot": Action.READ,
-    "api/v1/permalinks/<slug:key>/deltas.<str:suffix>": Action.READ,
-    "api/v1/watches": {"GET": Action.ACCOUNT, "POST": Action.WATCH},
-    "api/v1/watches/<int:watch_id>": {"GET": Action.ACCOUNT, "DELETE": Action.WATCH},
-    "api/v1/watches/<int:watch_id>/pause": {"POST": Action.WATCH},
-    "api/v1/watches/<int:watch_id>/resume": {"POST": Action.WATCH},
-    "api/v1/watches/<int:watch_id>/test": {"POST": Action.WATCH},
-    "api/v1/luns": Action.READ,
-    "api/v1/hardware": Action.READ,
-    "api/v1/hardware/<slug:slug>": Action.READ,
-    "api/v1/hardware/<slug:slug>/device-rate": {"PUT": Action.PROVIDE},
-    "api/v1/filesystems": Action.READ,
-    "api/v1/configurations": Action.READ,
-    "api/v1/own-workloads": {"GET": Action.READ, "POST": Action.UPLOAD},
-    "api/v1/own-workloads/<int:workload_id>": Action.READ,
-    "api/v1/own-workloads/<int:workload_id>/withdraw": {"POST": Action.PROVIDE},
-    "api/v1/people": {"GET": Action.ADMINISTER, "POST": Action.ADMINISTER},
-    "api/v1/people/<int:user_id>": {"GET": Action.ADMINISTER, "PATCH": Action.ADMINISTER},
-    "api/v1/people/<int:user_id>/password": {"POST": Action.ADMINISTER},
-    "api/v1/teams": {"GET": Action.ADMINISTER, "POST": Action.ADMINISTER},
-    "api/v1/teams/<int:team_id>": {"GET": Action.ADMINISTER, "PATCH": Action.ADMINISTER},
-    "api/v1/audit": {"GET": Action.ADMINISTER},
-    "api/v1/deltas": Action.READ,
-    "api/v1/deltas.csv": Action.READ,
-    "api/v1/search": Action.READ,
-    "api/v1/workloads": Action.READ,
-    "api/v1/imports": {"GET": Action.ACCOUNT, "POST": Action.IMPORT},
-    "api/v1/imports/previews": {"POST": Action.IMPORT},
-    "api/v1/imports/<int:import_id>": {
-        "GET": Action.READ,
-        "PATCH": Action.IMPORT,
-        "DELETE": Action.IMPORT,
-    },
-    "api/v1/imports/<int:import_id>/commit": {"POST": Action.IMPORT},
-    "api/v1/imports/<int:import_id>/files/<int:file_id>/columns": {"PUT": Action.IMPORT},
-    "api/v1/artefacts/<int:artefact_id>/reread": {"GET": Action.IMPORT, "POST": Action.IMPORT},
-    "api/v1/runs": _LIST_AND_ORDER,
-    "api/v1/runs/<int:run_id>": Action.READ,
-    "api/v1/runs/<int:run_id>/log": Action.READ,
-    "api/v1/runs/<int:run_id>/artefacts": Action.READ,
-    "api/v1/runs/<int:run_id>/artefacts/<int:artefact_id>": Action.READ,
-    "api/v1/runs/<int:run_id>/measurements": Action.READ,
-    "api/v1/runs/<int:run_id>/environment": Action.READ,
-    "api/v1/runs/<int:run_id>/retry": {"POST": Action.STEER},
-    "api/v1/runs/<int:run_id>/cancel": {"POST": Action.STEER},
-    "api/v1/sweeps": _LIST_AND_ORDER,
-    "api/v1/sweeps/preview": {"POST": Action.RUN},
-    "api/v1/sweeps/<int:sweep_id>": Action.READ,
-    "api/v1/sweeps/<int:sweep_id>/cancel": {"POST": Action.STEER},
-    "api/v1/sweeps/<int:sweep_id>/pause": {"POST": Action.STEER},
-    "api/v1/sweeps/<int:sweep_id>/resume": {"POST": Action.STEER},
-    "api/v1/sweeps/<int:sweep_id>/priority": {"POST": Action.STEER},
-    "api/v1/sweeps/<int:sweep_id>/retry": {"POST": Action.STEER},
-    "api/v1/workers": Action.READ,
-    "api/v1/workers/<slug:name>": Action.READ,
-    "api/v1/workers/<name>/drain": {"POST": Action.MAINTAIN},
-    "api/v1/workers/<name>/resume": {"POST": Action.MAINTAIN},
-}
-
-
-def action_of(route: str, method: str | None) -> Action | None:
-    """The action of a request; None where no rule names it, and then nobody may."""
-    rule = RULES.get(route)
-    if rule is None or isinstance(rule, Action):
-        return rule
-    known = "GET" if method in ("HEAD", "OPTIONS") else method
-    # A method that the address does not take is answered 405 by the address itself.
-    return rule.get(known or "", Action.READ)
 
 
 def scope_of(action: Action) -> str:

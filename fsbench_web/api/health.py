@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from kombu.pidbox import Mailbox
 from ninja import Router, Schema, Status
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Problem
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
@@ -166,6 +167,7 @@ def _migrations() -> str:
 @router.get(
     "/health/live", response=Live, summary="Does the web process answer?", url_name="health_live"
 )
+@requires(Action.OPEN)
 def health_live(request: HttpRequest) -> dict[str, str]:
     """200 as long as the process answers at all; it asks nothing of any other part. Whoever gets
     no answer should restart the process; whoever gets one should not, whatever else is wrong.
@@ -179,6 +181,7 @@ def health_live(request: HttpRequest) -> dict[str, str]:
     summary="Can the web process serve people?",
     url_name="health_ready",
 )
+@requires(Action.OPEN)
 def health_ready(request: HttpRequest) -> Status[dict[str, Any]]:
     """200 when the database answers, its tables are those of this version and the broker can be
     reached; else 503 that says which is not so. Workers are not asked: pages are read without
@@ -211,6 +214,7 @@ def _ping_database() -> None:
     summary="Does every part answer?",
     url_name="health",
 )
+@requires(Action.OPEN)
 def health(request: HttpRequest) -> Status[dict[str, Any]]:
     """200 once web, database, broker and at least one worker answer; else 503 that says which
     does not. Takes four seconds at most. `workers` are the Celery names of those that answered.

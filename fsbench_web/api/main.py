@@ -11,6 +11,7 @@ from ninja.operation import Operation
 from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
 
+from fsbench_web.accounts.requirements import Action, action_of, requires, requires_by_method
 from fsbench_web.api.catalog.hardware import router as hardware
 from fsbench_web.api.catalog.own_workloads import router as own_workloads
 from fsbench_web.api.catalog.workers import router as workers
@@ -86,44 +87,70 @@ api = _API(
     ),
     urls_namespace="api",
     docs=DocsPage(),
+    docs_decorator=requires(Action.READ),
     renderer=_StrictJSON(),
     parser=_StorableQuery(),
 )
+_AREAS = [
+    ("health", health),
+    ("you", me),
+    ("studies", study_writes),
+    ("studies", series),
+    ("deltas", deltas),
+    ("comparisons", comparison),
+    ("comparisons", history),
+    ("permalinks", permalinks),
+    ("watches", watches),
+    ("imports", import_steps),
+    ("imports", rereads),
+    ("runs", runs),
+    ("runs", run_outputs),
+    ("sweeps", sweeps),
+    ("workers", workers),
+    ("search", search),
+    ("workloads", workloads),
+    ("workloads", own_workloads),
+    ("hardware", hardware),
+    ("administration", people),
+]
+
 errors.answer_in_one_shape(api)
 api.add_decorator(only_described, mode="view")
-api.add_router("", health, tags=["health"])
-api.add_router("", me, tags=["you"])
-api.add_router("", study_writes, tags=["studies"])
-api.add_router("", series, tags=["studies"])
-api.add_router("", deltas, tags=["deltas"])
-api.add_router("", comparison, tags=["comparisons"])
-api.add_router("", history, tags=["comparisons"])
-api.add_router("", permalinks, tags=["permalinks"])
-api.add_router("", watches, tags=["watches"])
-api.add_router("", import_steps, tags=["imports"])
-api.add_router("", rereads, tags=["imports"])
-api.add_router("", runs, tags=["runs"])
-api.add_router("", run_outputs, tags=["runs"])
-api.add_router("", sweeps, tags=["sweeps"])
-api.add_router("", workers, tags=["workers"])
-api.add_router("", search, tags=["search"])
-api.add_router("", workloads, tags=["workloads"])
-api.add_router("", own_workloads, tags=["workloads"])
-api.add_router("", hardware, tags=["hardware"])
-api.add_router("", people, tags=["administration"])
+for tag, router in _AREAS:
+    api.add_router("", router, tags=[tag])
 
 
+@requires(Action.OPEN)
 def _root(request: HttpRequest) -> HttpResponse:
     """django-ninja's own answer here is a 404 that no reader understands."""
     return redirect("api:openapi-view")
 
 
+def _actions() -> dict[str, dict[str, Action | None]]:
+    """By address and method, what each call says beside its function that it requires."""
+    said: dict[str, dict[str, Action | None]] = {}
+    for _, router in _AREAS:
+        for path, view in router.path_operations.items():
+            route = path.strip("/").replace("{", "<").replace("}", ">")
+            if route in said:
+                raise ValueError(f"{route} is in two routers, and Django asks the first alone.")
+            said[route] = {
+                method: action_of(call.view_func, method)
+                for call in reversed(view.operations)  # of two, django-ninja calls the first
+                for method in call.methods
+            }
+    return said
+
+
 def _addresses() -> tuple[list[URLPattern | URLResolver], str, str]:
     patterns, app_name, namespace = api.urls
+    actions = _actions()
     for pattern in patterns:
         if isinstance(pattern, URLPattern):
             if pattern.name == "api-root":
                 pattern.callback = _root
+            elif str(pattern.pattern) in actions:
+                requires_by_method(actions[str(pattern.pattern)])(pattern.callback)
             pattern.callback = in_common(pattern.callback)
     return patterns, app_name, namespace
 

@@ -11,6 +11,7 @@ from pydantic import Field, StrictBool
 
 from fsbench_web.accounts import rights, tokens
 from fsbench_web.accounts.models import ApiToken
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.sign_in.forms import TokenForm
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
@@ -66,6 +67,7 @@ class TokenMade(TokenOut):
 @router.get(
     "/me", response={200: MeOut, 401: Error}, auth=WRITER, summary="Who am I?", url_name="me"
 )
+@requires(Action.ACCOUNT)
 def get_me(request: HttpRequest) -> dict[str, Any]:
     """The account of the token or session, and what it may."""
     user = user_of(request)
@@ -88,6 +90,7 @@ def get_me(request: HttpRequest) -> dict[str, Any]:
     summary="Your tokens",
     url_name="tokens",
 )
+@requires(Action.ACCOUNT)
 def list_tokens(request: HttpRequest) -> dict[str, Any]:
     """Without the tokens themselves, of which fsbench has no copy."""
     rows = ApiToken.objects.filter(user=user_of(request))
@@ -101,6 +104,7 @@ def list_tokens(request: HttpRequest) -> dict[str, Any]:
     summary="Make a token",
     url_name="make_token",
 )
+@requires(Action.ACCOUNT)
 def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]:
     """With a browser's session alone: a token that made others would outlive its own end."""
     user = _in_session(request)
@@ -128,6 +132,7 @@ def create_token(request: HttpRequest, token: TokenIn) -> Status[dict[str, Any]]
     summary="Revoke a token",
     url_name="revoke_token",
 )
+@requires(Action.ACCOUNT)
 def revoke_token(request: HttpRequest, token_id: int) -> Status[None]:
     """From now on it opens nothing. A token revokes itself alone; a session any of yours."""
     user = user_of(request)

@@ -13,8 +13,10 @@ from pydantic import Field, StrictBool
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import AuditEntry, Role, Team
-from fsbench_web.accounts.people import accounts, closing
+from fsbench_web.accounts.people import accounts as people
+from fsbench_web.accounts.people import closing
 from fsbench_web.accounts.people.forms import AccountForm, PersonForm, TeamForm, TeamNameForm
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given
@@ -41,7 +43,7 @@ class PersonOut(Schema):
 
 
 class PeopleOut(PageOut):
-    accounts: list[PersonOut]
+    people: list[PersonOut]
 
 
 class AccountIn(Strict):
@@ -127,6 +129,7 @@ class AuditLog(PageOut):
     summary="All accounts",
     url_name="people",
 )
+@requires(Action.ADMINISTER)
 def list_people(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
@@ -142,14 +145,15 @@ def list_people(
     summary="Make an account",
     url_name="make_person",
 )
+@requires(Action.ADMINISTER)
 def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
     """With a password to be handed over safely: its first sign-in leads to choosing another."""
     said = cleaned(AccountForm(account.model_dump()))
     try:
-        made = accounts.create(
+        made = people.create(
             said["username"], said["password"], Role(said["role"]), user_of(request)
         )
-    except accounts.NameTaken as taken:
+    except people.NameTaken as taken:
         raise Refused(422, [("username", str(taken))]) from None
     return Status(201, _person(_person_or_404(made.pk)))
 
@@ -161,6 +165,7 @@ def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, 
     summary="One account",
     url_name="person",
 )
+@requires(Action.ADMINISTER)
 def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     """Its role, teams and LUNs, and whether it is open."""
     return _person(_person_or_404(user_id))
@@ -173,6 +178,7 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
     summary="Change an account",
     url_name="change_person",
 )
+@requires(Action.ADMINISTER)
 def change_person(
     request: HttpRequest, user_id: int, person: PersonIn, if_match: IfMatch = ""
 ) -> dict[str, Any]:
@@ -181,7 +187,7 @@ def change_person(
     administrator's.
     """
     with transaction.atomic():
-        accounts.lock_administrators()
+        people.lock_administrators()
         User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         found = _person_or_404(user_id)
         require_match(request)
@@ -192,7 +198,7 @@ def change_person(
         teams = said.get("teams")
         is_active = now["is_active"] if said.get("is_active") is None else said["is_active"]
         try:
-            accounts.change(
+            people.change(
                 user_id,
                 role=Role(said.get("role") or now["role"]),
                 is_active=is_active,
@@ -201,7 +207,7 @@ def change_person(
                 by=user_of(request),
                 permalinks=_permalinks(said, is_active=is_active),
             )
-        except accounts.LastAdministrator as refused:
+        except people.LastAdministrator as refused:
             raise Refused(409, [("role", str(refused))]) from None
         except closing.NotSaid as refused:
             raise Refused(422, [("permalinks", str(refused))]) from None
@@ -215,6 +221,7 @@ def change_person(
     summary="Set a new password",
     url_name="set_password",
 )
+@requires(Action.ADMINISTER)
 def set_password(
     request: HttpRequest, response: HttpResponse, user_id: int, wanted: PasswordIn
 ) -> Status[dict[str, Any]]:
@@ -225,10 +232,10 @@ def set_password(
     if not settings.PASSWORD_SIGN_IN:
         raise PermissionDenied("Sign-in with a password is switched off here.")
     try:
-        password = accounts.set_password(
+        password = people.set_password(
             user_id, user_of(request), revokes_tokens=wanted.revokes_tokens
         )
-    except accounts.NoPassword as refused:
+    except people.NoPassword as refused:
         raise Refused(409, [("user_id", str(refused))]) from None
     response["Cache-Control"] = "no-store"
     return Status(201, {"password": password})
@@ -241,6 +248,7 @@ def set_password(
     summary="All teams",
     url_name="teams",
 )
+@requires(Action.ADMINISTER)
 def list_teams(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
@@ -256,12 +264,13 @@ def list_teams(
     summary="Make a team",
     url_name="make_team",
 )
+@requires(Action.ADMINISTER)
 def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     """Without members and LUNs at first."""
     said = cleaned(TeamNameForm({"name": team.name}))
     try:
-        made = accounts.create_team(said["name"], user_of(request))
-    except accounts.NameTaken as taken:
+        made = people.create_team(said["name"], user_of(request))
+    except people.NameTaken as taken:
         raise Refused(422, [("name", str(taken))]) from None
     return Status(201, _team(_team_or_404(made.pk)))
 
@@ -273,6 +282,7 @@ def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
     summary="One team",
     url_name="team",
 )
+@requires(Action.ADMINISTER)
 def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
     """Its members and the LUNs granted to it."""
     return _team(_team_or_404(team_id))
@@ -285,6 +295,7 @@ def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
     summary="Change a team",
     url_name="change_team",
 )
+@requires(Action.ADMINISTER)
 def change_team(
     request: HttpRequest, team_id: int, team: TeamChange, if_match: IfMatch = ""
 ) -> dict[str, Any]:
@@ -306,14 +317,14 @@ def change_team(
         }
         checked = cleaned(TeamForm(values, team=Team.objects.get(pk=team_id)))
         try:
-            accounts.change_team(
+            people.change_team(
                 _team_or_404(team_id),
                 name=checked["name"],
                 members=checked["members"],
                 luns=checked["luns"].values_list("pk", flat=True),
                 by=user_of(request),
             )
-        except accounts.NameTaken as taken:
+        except people.NameTaken as taken:
             raise Refused(422, [("name", str(taken))]) from None
         return _team(_team_or_404(team_id))
 
@@ -325,6 +336,7 @@ def change_team(
     summary="The audit log",
     url_name="audit",
 )
+@requires(Action.ADMINISTER)
 def list_audit(
     request: HttpRequest, response: HttpResponse, filters: Query[AuditFilters]
 ) -> dict[str, Any]:

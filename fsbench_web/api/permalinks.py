@@ -10,7 +10,8 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
-from fsbench_web.accounts.rights import Action, require
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.accounts.rights import require
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given
@@ -21,7 +22,8 @@ from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, r
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
-from fsbench_web.compare.permalinks import records, sharing
+from fsbench_web.compare.permalinks import records as permalinks
+from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
@@ -73,7 +75,7 @@ class PermalinkOut(PermalinkSummary):
 
 
 class PermalinksOut(PageOut):
-    records: list[PermalinkSummary]
+    permalinks: list[PermalinkSummary]
 
 
 class PermalinkFilters(Page):
@@ -106,6 +108,7 @@ class PermalinkChange(_Sharing):
     summary="Your permalinks",
     url_name="permalinks",
 )
+@requires(Action.ACCOUNT)
 def list_permalinks(
     request: HttpRequest, response: HttpResponse, filters: Query[PermalinkFilters]
 ) -> dict[str, Any]:
@@ -132,6 +135,7 @@ def list_permalinks(
     summary="Keep a comparison",
     url_name="make_permalink",
 )
+@requires(Action.SHARE)
 def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dict[str, Any]]:
     """Keeps the numbers as they are now. Sharing the very same once more gives the same key."""
     user = user_of(request)
@@ -141,10 +145,10 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
         if spec.baseline:
             limited = answered(spec, limits.PINNED)
             refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
-        made = records.pin(spec, user, **said)
+        made = permalinks.pin(spec, user, **said)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
-    except records.NothingToPin as error:
+    except permalinks.NothingToPin as error:
         raise Refused(422, [("query", str(error))]) from None
     return Status(201, _summary(made))
 
@@ -155,11 +159,12 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     summary="One permalink",
     url_name="permalink",
 )
+@requires(Action.READ)
 def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """The pinned numbers, unchanged, and whether there are newer ones. 410 after its last day."""
     link = _open(request, key)
-    pinned = records.read(link)
-    changes = records.changes_since(link, pinned)
+    pinned = permalinks.read(link)
+    changes = permalinks.changes_since(link, pinned)
     return {
         **_summary(link),
         "description": pinned.description,
@@ -186,6 +191,7 @@ def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     url_name="permalink_snapshot",
     openapi_extra=binary("application/json", description="The bytes that its sha256 is of"),
 )
+@requires(Action.READ)
 def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
     """The very bytes that the checksum is of."""
     link = _open(request, key)
@@ -199,6 +205,7 @@ def get_permalink_snapshot(request: HttpRequest, key: str) -> HttpResponse:
     url_name="permalink_file",
     openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
 )
+@requires(Action.READ)
 def export_permalink(
     request: HttpRequest,
     key: str,
@@ -218,6 +225,7 @@ def export_permalink(
     summary="Change who sees a permalink",
     url_name="change_permalink",
 )
+@requires(Action.SHARE)
 def change_permalink(
     request: HttpRequest, key: str, permalink: PermalinkChange, if_match: IfMatch = ""
 ) -> dict[str, Any]:
@@ -244,6 +252,7 @@ def change_permalink(
     summary="Delete a permalink",
     url_name="delete_permalink",
 )
+@requires(Action.WITHDRAW)
 def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> Status[None]:
     """For good: its address opens nothing any more. Its author, also as a viewer, and
     administrators can.
@@ -251,7 +260,7 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     with transaction.atomic():
         link = _to_withdraw(request, key)
         require_match(request)
-        records.delete(link, user_of(request))
+        permalinks.delete(link, user_of(request))
     return Status(204, None)
 
 
@@ -262,13 +271,14 @@ def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> 
     summary="Withdraw a permalink",
     url_name="withdraw_permalink",
 )
+@requires(Action.WITHDRAW)
 def withdraw_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
     """Only its author and administrators see it from now on; the numbers stay. Its author, also as
     a viewer, and administrators can.
     """
     with transaction.atomic():
         link = _to_withdraw(request, key)
-        records.withdraw(key, user_of(request))
+        permalinks.withdraw(key, user_of(request))
         link.refresh_from_db(fields=["visibility"])
     return _summary(link)
 
@@ -307,7 +317,7 @@ def _summary(link: Permalink) -> dict[str, Any]:
     return {
         **{name: getattr(link, name) for name in (*_FIELDS, "key", "created_at", "query")},
         "sha256": link.sha256,
-        "heading": records.title_of(link),
+        "heading": permalinks.title_of(link),
         "is_over": sharing.is_over(link),
         "created_by": link.created_by.get_username() if link.created_by else None,
         "links": {

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.studies.views import search_query
 
 router = Router()
@@ -55,6 +56,7 @@ class SearchAnswer(Schema):
 
 
 @router.get("/search", response=SearchAnswer, summary="Search studies, configurations and runs")
+@requires(Action.READ)
 def search_everything(
     request: HttpRequest,
     q: str = Query("", max_length=search_query.LONGEST, description="Words; each must match"),

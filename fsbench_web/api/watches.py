@@ -8,6 +8,7 @@ from django.utils import timezone
 from ninja import Router, Schema, Status
 from pydantic import Field, StrictInt
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Error, Refused
@@ -100,6 +101,7 @@ class WatchIn(Strict):
     summary="Your watches",
     url_name="watches",
 )
+@requires(Action.ACCOUNT)
 def list_watches(request: HttpRequest) -> dict[str, Any]:
     """100 at most, newest first."""
     return {"watches": [_watch(one) for one in _mine(request)]}
@@ -112,6 +114,7 @@ def list_watches(request: HttpRequest) -> dict[str, Any]:
     summary="Watch a line",
     url_name="make_watch",
 )
+@requires(Action.WATCH)
 def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
     """From now on; what is slower already is noted and not told. 409 where you watch it already."""
     user = user_of(request)
@@ -149,6 +152,7 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
     summary="One watch",
     url_name="watch",
 )
+@requires(Action.ACCOUNT)
 def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """What it looks at, and what became of its messages."""
     one = _own(request, watch_id)
@@ -162,6 +166,7 @@ def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     summary="Watch no more",
     url_name="delete_watch",
 )
+@requires(Action.WATCH)
 def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
     """For good, with its messages."""
     watching.delete(_own(request, watch_id))
@@ -175,6 +180,7 @@ def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
     summary="Pause a watch",
     url_name="pause_watch",
 )
+@requires(Action.WATCH)
 def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Nothing is looked at and nothing is sent."""
     watching.pause(_own(request, watch_id))
@@ -188,6 +194,7 @@ def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     summary="Resume a watch",
     url_name="resume_watch",
 )
+@requires(Action.WATCH)
 def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """From now on; what got slower meanwhile is noted and not told."""
     watching.resume(_own(request, watch_id))
@@ -201,6 +208,7 @@ def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     summary="Try the addresses of a watch",
     url_name="test_watch",
 )
+@requires(Action.WATCH)
 def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     """Sends a message that says of itself that it is a test; every 20 seconds at most."""
     one = _own(request, watch_id)

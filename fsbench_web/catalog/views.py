@@ -11,11 +11,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import HardwareProfile, Worker
 from fsbench_web.catalog.workers import availability, guest_kernels, maintenance
 from fsbench_web.catalog.workers.states import (
+    SETUP_EVERY_S,
     look_every_s,
     luns_with_use,
     worker_state,
@@ -25,6 +27,7 @@ from fsbench_web.catalog.workers.states import (
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def luns(request: HttpRequest) -> HttpResponse:
     """The LUNs of every worker with their state."""
     return render(request, "catalog/luns.html", _workers())
@@ -32,6 +35,7 @@ def luns(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def workers(request: HttpRequest) -> HttpResponse:
     """Every worker: whether it lives, what it runs, what waits."""
     return render(request, "catalog/workers.html", _workers())
@@ -44,6 +48,7 @@ def _workers() -> dict[str, object]:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def worker(request: HttpRequest, name: str) -> HttpResponse:
     """One worker: what it can do, its LUNs, what it runs; drained and resumed from here."""
     state = worker_state(name)
@@ -59,7 +64,7 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
     }
     context = {
         "entry": state,
-        "every_s": look_every_s([state]),
+        "every_s": SETUP_EVERY_S if request.GET.get("asked") == "kernel" else look_every_s([state]),
         "runs": running.values(),
         "maintaining": rights.decide(request.user, rights.Action.MAINTAIN),
         "may_fetch": rights.may(request.user, rights.Action.ADMINISTER),
@@ -69,6 +74,7 @@ def worker(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.MAINTAIN)
 def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpResponse:
     """Drain the worker for maintenance, or let it take runs again."""
     found = Worker.objects.filter(name=name).first()
@@ -88,6 +94,7 @@ def set_drained(request: HttpRequest, name: str, is_drained: bool) -> HttpRespon
 
 @login_required
 @require_POST
+@requires(Action.ADMINISTER)
 def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
     """Ask the worker for a kernel for guests. What becomes of it is on its page."""
     found = Worker.objects.filter(name=name).first()
@@ -104,7 +111,8 @@ def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
             f"{name} is asked for {package or 'the kernel of its distribution'}. How far it is is "
             "shown below.",
         )
-    return redirect(f"{reverse('catalog:worker', args=[name])}#guest-head")
+    # What was asked for is announced in a moment: until then nothing else says to look soon.
+    return redirect(f"{reverse('catalog:worker', args=[name])}?asked=kernel#guest-head")
 
 
 def _no_worker(name: str) -> Http404:
@@ -115,6 +123,7 @@ def _no_worker(name: str) -> Http404:
 
 
 @require_safe
+@requires(Action.READ)
 def hardware_list(request: HttpRequest) -> HttpResponse:
     """All hardware profiles with how much was measured on them."""
     seen = ~Q(series__study__in=hidden_studies())
@@ -139,6 +148,7 @@ def hardware_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def hardware(request: HttpRequest, slug: str) -> HttpResponse:
     """One profile: its facts, the studies on it, the workers that are it."""
     profile = _profile(slug)
@@ -156,6 +166,7 @@ def hardware(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.PROVIDE)
 def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
     """State what its storage can deliver: administrators alone, as it decides what is flagged."""
     profile = _profile(slug)

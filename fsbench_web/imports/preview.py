@@ -73,14 +73,14 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
     for stored in preview.stored.runs if preview.stored else []:
         runs[stored.planned.file].append(stored)
     files = []
-    told: set[ImportProblem] = set()
+    of_files: set[ImportProblem] = set()
     for row in rows:
         file = FileShown(row)
         plan = planned.get(row.pk)
         if plan is not None:
             file.parsed, file.is_table = plan.parsed, plan.is_table
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(row.path, [])]))
-            told |= set(file.problems)
+            of_files |= set(file.problems)
             file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
             file.runs = [_run(stored) for stored in runs[row.path][:MAX_RUNS_SHOWN]]
         files.append(file)
@@ -88,7 +88,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
     return PageShown(
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
-        problems=[p for rest in by_file.values() for p in rest if p not in told],
+        problems=[p for rest in by_file.values() for p in rest if p not in of_files],
         run_count=len(preview.stored.runs)
         if preview.stored
         else sum(len(file.runs) for file in preview.plan.files if preview.is_much),

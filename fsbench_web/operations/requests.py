@@ -8,12 +8,10 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
-from django.utils.decorators import sync_and_async_middleware
 
 from fsbench_web.operations import metrics
 from fsbench_web.platform import log_lines
@@ -24,29 +22,18 @@ HEADER = "X-Request-ID"
 _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
-@sync_and_async_middleware
 def watched(
-    get_response: Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]],
-) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware, the outermost: what the others refuse is counted too."""
-    if iscoroutinefunction(get_response):
 
-        async def asynchronous(request: HttpRequest) -> HttpResponse:
-            with log_lines.about(request=_request_id(request)):
-                began = time.perf_counter()
-                return _noted(request, await get_response(request), time.perf_counter() - began)
-
-        asynchronous.process_view = _name_the_run  # type: ignore[attr-defined]
-        return asynchronous
-
-    def synchronous(request: HttpRequest) -> HttpResponse:
+    def answer(request: HttpRequest) -> HttpResponse:
         with log_lines.about(request=_request_id(request)):
             began = time.perf_counter()
-            response: HttpResponse = get_response(request)  # type: ignore[assignment]
-            return _noted(request, response, time.perf_counter() - began)
+            return _noted(request, get_response(request), time.perf_counter() - began)
 
-    synchronous.process_view = _name_the_run  # type: ignore[attr-defined]
-    return synchronous
+    answer.process_view = _name_the_run  # type: ignore[attr-defined]
+    return answer
 
 
 def _request_id(request: HttpRequest) -> str:

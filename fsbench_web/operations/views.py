@@ -8,6 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client.exposition import choose_encoder
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.operations import access, installation
 from fsbench_web.operations.metrics import exposed
 
@@ -15,6 +16,7 @@ from fsbench_web.operations.metrics import exposed
 @login_required
 @never_cache
 @require_safe
+@requires(Action.ADMINISTER)
 def operations(request: HttpRequest) -> HttpResponse:
     """Everything that an administrator looks at, and first of all what is wrong."""
     if not access.is_administrator(request):
@@ -24,6 +26,7 @@ def operations(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.OPEN)
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus' text format (or OpenMetrics, where it is asked for)."""
     if not (access.has_metrics_token(request) or access.is_administrator(request)):

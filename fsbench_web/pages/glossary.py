@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, SCHEDULER_LABELS
 from fsbench_web.catalog.configurations.labels import EXTERNAL_JOURNAL_LABEL
 from fsbench_web.compare.selection.spec import MARGIN
@@ -32,6 +33,7 @@ STATES: dict[RunState, str] = {
 
 
 @require_safe
+@requires(Action.READ)
 def glossary(request: HttpRequest) -> HttpResponse:
     """What the words of the other pages mean, and how the numbers come about."""
     context = {
@@ -50,12 +52,12 @@ def label_parts() -> Iterator[tuple[str, str, str]]:
 
     An option that several file systems have is said once.
     """
-    told = set()
+    explained = set()
     for filesystem in FILESYSTEMS.values():
         for option in filesystem.options:
-            if option.key in told:
+            if option.key in explained:
                 continue
-            told.add(option.key)
+            explained.add(option.key)
             for choice in option.choices:
                 yield choice.label, option.name, choice.value + (choice.help and f": {choice.help}")
             if option.label_template:

@@ -23,6 +23,8 @@ from django.views.decorators.http import conditional_page, require_safe
 from markdown import Markdown
 from markdown.treeprocessors import Treeprocessor
 
+from fsbench_web.accounts.requirements import Action, requires
+
 START = "index"
 MISSING = (
     "This installation came without its documentation: there is no folder docs/ beside "
@@ -51,6 +53,7 @@ class GuidePage:
 @require_safe
 @conditional_page
 @cache_control(private=True, no_cache=True)
+@requires(Action.READ)
 def guide(request: HttpRequest, name: str = "") -> HttpResponse:
     """A page of the documentation; the start without a name."""
     paths = pages(settings.GUIDE_DIR)
@@ -64,6 +67,7 @@ def guide(request: HttpRequest, name: str = "") -> HttpResponse:
 
 @require_safe
 @cache_control(private=True, max_age=3600)
+@requires(Action.READ)
 def picture(request: HttpRequest, name: str) -> HttpResponse:
     """A picture that a page shows."""
     path = pictures(settings.GUIDE_DIR).get(name)

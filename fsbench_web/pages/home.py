@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.workers.states import look_every_s, worker_states
 from fsbench_web.studies.runs.listing import listed_runs
 from fsbench_web.studies.views.study_list import own_studies, published_studies
@@ -15,6 +16,7 @@ OWN_STUDIES = 8
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def home(request: HttpRequest) -> HttpResponse:
     """Studies, latest runs, workers and LUNs; for everybody."""
     latest = list(listed_runs()[:LATEST_RUNS])

@@ -7,33 +7,21 @@ for again with their ETag (``private, no-cache``: the API, the guide, renderings
 picture and the embedded view of a public permalink, which are the same for everybody.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
-from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
-from django.utils.decorators import sync_and_async_middleware
 
 CLOSED = "private, no-store"
 
 
-@sync_and_async_middleware
 def closed(
-    get_response: Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]],
-) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware outside of all that answers by itself."""
 
-    def close(response: HttpResponse) -> HttpResponse:
+    def close(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
         response.headers.setdefault("Cache-Control", CLOSED)
         return response
 
-    if iscoroutinefunction(get_response):
-
-        async def asynchronous(request: HttpRequest) -> HttpResponse:
-            return close(await get_response(request))
-
-        return asynchronous
-
-    def synchronous(request: HttpRequest) -> HttpResponse:
-        return close(get_response(request))  # type: ignore[arg-type]
-
-    return synchronous
+    return close

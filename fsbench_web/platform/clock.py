@@ -70,5 +70,5 @@ def _ask() -> tuple[float, datetime]:
     with connection.wrap_database_errors:
         row = connection.connection.execute("SELECT clock_timestamp()").fetchone()
     after = _ticks()
-    told: datetime = row[0]
-    return (before + after) / 2, told.astimezone(UTC)
+    answered: datetime = row[0]
+    return (before + after) / 2, answered.astimezone(UTC)

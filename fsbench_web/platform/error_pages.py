@@ -1,16 +1,14 @@
 """What is answered when a request comes to nothing: pages for people, JSON under /api/."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
-from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.core.exceptions import TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import Resolver404
-from django.utils.decorators import sync_and_async_middleware
 
 from fsbench_web.platform import problems
 
@@ -108,24 +106,16 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(None, 400, "400.html", {"sentence": sentence})
 
 
-@sync_and_async_middleware
 def database_away(
-    get_response: Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]],
-) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware: 503 where a view could not reach the database, or waited for it too long."""
-    if iscoroutinefunction(get_response):
 
-        async def asynchronous(request: HttpRequest) -> HttpResponse:
-            return await get_response(request)
+    def answer(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
 
-        asynchronous.process_exception = service_unavailable  # type: ignore[attr-defined]
-        return asynchronous
-
-    def synchronous(request: HttpRequest) -> HttpResponse:
-        return get_response(request)  # type: ignore[return-value]
-
-    synchronous.process_exception = service_unavailable  # type: ignore[attr-defined]
-    return synchronous
+    answer.process_exception = service_unavailable  # type: ignore[attr-defined]
+    return answer
 
 
 def service_unavailable(request: HttpRequest, exception: Exception) -> HttpResponse | None:

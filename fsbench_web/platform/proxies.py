@@ -35,21 +35,23 @@ def seen(scope: Scope, trusted: Sequence[Network]) -> Scope:
     (``X-Forwarded-Host``); it must pass ``Host`` on.
     """
     kept: list[tuple[bytes, bytes]] = []
-    told: list[tuple[bytes, str]] = []
+    forwarded: list[tuple[bytes, str]] = []
     for name, value in scope["headers"]:
         lower = name.lower()
         if lower in (b"forwarded", b"x-real-ip") or lower.startswith(b"x-forwarded-"):
-            told.append((lower, value.decode("latin-1")))
+            forwarded.append((lower, value.decode("latin-1")))
         else:
             kept.append((name, value))
     changed = dict(scope) | {"headers": kept}
     peer = _address(scope["client"][0]) if scope.get("client") else None
     if peer is None or not _is_trusted(peer, trusted):
         return changed
-    client = _client(peer, [value for name, value in told if name == b"x-forwarded-for"], trusted)
+    client = _client(
+        peer, [value for name, value in forwarded if name == b"x-forwarded-for"], trusted
+    )
     if client != peer:
         changed["client"] = (str(client), 0)
-    schemes = [value for name, value in told if name == b"x-forwarded-proto"]
+    schemes = [value for name, value in forwarded if name == b"x-forwarded-proto"]
     scheme = ",".join(schemes).rpartition(",")[2].strip().lower()
     if scheme in ("http", "https"):
         secure = scheme == "https"

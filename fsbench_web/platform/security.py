@@ -4,11 +4,9 @@ Django 5.2 has none of its own. A value that slips unescaped into a page, say fr
 then still cannot run a script or call another host.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
-from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
-from django.utils.decorators import sync_and_async_middleware
 
 POLICY = "; ".join(
     [
@@ -26,24 +24,14 @@ POLICY = "; ".join(
 )
 
 
-@sync_and_async_middleware
 def content_security_policy(
-    get_response: Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]],
-) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
     """Middleware that sends the policy with every response that has none of its own."""
 
-    def add_policy(response: HttpResponse) -> HttpResponse:
+    def add_policy(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         return response
 
-    if iscoroutinefunction(get_response):
-
-        async def asynchronous(request: HttpRequest) -> HttpResponse:
-            return add_policy(await get_response(request))
-
-        return asynchronous
-
-    def synchronous(request: HttpRequest) -> HttpResponse:
-        return add_policy(get_response(request))  # type: ignore[arg-type]
-
-    return synchronous
+    return add_policy

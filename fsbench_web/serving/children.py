@@ -48,7 +48,7 @@ class Child:
         self._argv = list(argv)
         self._pass_fds = tuple(pass_fds)
         self._tells_ready = tells_ready
-        self._told: int | None = None
+        self._ready_pipe: int | None = None
         self._clock = clock
         self._started_at = 0.0
         self._restart_at: float | None = None
@@ -62,7 +62,7 @@ class Child:
         own: list[int] = []
         if self._tells_ready:
             self._forget()
-            self._told, tells = os.pipe()
+            self._ready_pipe, tells = os.pipe()
             own = [tells]
         try:
             self.process = subprocess.Popen(
@@ -83,12 +83,12 @@ class Child:
     @property
     def is_settled(self) -> bool:
         """Whether it works since its last start, or will not: it ended, or tells nothing."""
-        return self._told is None or bool(select.select([self._told], [], [], 0)[0])
+        return self._ready_pipe is None or bool(select.select([self._ready_pipe], [], [], 0)[0])
 
     def _forget(self) -> None:
-        if self._told is not None:
-            os.close(self._told)
-            self._told = None
+        if self._ready_pipe is not None:
+            os.close(self._ready_pipe)
+            self._ready_pipe = None
 
     def watch(self) -> str | None:
         """Start it again when it is due. Returns a sentence when there is news to tell."""

@@ -35,7 +35,7 @@ WEB_END_S = GRACE_S + 5.0
 WEB_START_S = 60.0
 # A worker that ends in mid-run stops its container, unmounts and frees the LUN first.
 WORKER_END_S = 45.0
-KEEP_HOUSE_EVERY_S = 600.0
+MAINTENANCE_EVERY_S = 600.0
 FIRST_GIVEN_SOCKET = 3  # SD_LISTEN_FDS_START
 CHECK_WATCHES_EVERY_S = 60.0
 # After this somebody is told what is missing at the start.
@@ -234,7 +234,7 @@ class Supervisor:
 
     def _keep_running(self) -> None:
         """Watch the children; end runs whose worker went silent; keep house."""
-        keep_house_at = time.monotonic() + KEEP_HOUSE_EVERY_S
+        keep_house_at = time.monotonic() + MAINTENANCE_EVERY_S
         check_watches_at = time.monotonic()
         while not self._told_to_stop():
             if self._renewing:
@@ -249,9 +249,9 @@ class Supervisor:
                 close_old_connections()
                 lifecycle.reap_lost()
                 if time.monotonic() >= keep_house_at:
-                    keep_house_at = time.monotonic() + KEEP_HOUSE_EVERY_S
-                    chores.do("Logs of ended runs", logs.keep_house)
-                    chores.do("Snapshots of permalinks", sharing.keep_house)
+                    keep_house_at = time.monotonic() + MAINTENANCE_EVERY_S
+                    chores.do("Logs of ended runs", logs.run_maintenance)
+                    chores.do("Snapshots of permalinks", sharing.run_maintenance)
             except DatabaseError as error:
                 logger.warning("the database does not answer: %s", error)
             self._pause(min(settings.WORKER_HEARTBEAT_S, 5))
@@ -297,7 +297,7 @@ def _shared_counters() -> TemporaryDirectory[str]:
 
 def _keep_watches() -> None:
     try:
-        watching.keep_house()
+        watching.run_maintenance()
     except DatabaseError as error:
         logger.warning("watches wait, the database does not answer: %s", error)
     except Exception:

@@ -245,7 +245,7 @@ class Guest:
         assert process.stdout is not None
         assert process.stderr is not None
         self._heard = time.monotonic()
-        kill_at, is_told = float("inf"), False
+        kill_at, is_reported = float("inf"), False
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ, "console")
             selector.register(process.stderr, selectors.EVENT_READ, "stderr")
@@ -271,8 +271,8 @@ class Guest:
                 if grace_s is not None:
                     kill_at = min(kill_at, now + grace_s)
                 has_error = self.console.first_trouble == kernel_log.IO_ERROR
-                if (self.must_stop or has_error) and not is_told:
-                    is_told = True
+                if (self.must_stop or has_error) and not is_reported:
+                    is_reported = True
                     with contextlib.suppress(OSError):
                         port.sendall(b"stop\n")
 

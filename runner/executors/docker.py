@@ -52,9 +52,10 @@ SILENCE_S = 40 * 24 * 3600
 # Of the kernel, not of a container: the same wherever one kernel runs (random(4)).
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _ERRORS = (DockerException, RequestException)
+_NOT_ALLOWED = "this user may not use that socket"
 _SILENCES: dict[type[OSError], str] = {
     FileNotFoundError: "there is no such socket",
-    PermissionError: "this user may not use that socket",
+    PermissionError: _NOT_ALLOWED,
     ConnectionRefusedError: "nothing listens there",
     TimeoutError: "it does not answer in time",
 }
@@ -114,9 +115,11 @@ class DockerExecutor:
                 self._asking = docker.from_env(timeout=ANSWER_S)
             self._asking.ping()
         except _ERRORS as error:
+            why = _why_silent(error)
+            # One that runs needs no start, but whoever may ask it is as good as root on its host.
+            remedy = "Add this user to its group" if why == _NOT_ALLOWED else "Start it"
             raise ExecutorAway(
-                f"No Docker daemon answers at {_address()}: {_why_silent(error)}. "
-                "Start it, or set DOCKER_HOST."
+                f"No Docker daemon answers at {_address()}: {why}. {remedy}, or set DOCKER_HOST."
             ) from None
         try:
             image = self._asking.images.get(self.image)

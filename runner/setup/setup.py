@@ -37,12 +37,13 @@ TELL_EVERY_S = 0.9
 # After a failure: then it is tried again, unless something has changed before.
 RETRY_AFTER_S = (600.0, 3600.0, 6 * 3600.0)
 _LOCALLY = "Runs are local processes. "
+# Pages add the state in their own words, where it is not part of the title.
 _TITLES = {
     (IMAGE, "running"): "The benchmark image is being made",
-    (IMAGE, "failed"): "The benchmark image could not be made",
+    (IMAGE, "failed"): "Making the benchmark image",
     (IMAGE, "missing"): "The benchmark image is to be made",
     (PACKAGES, "running"): "The benchmark tools are being installed",
-    (PACKAGES, "failed"): "The benchmark tools could not be installed",
+    (PACKAGES, "failed"): "Installing the benchmark tools",
     (PACKAGES, "missing"): "Benchmark tools are missing",
 }
 
@@ -300,7 +301,7 @@ class Setup:
         problem = f"{why}.{'' if is_final else again} {_by_hand(want)}"
         retry_at = None if is_final else self._clock() + wait_s
         self._failure = Failure(want, problem, retry_at, tries + 1)
-        logger.error("%s: %s", _TITLES[want.kind, "failed"], problem)
+        logger.error("%s failed: %s", _TITLES[want.kind, "failed"], problem)
         self._announce(_said(want, "failed", problem=problem))
 
     # What is said

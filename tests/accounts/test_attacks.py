@@ -296,7 +296,7 @@ def test_who_lost_a_lun_starts_nothing_on_it() -> None:
         workload="iozone-small",
         new_study="Eves",
     )
-    with rights.seen_by(eve):
+    with rights.as_user(eve):
         order = submit(request, "disk1", eve)[0].submission_id
         assert order is not None
         control.pause(order)
@@ -308,7 +308,7 @@ def test_who_lost_a_lun_starts_nothing_on_it() -> None:
     assert client.post(f"/sweeps/{order}/resume/").status_code == 403
     assert client.post(f"/api/v1/sweeps/{order}/resume").status_code == 403
     root = person(Role.ADMINISTRATOR, "root")
-    with rights.seen_by(root):
+    with rights.as_user(root):
         with pytest.raises(control.ControlRefused, match="not granted any more to eve"):
             control.resume(order)
         control.cancel(order, by="root")

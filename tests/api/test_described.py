@@ -115,16 +115,16 @@ def read_names(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def test_what_views_read_is_described(there: dict[str, Any], read_names: set[str]) -> None:
     """A view that reads a parameter past its function's own would never get one."""
     client = Client(headers={"Authorization": f"Bearer {there['token']}"})
-    answered, seen_by = set(), {}
+    answered, as_user = set(), {}
     for path, asked in reads(there):
         known = next(found for *call, found in described("query") if call == ["get", path])
         read_names.clear()
         if client.get(asked).status_code == 200:
             answered.add(path)
-        seen_by[path] = set(read_names)
+        as_user[path] = set(read_names)
         assert read_names <= known, (path, read_names - known)
     assert len(answered) > 35
-    assert "by" in seen_by["/api/v1/studies/{slug}/report.pdf"]
+    assert "by" in as_user["/api/v1/studies/{slug}/report.pdf"]
 
 
 def test_headers_that_calls_read_are_described() -> None:

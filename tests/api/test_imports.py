@@ -30,7 +30,7 @@ def test_several_files_are_repeats(writer: Client, alice: User) -> None:
     response = send(writer, table(100), table(110, "second.csv"), hardware="Old server")
     assert response.status_code == 201, response.content
     body = response.json()
-    assert list(body) == ["id", "state", "runs", "errors"]
+    assert list(body) == ["id", "state", "runs", "errors", "known"]
     assert (body["state"], body["errors"]) == ("done", [])
     runs = Run.objects.order_by("repeat")
     assert [run.pk for run in runs] == body["runs"]

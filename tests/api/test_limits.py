@@ -140,7 +140,7 @@ import sys, types
 import django
 django.setup()
 from django.test import Client
-from fsbench_web.api import limits
+from fsbench_web.api.protocol import limits
 limits.time = types.SimpleNamespace(time=lambda: 1_000_000_020.0)  # a minute that does not end
 wrong = {"headers": {"Authorization": "Bearer fsb_wrong"}}
 for more in ({"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "192.0.2.2"} | wrong):
@@ -210,7 +210,7 @@ def test_what_is_drawn_up_has_a_limit_of_its_own_on_pages_and_calls_together(
     assert caller.head(PDF).status_code == 429
     assert caller.get(f"/api/v1{PDF}")["Content-Type"] == "application/problem+json"
     # Pages, CSV, other addresses and accounts are counted elsewhere.
-    assert caller.get("/words/").status_code == 200
+    assert caller.get("/glossary/").status_code == 200
     assert caller.get("/compare/deltas.csv").status_code == 200
     assert statuses(1, PDF, REMOTE_ADDR="192.0.2.7") == [404]
     signed_in = Client()

@@ -92,6 +92,31 @@ def test_the_form_becomes_usable_under_the_eyes_of_whoever_has_it_open(operator:
     expect(page.get_by_role("heading", name="3 runs on scratch")).to_be_visible()
 
 
+def test_what_was_ticked_while_more_was_on_its_way_gives_way_to_it(operator: Page) -> None:
+    """On a bare machine something can be run at once, and it is not what most people ask for."""
+    page = operator
+    little = {"ext3": USABLE, "ext4": USABLE}
+    announced(setup=SETUP, filesystems=little, tools={"iozone": MISSING})
+    page.goto("/runs/new/")
+    mark(page)
+    expect(page.locator("input[name=workload]:checked")).to_have_value("filemark-small")
+    expect(page.locator("input[name=fs]:checked")).to_have_count(2)
+    announced()
+    page.evaluate("fsbenchLive.ask()")
+    expect(page.locator("input[name=workload]:checked")).to_have_value("iozone-small")
+    expect(page.locator("input[name=fs][value='xfs.1']")).to_be_checked()
+    expect(page.locator("input[name=fs]:checked")).to_have_count(2)
+    # Nothing is on its way any more: what is ticked stays as long as it can be run.
+    announced(filesystems=little)
+    page.evaluate("fsbenchLive.ask()")
+    expect(page.locator("input[name=fs][value='ext3.1']")).to_be_checked()
+    announced()
+    page.evaluate("fsbenchLive.ask()")
+    expect(page.locator("input[name=fs][value='xfs.1']")).to_be_enabled()
+    expect(page.locator("input[name=fs][value='ext3.1']")).to_be_checked()
+    assert is_the_same(page)
+
+
 def test_a_form_without_any_worker_gets_one(operator: Page) -> None:
     page = operator
     page.goto("/runs/new/")

@@ -7,7 +7,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.compare.selection import properties
 from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
-from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring.deltas import change_percent
 from fsbench_web.studies.models import Score
@@ -133,7 +133,7 @@ def test_only_scores_of_enough_runs():
     make_score("jfs", 120, repeats=None)
     [table] = delta_tables(ComparisonSpec(min_runs=3))
     assert names(table) == ["ext4"]
-    [way] = ways_out(ComparisonSpec(min_runs=4))
+    [way] = relaxed_filters(ComparisonSpec(min_runs=4))
     assert (way.filter, way.spec) == ("min_runs", ComparisonSpec())
 
 

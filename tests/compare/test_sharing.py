@@ -147,7 +147,7 @@ def test_housekeeping_deletes_what_nobody_prolonged(jo, capsys, today):
     call_command("prune_permalinks", "--dry-run")
     assert "1 expired permalinks would be deleted" in capsys.readouterr().out
     assert Permalink.objects.count() == 3
-    sharing.keep_house()
+    sharing.run_maintenance()
     assert set(Permalink.objects.all()) == {kept, recent}
     call_command("prune_permalinks", "--days", "0")
     assert set(Permalink.objects.all()) == {kept}

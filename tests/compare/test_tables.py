@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from fsbench_web.catalog.workers.machines import EMULATED, Machine
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import delta_tables as tables
-from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.studies.models import RunState, Series
 from tests.compare.conftest import make_run, make_score, make_series, make_study, printed
@@ -343,7 +343,7 @@ def test_an_empty_comparison_knows_which_filter_hides_everything():
     make_score("xfs", test="read")
     spec = ComparisonSpec(tests=("write",), filesystems=("xfs",))
     assert delta_tables(spec) == []
-    assert [(way.filter, way.spec.to_query()) for way in ways_out(spec)] == [
+    assert [(way.filter, way.spec.to_query()) for way in relaxed_filters(spec)] == [
         ("filesystems", "test=write"),
         ("tests", "filesystem=xfs"),
     ]
@@ -375,18 +375,18 @@ def test_ways_out_are_asked_for_in_a_few_queries_however_much_there_is(
         # One for each of six filters, and what is known of series (or, without a kernel, of
         # configurations), of one study and of all.
         with django_assert_num_queries(8 if by == "kernel" else 9):
-            ways = [way.filter for way in ways_out(spec)]
+            ways = [way.filter for way in relaxed_filters(spec)]
         assert ways == ["kernels", "filesystems"]
-        for way in ways_out(spec):
+        for way in relaxed_filters(spec):
             assert delta_tables(way.spec)
     monkeypatch.setattr(tables, "MOST_WAYS", 1)
-    assert [way.filter for way in ways_out(spec)] == ["kernels"]
+    assert [way.filter for way in relaxed_filters(spec)] == ["kernels"]
 
 
 def test_ways_out_read_no_scores():
     make_score("ext4", kernel="6.1.0")
     with CaptureQueriesContext(connection) as queries:
-        assert ways_out(ComparisonSpec(tests=("read",), kernels=("6.1.0",)))
+        assert relaxed_filters(ComparisonSpec(tests=("read",), kernels=("6.1.0",)))
     of_scores = [one["sql"] for one in queries if 'FROM "studies_score"' in one["sql"]]
     assert of_scores
     assert all(sql.startswith('SELECT 1 AS "a"') and "LIMIT 1" in sql for sql in of_scores)
@@ -408,7 +408,7 @@ def test_a_way_out_leads_to_tables_also_where_results_were_emulated(emulated):
         spec = ComparisonSpec(emulated=emulated, **asked)
         names = [name for name in ("emulated", *asked) if getattr(spec, name)]
         leads = {name for name in names if delta_tables(spec.without(name))}
-        assert {way.filter for way in ways_out(spec)} == leads, spec
+        assert {way.filter for way in relaxed_filters(spec)} == leads, spec
 
 
 @pytest.mark.parametrize(

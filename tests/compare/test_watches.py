@@ -78,7 +78,7 @@ class TestWhatIsTold:
     def test_a_slower_kernel_of_another_study_is_told_by_email(self, ada, line):
         watched(ada, line)
         kernel("6.3", 80, study="weekly")
-        (message,) = watching.keep_house()
+        (message,) = watching.run_maintenance()
         assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3%, from 100.33 KB/s to")
         assert message.sentence.endswith("slower, significant (p is below 0.0001).")
         (letter,) = mail.outbox
@@ -92,33 +92,33 @@ class TestWhatIsTold:
     def test_it_is_told_once(self, ada, line):
         watched(ada, line)
         kernel("6.3", 80)
-        assert len(watching.keep_house()) == 1
-        assert watching.keep_house() == []
+        assert len(watching.run_maintenance()) == 1
+        assert watching.run_maintenance() == []
         kernel("6.3", 80)
-        assert watching.keep_house() == []
-        assert watching.keep_house(timezone.now() + timedelta(days=3)) == []
+        assert watching.run_maintenance() == []
+        assert watching.run_maintenance(timezone.now() + timedelta(days=3)) == []
         assert len(mail.outbox) == 1
 
     def test_the_next_step_down_is_told_too(self, ada, line):
         watched(ada, line)
         kernel("6.3", 80)
-        watching.keep_house()
+        watching.run_maintenance()
         kernel("6.4", 81)
         kernel("6.5", 80)
         kernel("6.6", 60)
         kernel("6.7", 60)
-        (message,) = watching.keep_house()
+        (message,) = watching.run_maintenance()
         assert message.point == "6.6"
 
     def test_faster_is_not_told(self, ada, line):
         watched(ada, line)
         kernel("6.3", 130)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
 
     def test_less_than_the_margin_is_not_told(self, ada, line):
         watched(ada, line, margin_percent=25)
         kernel("6.3", 80)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
 
     def test_noise_is_not_told(self, ada, db):
         for value in (60, 100, 140):
@@ -127,12 +127,12 @@ class TestWhatIsTold:
         watched(ada, first.series)
         for value in (40, 80, 120):
             measured("6.3", value)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
 
     def test_one_run_without_repeats_is_not_told(self, ada, db):
         watched(ada, measured("6.1", 100).series)
         measured("6.2", 50)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
 
     def test_more_seconds_are_slower(self, ada, db):
         for part in (0, 0.1, 0.2):
@@ -140,7 +140,7 @@ class TestWhatIsTold:
         watched(ada, run.series)
         for part in (0, 0.1, 0.2):
             measured("5.2", 20 + part, unit="s")
-        (message,) = watching.keep_house()
+        (message,) = watching.run_maintenance()
         assert message.payload["change"]["percent"] > 90
 
     def test_a_unit_without_a_direction_is_never_called_slower(self, ada, db):
@@ -149,7 +149,7 @@ class TestWhatIsTold:
         one = watched(ada, run.series)
         for part in (0, 0.1, 0.2):
             measured("5.2", 10 + part, unit="furlongs")
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
         one.refresh_from_db()
         assert "furlongs" in one.problem
 
@@ -157,14 +157,14 @@ class TestWhatIsTold:
         series = kernel("6.3", 80)
         one = watched(ada, series)
         assert [message.kind for message in one.messages.all()] == ["known"]
-        assert watching.keep_house(timezone.now() + timedelta(days=3)) == []
+        assert watching.run_maintenance(timezone.now() + timedelta(days=3)) == []
         assert mail.outbox == []
 
     def test_other_configurations_and_hardware_are_other_lines(self, ada, line):
         watched(ada, line)
         slow = kernel("6.3", 80)
         Series.objects.filter(pk=slow.pk).update(hardware=None)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
 
     def test_days_are_watched_too(self, ada, db):
         for day in range(4):
@@ -172,7 +172,7 @@ class TestWhatIsTold:
         watched(ada, series, along="date")
         for day in range(4, 9):
             measured("6.1", 80 + day % 2, day)
-        (message,) = watching.keep_house()
+        (message,) = watching.run_maintenance()
         assert message.point == "2026-03-05"
 
     def test_a_line_without_news_is_not_scored(self, ada, line, django_assert_num_queries):
@@ -195,7 +195,7 @@ class TestWhatIsTold:
             return look(one)
 
         monkeypatch.setattr(watching, "_look", fail)
-        assert len(watching.keep_house()) == 1
+        assert len(watching.run_maintenance()) == 1
         broken.refresh_from_db()
         assert "could not be judged: ValueError" in broken.problem
 
@@ -203,18 +203,18 @@ class TestWhatIsTold:
         one = watched(ada, line)
         watching.pause(one)
         kernel("6.3", 80)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
         watching.resume(one)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
         assert [message.kind for message in one.messages.all()] == ["known"]
         kernel("6.4", 81)
         kernel("6.5", 80)
         kernel("6.6", 60)
         kernel("6.7", 60)
         User.objects.update(is_active=False)
-        assert watching.keep_house() == []
+        assert watching.run_maintenance() == []
         User.objects.update(is_active=True)
-        assert len(watching.keep_house()) == 1
+        assert len(watching.run_maintenance()) == 1
 
     def test_the_watch_outlives_the_study_it_began_with(self, ada, line):
         one = watched(ada, line)
@@ -222,7 +222,7 @@ class TestWhatIsTold:
         kernel("6.2", 100, study="weekly")
         Study.objects.get(slug="nightly").delete()
         kernel("6.3", 80, study="weekly")
-        assert len(watching.keep_house()) == 1
+        assert len(watching.run_maintenance()) == 1
         one.refresh_from_db()
         assert one.series.study.slug == "weekly"
 
@@ -248,7 +248,7 @@ class TestAtTheSameMoment:
 
             together.wait()
             try:
-                told.append(watching.keep_house())
+                told.append(watching.run_maintenance())
             finally:
                 connection.close()
 
@@ -258,7 +258,7 @@ class TestAtTheSameMoment:
         for thread in threads:
             thread.join()
         assert sorted(map(len, told)) == [0, 0, 0, 1]
-        watching.keep_house()
+        watching.run_maintenance()
         assert WatchMessage.objects.count() == 1
         assert len(mail.outbox) == 1
 
@@ -275,7 +275,7 @@ class TestDelivery:
         with receiver(says(200)) as (address, received):
             one = watched(ada, line, email="", webhook_url=f"{address}/hook")
             kernel("6.3", 80)
-            watching.keep_house()
+            watching.run_maintenance()
         ((path, headers, body),) = received
         assert path == "/hook"
         assert headers["X-Fsbench-Signature"] == signature(secret_of(one), body)
@@ -295,14 +295,14 @@ class TestDelivery:
             watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             now = timezone.now()
-            watching.keep_house(now)
+            watching.run_maintenance(now)
             assert states() == [("webhook", WAITING, 1)]
             assert WatchDelivery.objects.get().last_error == "It answered 500."
-            watching.keep_house(now + timedelta(seconds=30))
+            watching.run_maintenance(now + timedelta(seconds=30))
             assert len(received) == 1
-            watching.keep_house(timezone.now() + BACK_OFF[0])
+            watching.run_maintenance(timezone.now() + BACK_OFF[0])
             assert states() == [("webhook", DELIVERED, 2)]
-            watching.keep_house(timezone.now() + timedelta(days=1))
+            watching.run_maintenance(timezone.now() + timedelta(days=1))
         assert len(received) == 2
         assert received[0][2] == received[1][2]
 
@@ -311,7 +311,7 @@ class TestDelivery:
             watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
             for _ in range(8):
-                watching.keep_house(timezone.now() + timedelta(days=1))
+                watching.run_maintenance(timezone.now() + timedelta(days=1))
         assert len(received) == MOST_TRIES == 5
         assert states() == [("webhook", FAILED, 5)]
 
@@ -320,7 +320,7 @@ class TestDelivery:
         with receiver(says(200)) as (address, received):
             watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
-            watching.keep_house()
+            watching.run_maintenance()
         assert received == []
         assert "private network" in WatchDelivery.objects.get().last_error
 
@@ -329,7 +329,7 @@ class TestDelivery:
             watched(ada, line, webhook_url=address)
             kernel("6.3", 80)
             for _ in range(3):
-                watching.keep_house(timezone.now() + timedelta(days=1))
+                watching.run_maintenance(timezone.now() + timedelta(days=1))
         assert len(mail.outbox) == 1
         assert states() == [("email", DELIVERED, 1), ("webhook", WAITING, 3)]
 
@@ -349,7 +349,7 @@ class TestDelivery:
         watched(ada, line)
         settings.SENDS_EMAIL = False
         kernel("6.3", 80)
-        watching.keep_house()
+        watching.run_maintenance()
         assert mail.outbox == []
         assert "FSBENCH_EMAIL_URL is not set" in WatchDelivery.objects.get().last_error
 
@@ -358,7 +358,7 @@ class TestDelivery:
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
         watched(ada, line)
         kernel("6.3", 80)
-        watching.keep_house()
+        watching.run_maintenance()
         assert states() == [("email", WAITING, 1)]
         assert "did not take it" in WatchDelivery.objects.get().last_error
 
@@ -366,8 +366,8 @@ class TestDelivery:
         one = watched(ada, line)
         watching.try_out(one)
         kernel("6.3", 80)
-        watching.keep_house()
-        watching.keep_house(timezone.now() + timedelta(days=8))
+        watching.run_maintenance()
+        watching.run_maintenance(timezone.now() + timedelta(days=8))
         assert [message.kind for message in WatchMessage.objects.all()] == ["slower"]
 
 
@@ -567,7 +567,7 @@ class TestPages:
         with receiver(says(500)) as (address, _):
             one = watched(ada, line, email="", webhook_url=address)
             kernel("6.3", 80)
-            watching.keep_house()
+            watching.run_maintenance()
         for address in ("/watches/", f"/watches/{one.pk}/"):
             text = " ".join(hers.get(address).content.decode().split())
             assert "From 6.2 to 6.3" in text
@@ -595,7 +595,7 @@ class TestPages:
         watched(ada, line, along="date")
         watched(ada, line, category="maximum")
         kernel("6.3", 80)
-        watching.keep_house()
+        watching.run_maintenance()
         with django_assert_num_queries(7):
             hers.get("/watches/")
 

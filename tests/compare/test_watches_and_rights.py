@@ -58,7 +58,7 @@ def test_a_private_study_of_the_same_line_is_not_told(eve, line):
     watched(eve, line)
     Study.objects.create(slug="weekly", title="weekly", visibility=Visibility.PRIVATE)
     kernel("6.3", 80, study="weekly")
-    assert watching.keep_house() == []
+    assert watching.run_maintenance() == []
     assert mail.outbox == []
 
 
@@ -68,14 +68,14 @@ def test_who_may_see_it_is_told(eve, line):
         slug="weekly", title="weekly", visibility=Visibility.PRIVATE, created_by=eve
     )
     kernel("6.3", 80, study="weekly")
-    assert len(watching.keep_house()) == 1
+    assert len(watching.run_maintenance()) == 1
     assert len(mail.outbox) == 1
 
 
 def test_a_message_of_a_study_that_was_hidden_since_is_not_shown(eve, hers, line):
     watch = watched(eve, line)
     kernel("6.3", 80, study="weekly")
-    (message,) = watching.keep_house()
+    (message,) = watching.run_maintenance()
     assert message.sentence in told(hers, watch)
     hide("weekly")
     assert "6.3" not in told(hers, watch)
@@ -86,7 +86,7 @@ def test_a_message_of_a_study_that_was_hidden_since_is_not_shown(eve, hers, line
 def test_a_message_compared_with_a_hidden_study_is_not_shown(eve, hers, line):
     watch = watched(eve, line)
     kernel("6.3", 80, study="weekly")
-    watching.keep_house()
+    watching.run_maintenance()
     hide("nightly")
     assert "100.33" not in told(hers, watch)
 
@@ -94,7 +94,7 @@ def test_a_message_compared_with_a_hidden_study_is_not_shown(eve, hers, line):
 def test_a_line_that_is_hidden_altogether_has_no_name_and_no_message(eve, hers, line):
     watch = watched(eve, line)
     kernel("6.3", 80)
-    watching.keep_house()
+    watching.run_maintenance()
     hide("nightly")
     pages = told(hers, watch)
     for secret in ("ext4", "Write", "Array", "6.3", "100.33"):
@@ -130,12 +130,12 @@ def test_a_closed_account_is_sent_nothing_that_waits(eve, line):
 def test_a_watch_takes_a_hidden_study_up_again_when_it_is_shown(eve, line):
     watch = watched(eve, line)
     hide("nightly")
-    watching.keep_house()
+    watching.run_maintenance()
     watch.refresh_from_db()
     assert watch.series is None
     Study.objects.filter(slug="nightly").update(visibility=Visibility.PUBLIC)
     kernel("6.3", 80)
-    (message,) = watching.keep_house(timezone.now())
+    (message,) = watching.run_maintenance(timezone.now())
     assert json.dumps(message.payload["line"]).count("/history/?series=") == 1
 
 

@@ -14,8 +14,8 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import Run, RunState, Submission
+from tests.crash.invariants import assert_sound
 from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, SILENT_AFTER_S, Lab
-from tests.crash.soundness import assert_sound
 
 FAR_AWAY = datetime(2099, 1, 1, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from fsbench_web.studies.models import Run, RunState, Submission
 from runner.host.scheduler import read_schedulers
+from tests.crash.invariants import assert_sound
 from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, IN_MOUNT, Lab
-from tests.crash.soundness import assert_sound
 
 pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytest.mark.root]
 

@@ -62,7 +62,10 @@ def test_an_administrators_button_sends_the_task_to_the_hosts_queue(
     assert NONE in shown
     assert "Fetch a kernel" in shown
     answer = admin.post(ADDRESS, {"package": ""})
-    assert (answer.status_code, answer["Location"]) == (302, "/workers/lab1/#guest-head")
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        "/workers/lab1/?asked=kernel#guest-head",
+    )
     assert "lab1 is asked for the kernel of its distribution" in page(admin)
     admin.post(ADDRESS, {"package": "linux-image-6.1.0-50-amd64"})
     assert asked() == [
@@ -139,7 +142,8 @@ def test_others_see_how_far_it_is_and_have_no_button(client: Client, ann: User) 
         shown = page(client)
         assert says in shown
         assert "Fetch a kernel</button>" not in shown
-        assert ("data-live" in shown) == (fetching["state"] in ("waiting", "running"))
+        is_soon = 'data-live-every="2"' in shown
+        assert is_soon == (fetching["state"] in ("waiting", "running"))
     assert client.post(ADDRESS).status_code == 403
     api = client.get("/api/v1/workers/lab1").json()["guest"]["fetching"]
     assert api == {

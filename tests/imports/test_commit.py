@@ -202,7 +202,7 @@ def test_who_may_not_see_a_study_imports_with_as_few_statements(
     for number in (1, 2):
         do(("a.csv", table(f"write,4,64,{number},KB/s")), user=ada)
     with (
-        rights.seen_by(ada),  # of whom nothing is known yet, as at the beginning of a request
+        rights.as_user(ada),  # of whom nothing is known yet, as at the beginning of a request
         django_assert_max_num_queries(14 if connection.vendor == "postgresql" else 19),
     ):
         do(("a.csv", table("write,4,64,3,KB/s")), user=ada)

@@ -211,7 +211,7 @@ def test_every_address_that_draws_something_up_goes_the_way_of_such(
 
 def test_other_addresses_are_pages() -> None:
     for path in (
-        *("/", "/words/", "/studies/lab/", "/compare/", "/compare/deltas.csv", "/api/v1/deltas"),
+        *("/", "/glossary/", "/studies/lab/", "/compare/", "/compare/deltas.csv", "/api/v1/deltas"),
         *("/api/v1/deltas.csv", "/p/key/", "/p/key/embed/", "/report.pdf/x", "/runs/new/"),
     ):
         assert not is_rendered(path), path

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import docker
 import pytest
+from docker.errors import DockerException
 from docker.utils import parse_devices
 
 from fsbench_web.studies.models import Measurement, Run, RunState
@@ -228,6 +229,17 @@ def test_it_says_in_a_sentence_why_no_daemon_answers(
     assert DockerExecutor("x", "test").missing() == (
         f"No Docker daemon answers at {address}: {reason}. Start it, or set DOCKER_HOST."
     )
+
+
+def test_a_user_who_may_not_ask_the_daemon_is_not_told_to_start_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(**_: object) -> None:
+        raise DockerException("Error") from PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(docker, "from_env", refuse)
+    said = DockerExecutor("x", "test").missing()
+    assert "this user may not use that socket. Add this user to its group, or set" in said
 
 
 def test_a_daemon_on_another_host_gets_no_run(

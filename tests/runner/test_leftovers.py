@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import docker
 import pytest
@@ -10,6 +11,7 @@ from docker.errors import NotFound
 from fsbench_web.accounts.models import AuditEntry
 from runner import leftovers
 from runner.executors.docker import DockerExecutor
+from runner.executors.guest import GuestExecutor
 from runner.worker import Host
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
@@ -87,3 +89,21 @@ def test_a_daemon_that_is_away_is_asked_again_later(
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     host.executor = DockerExecutor(runner_image, "test")
     assert leftovers.look(host) == [left]
+
+
+def test_a_host_whose_runs_need_no_daemon_is_not_told_of_it_again_and_again(
+    make_host: Callable[..., Host],
+    runner_image: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nosuch/docker.sock")
+    folder = tmp_path / "kernels"
+    guests = GuestExecutor(runner_image, "test", folder=folder, cache=tmp_path / "cache")
+    host = make_host(guests=guests)
+    assert leftovers.look(host) == []
+    assert "cannot be looked for" not in caplog.text
+    host.executor = guests
+    assert leftovers.look(host) == []
+    assert "cannot be looked for" in caplog.text

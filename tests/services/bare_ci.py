@@ -50,14 +50,14 @@ def in_bare_root(command: list[str]) -> int:
     }
     for folder in shared:
         folder.mkdir(exist_ok=True)
-    with bare_root(shared) as root, _packages(root, cache / "apt"):
+    with bare_root(shared) as root, kept_packages(root, cache / "apt"):
         root.copy_checkout(CHECKOUT)
         env = {"CI": os.environ.get("CI", "true")}
         return root.popen(command, cwd=CHECKOUT, env=env, stdin=None).wait()
 
 
 @contextmanager
-def _packages(root: BareRoot, kept: Path) -> Iterator[None]:
+def kept_packages(root: BareRoot, kept: Path) -> Iterator[None]:
     """What apt downloaded the last time is there; what it has now is there the next time.
 
     Linked and not mounted, because apt locks that folder: two roots would wait for each other.

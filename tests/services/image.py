@@ -30,7 +30,7 @@ STACK_IMAGES = ["fsbench-base:bookworm", "fsbench-system", "fsbench-postgres", "
 
 def build_runner_image(docker_host: str) -> str:
     """Have the image in this daemon and give its name. Raises ServiceFailed."""
-    kept = cache_folder() / f"runner-{_digest(*RUNNER_PARTS)}.tar"
+    kept = cache_folder() / f"runner-{digest_of(*RUNNER_PARTS)}.tar"
     build = [str(ROOT / "runner/image/build"), "--without-registry", IMAGE]
     _load_or_build(docker_host, kept, build, [IMAGE])
     return IMAGE
@@ -41,7 +41,7 @@ def build_stack_images(docker_host: str) -> None:
 
     What takes long is kept; the code of today is put on it every time.
     """
-    kept = cache_folder() / f"stack-{_digest(*STACK_PARTS)}.tar"
+    kept = cache_folder() / f"stack-{digest_of(*STACK_PARTS)}.tar"
     build = [str(ROOT / "deploy/build")]
     _load_or_build(docker_host, kept, build, STACK_IMAGES)
     with _only_one() as folder:
@@ -93,7 +93,7 @@ def cache_folder() -> Path:
     return folder
 
 
-def _digest(*parts: str) -> str:
+def digest_of(*parts: str) -> str:
     """Changes with every file that goes into the images, and with its place and mode."""
     digest = hashlib.sha256()
     for part in parts:

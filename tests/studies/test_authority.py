@@ -221,7 +221,7 @@ def test_pages_and_api_name_what_will_not_start_before_its_turn(
     assert client.get(f"/api/v1{sweep[:-1]}").json()["refusals"] == closed
     assert [client.get(f"/api/v1{run[:-1]}").json()["refusal"]] == closed
     # As the page says: cancelled and ordered again by somebody who may.
-    with rights.seen_by(root):
+    with rights.as_user(root):
         control.cancel(hers[0].submission_id or 0, "root")
         made = control.retry(hers[0].submission_id or 0, "disk1", root, [RunState.CANCELLED])
     assert lifecycle.claim(made[0].pk, worker) is not None

@@ -148,8 +148,8 @@ def test_the_run_page_says_why_there_is_no_log(client, ended, settings):
 def test_keeping_house_does_both(ended, settings):
     settings.LOG_DAYS = 1
     Run.objects.update(ended_at=timezone.now() - timedelta(hours=1))
-    logs.keep_house()
+    logs.run_maintenance()
     assert Artefact.objects.get().name == "log"
     Run.objects.update(ended_at=timezone.now() - timedelta(days=2))
-    logs.keep_house()
+    logs.run_maintenance()
     assert not Artefact.objects.exists()

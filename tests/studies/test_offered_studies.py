@@ -52,7 +52,7 @@ def test_only_studies_are_offered_that_one_may_add_to(
     assert found == ["mine", "open"]
     action = rights.Action.RUN if name == "id-study" else rights.Action.IMPORT
     takes_runs = Study._base_manager.filter(is_published=False)
-    with rights.seen_by(eve):
+    with rights.as_user(eve):
         assert {one.slug for one in Study.objects.filter(is_published=False)} > set(found)
     assert {one.slug for one in takes_runs if rights.may(eve, action, one)} - {"secret"} == set(
         found

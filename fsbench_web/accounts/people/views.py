@@ -24,6 +24,7 @@ from fsbench_web.accounts.people.forms import (
     TeamForm,
     TeamNameForm,
 )
+from fsbench_web.accounts.requirements import Action, requires
 
 ENTRIES_SHOWN = 100
 PERMALINKS_SHOWN = 50
@@ -62,6 +63,7 @@ def _people_page(
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.ADMINISTER)
 def people_list(request: HttpRequest) -> HttpResponse:
     """Everybody with an account, and the teams; a POST makes an account."""
     if request.method != "POST":
@@ -93,6 +95,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.ADMINISTER)
 def person(request: HttpRequest, user_id: int) -> HttpResponse:
     """Role, teams and LUNs of one account, and whether it is open."""
     found = _account(user_id)
@@ -168,6 +171,7 @@ def _takes_password(request: HttpRequest, found: User) -> bool:
 @sensitive_variables("password")
 @never_cache
 @require_POST
+@requires(Action.ADMINISTER)
 def set_password(request: HttpRequest, user_id: int) -> HttpResponse:
     """Give this account a new random password."""
     found = _account(user_id)
@@ -188,6 +192,7 @@ def set_password(request: HttpRequest, user_id: int) -> HttpResponse:
 
 @never_cache
 @require_POST
+@requires(Action.ADMINISTER)
 def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
     """Link a subject of the sign-in service to this account."""
     found = _account(user_id)
@@ -209,6 +214,7 @@ def link_identity(request: HttpRequest, user_id: int) -> HttpResponse:
 
 @never_cache
 @require_POST
+@requires(Action.ADMINISTER)
 def unlink_identity(request: HttpRequest, user_id: int, identity_id: int) -> HttpResponse:
     """The subject opens this account no more."""
     found = _account(user_id)
@@ -220,6 +226,7 @@ def unlink_identity(request: HttpRequest, user_id: int, identity_id: int) -> Htt
 
 @never_cache
 @require_http_methods(["POST"])
+@requires(Action.ADMINISTER)
 def teams(request: HttpRequest) -> HttpResponse:
     """Make a team."""
     form = TeamNameForm(request.POST)
@@ -235,6 +242,7 @@ def teams(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.ADMINISTER)
 def team(request: HttpRequest, team_id: int) -> HttpResponse:
     """Name, members and LUNs of one team."""
     found = Team.objects.filter(pk=team_id).first()
@@ -266,6 +274,7 @@ def team(request: HttpRequest, team_id: int) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.ADMINISTER)
 def audit_log(request: HttpRequest) -> HttpResponse:
     """What was done by whom, newest first; by ``who``, ``what`` and ``thing`` of the query."""
     asked = {name: request.GET.get(name, "").strip()[:200] for name in ("who", "what", "thing")}

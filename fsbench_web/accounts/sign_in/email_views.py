@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from fsbench_web.accounts import audit
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.sign_in import throttle
 from fsbench_web.accounts.sign_in.forms import EmailForm
 from fsbench_web.accounts.sign_in.views import account_page
@@ -34,6 +35,7 @@ def _user(request: HttpRequest) -> User:
 
 @never_cache
 @require_POST
+@requires(Action.ACCOUNT)
 def ask(request: HttpRequest) -> HttpResponse:
     """Send a letter with a link to the address, or take the address away at once."""
     user, form = _user(request), EmailForm(request.POST)
@@ -69,6 +71,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.ACCOUNT)
 def confirm(request: HttpRequest, signed: str) -> HttpResponse:
     """Ask, then store: programs that look at letters open links too."""
     user = _user(request)

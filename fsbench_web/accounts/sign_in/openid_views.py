@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts import audit, openid, passwords
 from fsbench_web.accounts.people import identities
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.sign_in.forms import SignInForm
 from fsbench_web.accounts.sign_in.views import next_page, safe_page, sign_in_page
 from fsbench_web.platform.openid_settings import SignOn
@@ -30,6 +31,7 @@ def _sign_on() -> SignOn:
 
 @never_cache
 @require_GET
+@requires(Action.OPEN)
 def begin(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider.
 
@@ -46,6 +48,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @sensitive_variables()
 @never_cache
 @require_GET
+@requires(Action.OPEN)
 def callback(request: HttpRequest) -> HttpResponse:
     """Who comes back from the provider is signed in, or told why not."""
     sign_on = _sign_on()

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from fsbench_web.accounts import audit, openid, passwords, rights, tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.accounts.people import identities
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.sign_in import known_browsers, throttle
 from fsbench_web.accounts.sign_in.forms import EmailForm, PasswordForm, SignInForm, TokenForm
 
@@ -57,6 +58,7 @@ def _signed_in_user(request: HttpRequest) -> User:
 @sensitive_post_parameters("password")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.OPEN)
 def sign_in(request: HttpRequest) -> HttpResponse:
     wanted = next_page(request)
     if request.user.is_authenticated and request.method != "POST":
@@ -107,6 +109,7 @@ def sign_in_page(
 
 @never_cache
 @require_POST
+@requires(Action.OPEN)
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session here; who came by the sign-in service is led to its own way out.
 
@@ -165,6 +168,7 @@ def account_page(
 @never_cache
 @require_GET
 @login_required
+@requires(Action.ACCOUNT)
 def account(request: HttpRequest) -> HttpResponse:
     return account_page(request)
 
@@ -173,6 +177,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@requires(Action.ACCOUNT)
 def change_password(request: HttpRequest) -> HttpResponse:
     """Change it from the account page, or here before all else where somebody else set it."""
     user, was_given = _signed_in_user(request), passwords.must_be_chosen(request)
@@ -214,6 +219,7 @@ def _choose_page(request: HttpRequest, form: PasswordForm, status: int = 200) ->
 @never_cache
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def create_token(request: HttpRequest) -> HttpResponse:
     # The answer itself shows the token: a redirect would have to store it in plain text between.
     user = _signed_in_user(request)
@@ -238,6 +244,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=token_id, user=_signed_in_user(request))
     tokens.revoke(token, _signed_in_user(request))

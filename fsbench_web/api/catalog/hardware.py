@@ -9,6 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.catalog.workers import WorkerLun, lun_row
 from fsbench_web.api.protocol.auth import WRITER
 from fsbench_web.api.protocol.bodies import Strict
@@ -103,6 +104,7 @@ class ConfigurationsOut(PageOut):
 
 
 @router.get("/luns", response=LunsOut, summary="All LUNs", url_name="luns")
+@requires(Action.READ)
 def list_luns(request: HttpRequest) -> dict[str, Any]:
     """What workers' own files list as free to erase, with what uses it now."""
     user = rights.person()
@@ -128,6 +130,7 @@ def list_luns(request: HttpRequest) -> dict[str, Any]:
 
 
 @router.get("/hardware", response=HardwareList, summary="Hardware", url_name="hardware_list")
+@requires(Action.READ)
 def list_hardware(request: HttpRequest) -> dict[str, Any]:
     """All profiles, with how many studies are of each."""
     studies = use.study_counts()
@@ -145,6 +148,7 @@ def list_hardware(request: HttpRequest) -> dict[str, Any]:
     summary="One hardware profile",
     url_name="hardware",
 )
+@requires(Action.READ)
 def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Its facts, the studies on it, the workers that are it."""
     return _detail(_found(slug))
@@ -157,6 +161,7 @@ def get_hardware(request: HttpRequest, slug: str) -> dict[str, Any]:
     summary="State what its storage can deliver",
     url_name="device_rate",
 )
+@requires(Action.PROVIDE)
 def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> dict[str, Any]:
     """Rates above it are flagged `above_device` from now on. For administrators."""
     profile = _found(slug)
@@ -173,6 +178,7 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
 @router.get(
     "/filesystems", response=FilesystemsOut, summary="File systems and options", url_name="fs"
 )
+@requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     """The closed lists that orders choose from."""
     return {"filesystems": [_filesystem(spec) for spec in FILESYSTEMS.values()]}
@@ -184,6 +190,7 @@ def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     summary="Configurations",
     url_name="configurations",
 )
+@requires(Action.READ)
 def list_configurations(
     request: HttpRequest, response: HttpResponse, filters: Query[ConfigurationFilters]
 ) -> dict[str, Any]:

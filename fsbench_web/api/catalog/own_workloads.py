@@ -9,6 +9,7 @@ from ninja import Router, Schema, Status
 from pydantic import Field, StrictInt
 
 from fsbench_web.accounts import audit
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error, Refused
@@ -59,6 +60,7 @@ class OwnWorkloadIn(Strict):
 @router.get(
     "/own-workloads", response=OwnWorkloadsOut, summary="Uploaded workloads", url_name="own_list"
 )
+@requires(Action.READ)
 def list_own_workloads(request: HttpRequest) -> dict[str, Any]:
     """Every version that was uploaded, withdrawn ones too."""
     rows = OwnWorkload.objects.select_related("created_by")
@@ -73,6 +75,7 @@ def list_own_workloads(request: HttpRequest) -> dict[str, Any]:
     summary="Upload a workload",
     url_name="upload_own",
 )
+@requires(Action.UPLOAD)
 def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status[dict[str, Any]]:
     """A new title, or a new version of one. What it may say is checked before it is kept."""
     if not workload.text.strip():
@@ -100,6 +103,7 @@ def upload_own_workload(request: HttpRequest, workload: OwnWorkloadIn) -> Status
     summary="One uploaded workload",
     url_name="own",
 )
+@requires(Action.READ)
 def get_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
     """One version with its text."""
     return _row(own_workload_or_404(workload_id), callable_programs())
@@ -112,6 +116,7 @@ def get_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
     summary="Offer an uploaded workload no more",
     url_name="withdraw_own",
 )
+@requires(Action.PROVIDE)
 def withdraw_own_workload(request: HttpRequest, workload_id: int) -> dict[str, Any]:
     """All versions of it. Their texts stay, and so do the runs made of them."""
     row = own_workload_or_404(workload_id)

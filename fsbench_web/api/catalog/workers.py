@@ -7,6 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from ninja import Router, Schema
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.catalog.models import Lun, Worker
@@ -119,6 +120,7 @@ class WorkersOut(Schema):
 
 
 @router.get("/workers", response=WorkersOut, summary="All workers", url_name="workers")
+@requires(Action.READ)
 def list_workers(request: HttpRequest) -> dict[str, Any]:
     """Whether each worker lives, what it has and can do, what it runs and how many runs wait."""
     return {"workers": [_worker(state) for state in worker_states(luns_with_use())]}
@@ -130,6 +132,7 @@ def list_workers(request: HttpRequest) -> dict[str, Any]:
     summary="One worker",
     url_name="worker",
 )
+@requires(Action.READ)
 def get_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     """As in the list of all."""
     state = worker_state(name)
@@ -145,6 +148,7 @@ def get_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     summary="Drain a worker for maintenance",
     url_name="drain_worker",
 )
+@requires(Action.MAINTAIN)
 def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     """It finishes what it runs and claims nothing new; its queued runs wait. Asking twice is fine:
 
@@ -161,6 +165,7 @@ def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     summary="Let a drained worker take runs again",
     url_name="resume_worker",
 )
+@requires(Action.MAINTAIN)
 def resume_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     """Its queued runs go on by themselves."""
     return _set_drained(request, name, False)

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router, Schema
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.workloads import Parameter, workload_types
 from fsbench_web.core.workloads.parameters import Kind, Value
 from fsbench_web.studies.orders.forms.workload import PresetFields, by_paper, shown_presets
@@ -62,6 +63,7 @@ class WorkloadsOut(Schema):
 
 
 @router.get("/workloads", response=WorkloadsOut, summary="All workloads", url_name="workloads")
+@requires(Action.READ)
 def list_workloads(request: HttpRequest) -> dict[str, Any]:
     """What can be run. A preset's ``name`` is what an order calls ``workload``."""
     return {

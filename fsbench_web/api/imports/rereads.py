@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest
 from ninja import Router, Schema
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.imports.routes import ImportRefusal, refusal
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict
@@ -47,6 +48,7 @@ class RereadIn(Strict):
     summary="What reading raw output again would change",
     url_name="reread",
 )
+@requires(Action.IMPORT)
 def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
     """Compares what is stored with what today's parsers read. Changes nothing."""
     artefact = _artefact(artefact_id)
@@ -67,6 +69,7 @@ def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
     summary="Read raw output again",
     url_name="apply_reread",
 )
+@requires(Action.IMPORT)
 def apply_reread(request: HttpRequest, artefact_id: int, wanted: RereadIn) -> dict[str, Any]:
     """Stores what GET showed, if it is still that, and makes the scores anew."""
     artefact = _artefact(artefact_id)

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from ninja import Router, Schema, Status
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import text
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
@@ -144,6 +145,7 @@ class ImportRefusal(ProblemDocument):
     url_name="import_files",
     openapi_extra=MULTIPART,
 )
+@requires(Action.IMPORT)
 def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[str, Any]]:
     """Stores tool output or CSV as runs. Several files in one call are repeats of one
     configuration unless they say otherwise. A study that does not exist is made. When one file is

@@ -6,6 +6,7 @@ from typing import Any, BinaryIO, cast
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Status
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.imports.answers import detail, summary
 from fsbench_web.api.imports.routes import (
     MULTIPART,
@@ -49,6 +50,7 @@ _WRITES = {401: Error, 403: ImportRefusal | Error, 404: Error, 422: ImportRefusa
     summary="Your imports",
     url_name="imports",
 )
+@requires(Action.ACCOUNT)
 def list_imports(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
@@ -66,6 +68,7 @@ def list_imports(
     url_name="preview_import",
     openapi_extra=MULTIPART,
 )
+@requires(Action.IMPORT)
 def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """Nothing is stored until `POST /imports/{id}/commit`. A large table waits for the importer
     first: ask `GET /imports/{id}` until its state is previewed.
@@ -92,6 +95,7 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
     summary="One import",
     url_name="import",
 )
+@requires(Action.READ)
 def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     """Its preview, for who uploaded it; its result, for who may see the study."""
     row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
@@ -107,6 +111,7 @@ def get_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     summary="Correct a preview",
     url_name="correct_import",
 )
+@requires(Action.IMPORT)
 def correct_import(request: HttpRequest, import_id: int, correction: Correction) -> dict[str, Any]:
     """Say what files are of, leave files out, name the study anew. The answer is the preview."""
     user = user_of(request)
@@ -141,6 +146,7 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
     summary="Say which column of a table is what",
     url_name="import_columns",
 )
+@requires(Action.IMPORT)
 def set_columns(
     request: HttpRequest, import_id: int, file_id: int, columns: ColumnsIn
 ) -> dict[str, Any]:
@@ -175,6 +181,7 @@ def set_columns(
     summary="Store what was previewed",
     url_name="commit_import",
 )
+@requires(Action.IMPORT)
 def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     """All of it or nothing. Asked twice, it stores once; a large table is stored by the importer,
     and its state is accepted until then.
@@ -204,6 +211,7 @@ def commit_import(request: HttpRequest, import_id: int) -> dict[str, Any]:
     summary="Discard an upload",
     url_name="discard_import",
 )
+@requires(Action.IMPORT)
 def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
     """One that was not stored. What is stored stays."""
     discardable = (ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED)

@@ -24,7 +24,7 @@ class Closed(Schema):
             return handler(value)
         except ValidationError as error:
             raise ValidationError.from_exception_data(
-                error.title, [_told(one, cls.model_fields) for one in error.errors()]
+                error.title, [_error_details(one, cls.model_fields) for one in error.errors()]
             ) from None
 
 
@@ -40,7 +40,7 @@ class Strict(Closed):
         return value
 
 
-def _told(error: Any, known: Iterable[str]) -> InitErrorDetails:
+def _error_details(error: Any, known: Iterable[str]) -> InitErrorDetails:
     """The same problem; that of a key which this model has not, with those that it has."""
     place, text = error["loc"], error["msg"]
     if error["type"] == "extra_forbidden" and len(place) == 1:

@@ -11,15 +11,13 @@ nothing is counted: calls are answered rather than refused, and the log says so.
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.decorators import sync_and_async_middleware
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.networks import network_of
@@ -35,24 +33,16 @@ _REST_S = 10.0
 _away_until = 0.0
 
 
-@sync_and_async_middleware
 def limited(
-    get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]],
-) -> Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]:
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
     """Middleware before accounts.gate: whom it refuses nothing else is asked for."""
-    if iscoroutinefunction(get_response):
 
-        async def asynchronous(request: HttpRequest) -> HttpResponseBase:
-            return await get_response(request)
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        return get_response(request)
 
-        asynchronous.process_view = _before_view  # type: ignore[attr-defined]
-        return asynchronous
-
-    def synchronous(request: HttpRequest) -> HttpResponseBase:
-        return get_response(request)  # type: ignore[return-value]
-
-    synchronous.process_view = _before_view  # type: ignore[attr-defined]
-    return synchronous
+    answer.process_view = _before_view  # type: ignore[attr-defined]
+    return answer
 
 
 def _before_view(

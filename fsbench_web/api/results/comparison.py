@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.deltas import (
@@ -140,6 +141,7 @@ class PictureFilters(Filters):
     summary="A comparison with its verdicts",
     url_name="comparison",
 )
+@requires(Action.READ)
 def get_comparison(
     request: HttpRequest, response: HttpResponse, filters: Query[Filters]
 ) -> dict[str, Any]:
@@ -172,6 +174,7 @@ def get_comparison(
     summary="What a comparison says, in sentences",
     url_name="findings",
 )
+@requires(Action.READ)
 def get_findings(
     request: HttpRequest, response: HttpResponse, filters: Query[Filters]
 ) -> dict[str, Any]:
@@ -196,6 +199,7 @@ def get_findings(
     url_name="export",
     openapi_extra=binary(*[one.media_type for one in FORMATS.values()]),
 )
+@requires(Action.READ)
 def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) -> HttpResponse:
     """As csv, json, md, tex, xlsx and what else `/compare/export/` offers, for papers and wikis."""
     _spec(request)
@@ -209,6 +213,7 @@ def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) ->
     url_name="picture_numbers",
     openapi_extra=binary("text/csv", description="Unrounded, one line each"),
 )
+@requires(Action.READ)
 def export_picture(request: HttpRequest, filters: Query[PictureFilters]) -> HttpResponse:
     """The parameters are those of the page `/compare/pictures/`: a matrix, its ratio to another,
     curves over loads, scores side by side.

@@ -6,12 +6,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.bounds import Bounded, answered
-from fsbench_web.compare.tables.delta_tables import refuse_missing_baseline, told_tables
+from fsbench_web.compare.tables.delta_tables import refuse_missing_baseline, tables_and_notice
 from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.studies.models import Study
@@ -132,6 +133,7 @@ _ERRORS = {404: Error, 422: Error}
     url_name="deltas",
     exclude_unset=True,
 )
+@requires(Action.READ)
 def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]) -> dict[str, Any]:
     """Delta tables of the scores that match, recomputed and unrounded, next to what was printed.
 
@@ -140,7 +142,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
     10,000 rows; what is more is refused unless it is asked for in parts (`from_test`).
     """
     has_baseline = bool(filters.baseline)
-    tables, emulated = _told(request, response)
+    tables, emulated = _tables_and_notice(request, response)
     answer: dict[str, Any] = {"tables": [_table(table, has_baseline) for table in tables]}
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
@@ -161,6 +163,7 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         }
     },
 )
+@requires(Action.READ)
 def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
     """The same rows, one line each. What is missing is an empty cell, `best` is true or false,
     flags are joined by `;`, and printed deltas keep the digits of the paper.
@@ -169,11 +172,13 @@ def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
         content_type=csv.MEDIA_TYPE,
         headers={"Content-Disposition": 'inline; filename="deltas.csv"'},
     )
-    answer.content = csv.write(_told(request, answer)[0]).encode()
+    answer.content = csv.write(_tables_and_notice(request, answer)[0]).encode()
     return answer
 
 
-def _told(request: HttpRequest, response: HttpResponse) -> tuple[list[DeltaTable], Notice | None]:
+def _tables_and_notice(
+    request: HttpRequest, response: HttpResponse
+) -> tuple[list[DeltaTable], Notice | None]:
     """The tables of the request's own query string, which the page would read the same way.
 
     Where they are a part, ``Link`` of the answer leads to the next.
@@ -183,7 +188,7 @@ def _told(request: HttpRequest, response: HttpResponse) -> tuple[list[DeltaTable
         refuse_unknown_studies(spec)
         limited = answered(spec)
         link_to_next(request, response, limited)
-        told = told_tables(limited.spec)
+        told = tables_and_notice(limited.spec)
         refuse_missing_baseline(limited.spec, told[0])
         return told
     except SpecError as error:

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.api.results.studies import study_or_404
@@ -90,6 +91,7 @@ class LinesOut(Schema):
     summary="One configuration over kernels or days",
     url_name="history",
 )
+@requires(Action.READ)
 def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
     """The same work on the same disk, and where it got slower or faster by more than chance."""
     series = history.series_of(str(filters.series))
@@ -152,6 +154,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
     summary="The lines of a study",
     url_name="history_lines",
 )
+@requires(Action.READ)
 def list_lines(
     request: HttpRequest, study: str = Query(description="slug of a study")
 ) -> dict[str, Any]:

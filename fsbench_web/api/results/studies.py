@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.pages import (
     DEFAULT_LIMIT,
@@ -120,6 +121,7 @@ def no_study(slug: str) -> str:
     summary="All studies",
     url_name="studies",
 )
+@requires(Action.READ)
 def list_studies(
     request: HttpRequest, response: HttpResponse, filters: Query[StudyFilters]
 ) -> list[dict[str, Any]] | dict[str, Any]:
@@ -166,6 +168,7 @@ def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
     summary="One study",
     url_name="study",
 )
+@requires(Action.READ)
 def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
     """A study with its configurations, hardware, workloads, and for a paper what it says.
 

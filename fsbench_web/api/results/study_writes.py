@@ -9,6 +9,7 @@ from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Team
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.answers import IfMatch, require_match
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict, cleaned, given
@@ -53,6 +54,7 @@ class AccessIn(Strict):
     summary="Make a study",
     url_name="make_study",
 )
+@requires(Action.IMPORT)
 def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]:
     """An empty study; orders and imports make theirs by themselves. 409 where its address is
     taken, also by one that you may not see.
@@ -77,6 +79,7 @@ def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]
     summary="Who sees a study",
     url_name="study_access",
 )
+@requires(Action.OWN)
 def get_study_access(request: HttpRequest, slug: str) -> dict[str, Any]:
     """For its maker, its team and administrators."""
     study = study_or_404(slug)
@@ -91,6 +94,7 @@ def get_study_access(request: HttpRequest, slug: str) -> dict[str, Any]:
     summary="Say who sees a study",
     url_name="change_study_access",
 )
+@requires(Action.OWN)
 def change_study_access(
     request: HttpRequest, slug: str, access: AccessIn, if_match: IfMatch = ""
 ) -> dict[str, Any]:
@@ -129,6 +133,7 @@ def change_study_access(
     url_name="study_report",
     openapi_extra=binary("application/pdf", description="The report"),
 )
+@requires(Action.READ)
 def get_study_report(
     request: HttpRequest, slug: str, by: str = Query("", description="what its tables rank")
 ) -> HttpResponse:

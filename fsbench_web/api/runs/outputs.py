@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.description import binary
@@ -91,6 +92,7 @@ class RunRetried(Schema):
     summary="Raw output of a run",
     url_name="run_artefacts",
 )
+@requires(Action.READ)
 def list_artefacts(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """The files that its numbers stand in, also where they were kept with another run."""
     run = run_or_404(run_id)
@@ -120,6 +122,7 @@ def list_artefacts(request: HttpRequest, run_id: int) -> dict[str, Any]:
     url_name="run_artefact",
     openapi_extra=binary("text/plain", description="As it came, byte by byte"),
 )
+@requires(Action.READ)
 def get_artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The bytes that were stored, whatever they are; always as plain text to keep."""
     run_or_404(run_id)
@@ -132,6 +135,7 @@ def get_artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRes
     summary="The numbers of a run",
     url_name="run_measurements",
 )
+@requires(Action.READ)
 def list_measurements(
     request: HttpRequest,
     response: HttpResponse,
@@ -159,6 +163,7 @@ def list_measurements(
     summary="The system that a run ran on",
     url_name="run_environment",
 )
+@requires(Action.READ)
 def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """Kernel, distribution, tools and devices as its worker wrote them down."""
     run = run_or_404(run_id)
@@ -176,6 +181,7 @@ def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
     summary="Order a run again",
     url_name="retry_run",
 )
+@requires(Action.STEER)
 def retry_run(request: HttpRequest, run_id: int, order: RetryRunIn) -> Status[dict[str, Any]]:
     """A new run for one that failed, was lost or cancelled; once, however often it is called."""
     run_or_404(run_id)

@@ -6,6 +6,7 @@ from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Status
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.description import binary
@@ -48,6 +49,7 @@ router = Router()
     summary="Runs, newest first",
     url_name="runs",
 )
+@requires(Action.READ)
 def list_runs(
     request: HttpRequest, response: HttpResponse, filters: Query[RunFilters]
 ) -> dict[str, Any]:
@@ -80,6 +82,7 @@ def list_runs(
     summary="Trigger one run or a sweep",
     url_name="order_runs",
 )
+@requires(Action.RUN)
 def order_runs(
     request: HttpRequest,
     order: Order,
@@ -115,6 +118,7 @@ def order_runs(
     summary="Follow a run",
     url_name="run",
 )
+@requires(Action.READ)
 def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """A run's state, progress and commands; its scores once it is done."""
     return _detail(run_or_404(run_id))
@@ -127,6 +131,7 @@ def get_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     summary="Cancel a run",
     url_name="cancel_run",
 )
+@requires(Action.STEER)
 def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """A queued run is cancelled at once; an active one stops as soon as its worker has tidied up
 
@@ -147,6 +152,7 @@ def cancel_run(request: HttpRequest, run_id: int) -> dict[str, Any]:
     url_name="run_log",
     openapi_extra=binary("text/plain", description="OK"),
 )
+@requires(Action.READ)
 def get_log(
     request: HttpRequest, run_id: int, filters: Query[LogFilters]
 ) -> HttpResponse | dict[str, Any]:

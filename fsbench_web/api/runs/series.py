@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
 from fsbench_web.api.results.studies import study_or_404
@@ -68,6 +69,7 @@ class ManySeries(PageOut):
     summary="Series",
     url_name="series_list",
 )
+@requires(Action.READ)
 def list_series(
     request: HttpRequest, response: HttpResponse, filters: Query[SeriesFilters]
 ) -> dict[str, Any]:
@@ -87,6 +89,7 @@ def list_series(
     summary="One series",
     url_name="series",
 )
+@requires(Action.READ)
 def get_series(
     request: HttpRequest, response: HttpResponse, series_id: int, filters: Query[ScorePart]
 ) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Status
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error, Refused
@@ -53,6 +54,7 @@ _WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
     summary="Sweeps",
     url_name="sweeps",
 )
+@requires(Action.READ)
 def list_sweeps(
     request: HttpRequest, response: HttpResponse, filters: Query[SweepFilters]
 ) -> dict[str, Any]:
@@ -71,6 +73,7 @@ def list_sweeps(
     summary="Order a sweep",
     url_name="order_sweep",
 )
+@requires(Action.RUN)
 def order_sweep(
     request: HttpRequest,
     order: SweepIn,
@@ -100,6 +103,7 @@ def order_sweep(
     summary="See what a sweep would do",
     url_name="preview_sweep",
 )
+@requires(Action.RUN)
 def preview_sweep(request: HttpRequest, order: DocumentIn) -> dict[str, Any]:
     """Every run in turn, with how long it will take as far as that is known. Orders nothing."""
     wanted = _order(order.document)
@@ -149,6 +153,7 @@ def preview_sweep(request: HttpRequest, order: DocumentIn) -> dict[str, Any]:
     summary="Follow a sweep",
     url_name="sweep",
 )
+@requires(Action.READ)
 def get_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """How far it is, its document, its runs in turn, and the scores of its reference."""
     order = _sweep_or_404(sweep_id)
@@ -177,6 +182,7 @@ def get_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     summary="Pause a sweep",
     url_name="pause_sweep",
 )
+@requires(Action.STEER)
 def pause_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """No further run of it starts; what runs goes on. Pausing a paused one changes nothing."""
     control.pause(_sweep_or_404(sweep_id).pk)
@@ -190,6 +196,7 @@ def pause_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     summary="Resume a sweep",
     url_name="resume_sweep",
 )
+@requires(Action.STEER)
 def resume_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """Its runs start again."""
     order_id = _sweep_or_404(sweep_id).pk
@@ -207,6 +214,7 @@ def resume_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     summary="Cancel a sweep",
     url_name="cancel_sweep",
 )
+@requires(Action.STEER)
 def cancel_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     """What waits is cancelled at once, what runs is asked to stop; what has ended stays."""
     found = control.cancel(_sweep_or_404(sweep_id).pk, by=user_of(request).get_username())
@@ -224,6 +232,7 @@ def cancel_sweep(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
     summary="Order failed runs again",
     url_name="retry_sweep",
 )
+@requires(Action.STEER)
 def retry_sweep(request: HttpRequest, sweep_id: int, order: RetryIn) -> dict[str, Any]:
     """New runs for those that ended in `states` and were not ordered again since.
 
@@ -245,6 +254,7 @@ def retry_sweep(request: HttpRequest, sweep_id: int, order: RetryIn) -> dict[str
     summary="Change a sweep's priority",
     url_name="sweep_priority",
 )
+@requires(Action.STEER)
 def set_sweep_priority(request: HttpRequest, sweep_id: int, order: PriorityIn) -> dict[str, Any]:
     """Runs of a higher priority start first on the same LUN."""
     order_id = _sweep_or_404(sweep_id).pk

@@ -14,9 +14,9 @@ from typing import Any
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
 
-OWN, GUEST = "own", "guest"
+HOST, GUEST = "own", "guest"
 EXECUTORS = {
-    OWN: "The worker's own executor",
+    HOST: "The worker's own executor",
     GUEST: "A guest kernel, booted anew for every run",
 }
 KVM, EMULATED = "kvm", "emulated"

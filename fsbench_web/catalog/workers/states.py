@@ -157,13 +157,24 @@ def luns_with_use() -> QuerySet[Lun]:
 def look_every_s(states: Iterable[WorkerState]) -> int:
     """How often a page that shows these workers looks at them again, in seconds."""
     known = list(states)
-    if any(state.setup is not None and state.setup.is_running for state in known):
+    if any(
+        (state.setup is not None and state.setup.is_running) or _awaits_kernel(state)
+        for state in known
+    ):
         return SETUP_EVERY_S
     # A site that begins has no worker yet, and it may be there in a moment.
     is_waited_for = not known or any(
         state.running or state.state == "not usable" for state in known
     )
     return BUSY_EVERY_S if is_waited_for else IDLE_EVERY_S
+
+
+def _awaits_kernel(state: WorkerState) -> bool:
+    """Whether a kernel for guests is on its way to the worker, or about to be booted there."""
+    guest = state.guest
+    return guest is not None and (
+        guest.is_trying or (guest.fetching is not None and guest.fetching.is_on_its_way)
+    )
 
 
 def lun_use(state: WorkerState, lun: Lun) -> str:

@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.workloads.form import UploadForm
 from fsbench_web.catalog.workloads.own_workloads import add_version, callable_programs, warning
@@ -20,6 +21,7 @@ from fsbench_web.core.workloads.fio_jobs import FLAGS, OPTIONS
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def own_workloads(request: HttpRequest) -> HttpResponse:
     """Every version that was uploaded."""
     rows = OwnWorkload.objects.select_related("created_by")
@@ -29,6 +31,7 @@ def own_workloads(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
     """One version with its text."""
     row = own_workload_or_404(workload_id)
@@ -43,6 +46,7 @@ def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.UPLOAD)
 def new_own_workload(request: HttpRequest) -> HttpResponse:
     """Upload a workload, or a new version of one."""
     assert isinstance(request.user, User)
@@ -70,6 +74,7 @@ def new_own_workload(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.PROVIDE)
 def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
     """Offer it no more. Its text stays, and so do the runs made of it."""
     row = own_workload_or_404(workload_id)

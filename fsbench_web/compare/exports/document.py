@@ -104,14 +104,14 @@ def columns(table: DeltaTable) -> list[Column]:
             ),
         ]
     found.append(_percent("Delta 1, %", lambda row: row.delta1_percent))
-    if table.has_prints:
+    if table.has_published_values:
         found.append(
             _printed(
                 "Delta 1 printed, %", lambda r: r.published.delta1_percent if r.published else None
             )
         )
     found.append(_percent("Delta 2, %", lambda row: row.delta2_percent))
-    if table.has_prints:
+    if table.has_published_values:
         found.append(
             _printed(
                 "Delta 2 printed, %", lambda r: r.published.delta2_percent if r.published else None

@@ -11,7 +11,10 @@ from fsbench_web.compare.tables import csv
 
 @dataclass(frozen=True)
 class Format:
-    """``suffix`` is that of the file; ``text``: people may want to copy it from a page."""
+    """``suffix`` is that of the file; ``text``: people may want to copy it from a page.
+
+    ``is_dated``: it says when its tables were made.
+    """
 
     suffix: str
     label: str
@@ -19,6 +22,7 @@ class Format:
     media_type: str
     write: Callable[[Document], bytes]
     text: bool = False
+    is_dated: bool = True
 
 
 def _csv(document: Document) -> bytes:
@@ -49,6 +53,7 @@ FORMATS = {
             "One line a row, numbers unrounded: for scripts and statistics.",
             csv.MEDIA_TYPE,
             _csv,
+            is_dated=False,
         ),
         Format(
             "json",

@@ -1,7 +1,7 @@
 """Comparisons and permalinks as files, and the pages that offer them."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import plain_refusal
 from fsbench_web.compare.answers import refused as refused_page
 from fsbench_web.compare.exports.document import Document
@@ -29,6 +30,7 @@ TEXT_TABLES = 6
 
 
 @require_safe
+@requires(Action.READ)
 def comparison_page(request: HttpRequest) -> HttpResponse:
     """The formats in which the comparison of the address can be had."""
     try:
@@ -41,6 +43,7 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def comparison_file(
     request: HttpRequest, suffix: str, needs_baseline: bool = False
 ) -> HttpResponse:
@@ -55,13 +58,15 @@ def comparison_file(
             refuse_missing_baseline(spec, document.tables)
     except SpecError as error:
         return plain_refusal(error)
-    # One that says the same and was made earlier today is as good.
-    same = replace(document, as_of=_midnight(document.as_of))
+    # One that says the same and was made earlier today is as good; where it does not say when, one
+    # that was made on any day.
+    same = replace(document, as_of=_midnight(document.as_of) if chosen.is_dated else _UNDATED)
     return _file(request, chosen, document, "fsbench-deltas", told_apart_by=same)
 
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The formats in which the pinned numbers can be had."""
     pinned = records.read(link)
@@ -74,6 +79,7 @@ def permalink_page(request: HttpRequest, link: Permalink) -> HttpResponse:
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpResponse:
     """The pinned numbers as a file; none when they were changed."""
     chosen = _format(suffix)
@@ -111,7 +117,8 @@ def _of_part(request: HttpRequest, limited: Bounded) -> str:
     if limited.part is None:
         return ""
     part = limited.part
-    said = f"This is a part: {part.shown:,} rows, of {part.shown_tests:,} of {len(part.tests):,} tests."
+    tests = f"{part.shown_tests:,} of {len(part.tests):,} tests"
+    said = f"This is a part: {part.shown:,} rows, those of {tests}."
     if limited.following is None:
         return said
     following = f"{request.path}?{limited.following.to_query()}"
@@ -173,6 +180,9 @@ def _file(
         media_type=chosen.media_type,
         disposition=f'attachment; filename="{name}.{chosen.suffix}"',
     )
+
+
+_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _midnight(time: datetime) -> datetime:

@@ -114,8 +114,9 @@ def choices(series: Series, asked: str = "") -> list[tuple[str, list[str]]]:
     )
     most = limits.MOST_TESTS * len(categories.all_slugs())
     pairs = list(every.order_by("test", "category")[: most + 1])
-    if len(pairs) > most:
-        kept = dict.fromkeys([test for test, _ in pairs][: limits.MOST_TESTS])
+    tests = list(dict.fromkeys(test for test, _ in pairs))
+    if len(tests) > limits.MOST_TESTS:
+        kept = set(tests[: limits.MOST_TESTS])
         pairs = [pair for pair in pairs if pair[0] in kept]
         if asked not in kept:
             pairs += every.filter(test=asked)

@@ -32,7 +32,7 @@ TESTS = {
 
 
 @dataclass(frozen=True)
-class BesideRow:
+class PaperRow:
     """One contender, in the paper and here; None where one of them has not got it."""
 
     contender: str
@@ -41,7 +41,7 @@ class BesideRow:
 
 
 @dataclass(frozen=True)
-class BesideTable:
+class PaperTable:
     """One test and category. ``own`` is None where it was not measured here.
 
     Of the ``pairs`` of contenders that both have and rank, ``same_pairs`` stand in the same order;
@@ -50,7 +50,7 @@ class BesideTable:
 
     paper: DeltaTable
     own: DeltaTable | None
-    rows: list[BesideRow]
+    rows: list[PaperRow]
     pairs: int
     same_pairs: int
     is_same_best: bool | None
@@ -72,13 +72,13 @@ class Agreement:
     same_pairs: int
 
 
-def beside(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[BesideTable]:
+def beside(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[PaperTable]:
     """Every table of the paper, in its order, with that of the same test, category and unit."""
     known = {(table.test, table.category, table.unit): table for table in own}
     return [_table(table, known.get((table.test, table.category, table.unit))) for table in paper]
 
 
-def _table(paper: DeltaTable, own: DeltaTable | None) -> BesideTable:
+def _table(paper: DeltaTable, own: DeltaTable | None) -> PaperTable:
     here = {row.contender: row for row in own.rows} if own else {}
     there = {row.contender: row for row in paper.rows}
     names = [*there, *(name for name in here if name not in there)]
@@ -92,10 +92,10 @@ def _table(paper: DeltaTable, own: DeltaTable | None) -> BesideTable:
         # Who is best among all is asked only where both had the same to choose from.
         if set(there) <= set(here) and len(common) > 1:
             best = _best(there.values()) == _best(here[name] for name in common)
-    return BesideTable(
+    return PaperTable(
         paper,
         own,
-        [BesideRow(name, there.get(name), here.get(name)) for name in names],
+        [PaperRow(name, there.get(name), here.get(name)) for name in names],
         pairs,
         same,
         best,
@@ -115,7 +115,7 @@ def _best(rows: Iterable[DeltaRow]) -> set[str]:
     return {row.contender for row in listed if deltas and row.delta1_percent == min(deltas)}
 
 
-def agreement(tables: Iterable[BesideTable]) -> Agreement:
+def agreement(tables: Iterable[PaperTable]) -> Agreement:
     """Counts over the tables that both have."""
     shared = [table for table in tables if table.own is not None]
     judged = [table.is_same_best for table in shared if table.is_same_best is not None]
@@ -136,10 +136,10 @@ class TestTables:
 
     test: str
     label: str
-    tables: list[BesideTable]
+    tables: list[PaperTable]
 
 
-def by_test(tables: Iterable[BesideTable]) -> list[TestTables]:
+def by_test(tables: Iterable[PaperTable]) -> list[TestTables]:
     """The tables by test, in their order."""
     found: dict[str, TestTables] = {}
     for table in tables:

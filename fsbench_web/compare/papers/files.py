@@ -11,7 +11,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from fsbench_web.compare.papers.comparison import BesideRow, BesideTable, agreement
+from fsbench_web.compare.papers.comparison import PaperRow, PaperTable, agreement
 from fsbench_web.compare.tables.csv import MEDIA_TYPE, as_text
 from fsbench_web.compare.tables.rows import DeltaRow
 
@@ -32,7 +32,7 @@ class Heading(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def as_csv(tables: Sequence[BesideTable], heading: Heading) -> bytes:
+def as_csv(tables: Sequence[PaperTable], heading: Heading) -> bytes:
     """One line a contender and table, with ``HEADER``; booleans and flags as in
     ``compare.tables.csv``.
     """
@@ -61,7 +61,7 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def as_json(tables: Sequence[BesideTable], heading: Heading) -> bytes:
+def as_json(tables: Sequence[PaperTable], heading: Heading) -> bytes:
     """Everything that is known of each row of either; null where it has none."""
     content = {
         "title": heading.title,
@@ -74,7 +74,7 @@ def as_json(tables: Sequence[BesideTable], heading: Heading) -> bytes:
     return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False).encode()
 
 
-def _table(table: BesideTable) -> dict[str, Any]:
+def _table(table: PaperTable) -> dict[str, Any]:
     return {
         "test": table.paper.test,
         "category": table.paper.category,
@@ -88,7 +88,7 @@ def _table(table: BesideTable) -> dict[str, Any]:
     }
 
 
-def _row(row: BesideRow) -> dict[str, Any]:
+def _row(row: PaperRow) -> dict[str, Any]:
     return {
         "contender": row.contender,
         "paper": row.paper and row.paper.as_dict(),
@@ -96,14 +96,14 @@ def _row(row: BesideRow) -> dict[str, Any]:
     }
 
 
-class BesideFormat(NamedTuple):
+class PaperFormat(NamedTuple):
     label: str
     media_type: str
-    write: Callable[[Sequence[BesideTable], Heading], bytes]
+    write: Callable[[Sequence[PaperTable], Heading], bytes]
 
 
 FORMATS = {
-    "csv": BesideFormat("CSV", MEDIA_TYPE, as_csv),
-    "json": BesideFormat("JSON", "application/json", as_json),
+    "csv": PaperFormat("CSV", MEDIA_TYPE, as_csv),
+    "json": PaperFormat("JSON", "application/json", as_json),
 }
 """By the suffix of the file."""

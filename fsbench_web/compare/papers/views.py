@@ -10,10 +10,11 @@ from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison, files
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.delta_tables import told_tables
+from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
@@ -26,12 +27,13 @@ class _Both(NamedTuple):
     paper: Study
     theirs: list[DeltaTable]
     ours: list[DeltaTable]
-    tables: list[comparison.BesideTable]
+    tables: list[comparison.PaperTable]
     emulated: emulation.Notice | None
 
 
 @gzip_page
 @require_safe
+@requires(Action.READ)
 def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
     """Appendix A of the paper with the study's own numbers beside it, by file system."""
     both = _both(slug, paper)
@@ -54,6 +56,7 @@ def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpResponse:
     """The same numbers as a file, unrounded."""
     chosen = files.FORMATS.get(suffix)
@@ -91,8 +94,8 @@ def _both(slug: str, paper: str) -> _Both:
     own, published = _study(slug), _study(paper)
     if not published.is_published or own == published:
         raise Http404(f'"{paper}" is no published study that another one could stand beside.')
-    theirs, _ = told_tables(ComparisonSpec(studies=(published.slug,)))
-    ours, emulated = told_tables(ComparisonSpec(studies=(own.slug,)))
+    theirs, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
+    ours, emulated = tables_and_notice(ComparisonSpec(studies=(own.slug,)))
     return _Both(own, published, theirs, ours, comparison.beside(theirs, ours), emulated)
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.drawings.charts import chart
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import records, sharing
@@ -56,6 +57,7 @@ def snippet(link: Permalink, address: str) -> SafeString:
 
 @require_safe
 @xframe_options_exempt
+@requires(Action.READ)
 def view(request: HttpRequest, key: str) -> HttpResponse:
     """The pinned tables of a permalink that anyone may see, or of one test and category of it.
 
@@ -64,7 +66,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     """
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
     # Asked as a stranger: the answer may be kept for everybody, also where a member looks at it.
-    with rights.seen_by(AnonymousUser()):
+    with rights.as_user(AnonymousUser()):
         is_hidden = link is None or sharing.shows_hidden(link)
     if link is None or link.visibility != LinkVisibility.PUBLIC or is_hidden:
         problem = "There is no comparison here that anyone may see."

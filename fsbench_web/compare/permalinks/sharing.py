@@ -82,7 +82,7 @@ def expired(days: int = KEPT_DAYS) -> QuerySet[Permalink]:
     return Permalink.objects.filter(expires_on__lt=timezone.localdate() - timedelta(days=days))
 
 
-def keep_house() -> None:
+def run_maintenance() -> None:
     """Delete what expired and was not prolonged. Called by `serve`."""
     expired().delete()
 

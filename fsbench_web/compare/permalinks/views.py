@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from fsbench_web.accounts import audit, rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import charts_answer, in_folds, refused
 from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.permalinks import embed, picture, records, sharing
@@ -107,6 +108,7 @@ def _comparison(request: HttpRequest) -> str:
 
 
 @require_POST
+@requires(Action.SHARE)
 def pin(request: HttpRequest) -> HttpResponse:
     """Keep the comparison of the posted query under a short address."""
     assert request.user.is_authenticated  # accounts.gate
@@ -135,6 +137,7 @@ pin.after_sign_in = _comparison  # type: ignore[attr-defined]
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def show(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The pinned numbers, unchanged, and whether there are newer ones."""
     pinned = records.read(link)
@@ -161,6 +164,7 @@ def show(request: HttpRequest, link: Permalink) -> HttpResponse:
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def charts(request: HttpRequest, link: Permalink, test: str) -> HttpResponse:
     """The bar charts of one test, of the pinned numbers."""
     return charts_answer(request, records.read(link).tables, test)
@@ -168,6 +172,7 @@ def charts(request: HttpRequest, link: Permalink, test: str) -> HttpResponse:
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def snapshot(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The very bytes that the checksum is of, so that anybody can check it."""
     headers = {"Content-Disposition": f'attachment; filename="fsbench-{link.key}-snapshot.json"'}
@@ -176,6 +181,7 @@ def snapshot(request: HttpRequest, link: Permalink) -> HttpResponse:
 
 @require_safe
 @of_permalink
+@requires(Action.READ)
 def picture_png(request: HttpRequest, link: Permalink) -> HttpResponse:
     """The picture that chats and wikis show of the link."""
     pinned = records.read(link)
@@ -199,6 +205,7 @@ def not_intact(link: Permalink) -> HttpResponse:
 @never_cache
 @require_safe
 @login_required
+@requires(Action.ACCOUNT)
 def mine(request: HttpRequest) -> HttpResponse:
     """Everything that this person has shared, newest first."""
     links = Permalink.objects.filter(created_by=request.user.pk).defer("snapshot")
@@ -232,6 +239,7 @@ def _what(link: Permalink, choices: ScoreChoices) -> str:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@requires(Action.SHARE)
 def edit(request: HttpRequest, key: str) -> HttpResponse:
     """Title, note, who may see it and until when. The numbers stay as they are."""
     link = _to_change(request, key)
@@ -252,6 +260,7 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@requires(Action.WITHDRAW)
 def delete(request: HttpRequest, key: str) -> HttpResponse:
     """Ask, then delete for good."""
     link = _to_withdraw(request, key)
@@ -267,6 +276,7 @@ def delete(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.WITHDRAW)
 def withdraw(request: HttpRequest, key: str) -> HttpResponse:
     """Take it out of everybody else's sight; the numbers stay."""
     link = _to_withdraw(request, key)

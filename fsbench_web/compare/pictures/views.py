@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.pictures import (
     cells as pictures_cells,
 )
@@ -77,6 +78,7 @@ class Shown:
 
 @gzip_page
 @require_safe
+@requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """The picture that the address says, with the form that chooses another."""
     try:
@@ -88,6 +90,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The numbers of the picture as CSV, unrounded; a refusal is plain text."""
     try:

@@ -20,8 +20,8 @@ from fsbench_web.studies.models import Study
 def methodology(study: Study, method: Method) -> Iterable[Block]:
     """What a published study says of itself comes first; of runs, what is stored of them."""
     yield Heading("Methodology", 1, "methodology")
-    told = [section for section in study.sections if section["kind"] in _SECTIONS]
-    for section in told:
+    described = [section for section in study.sections if section["kind"] in _SECTIONS]
+    for section in described:
         yield Heading(section["title"], 2)
         if section.get("text"):
             yield prose(section["text"])

@@ -8,18 +8,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
 from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import bounds
-from fsbench_web.compare.tables.delta_tables import told_tables
+from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
 
 
 @require_safe
+@requires(Action.READ)
 def html(request: HttpRequest, slug: str) -> HttpResponse:
     """The report as a page that prints as it is. ``?by=`` says what its tables rank."""
     study = _study(slug)
@@ -31,6 +33,7 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@requires(Action.READ)
 def pdf_file(request: HttpRequest, slug: str) -> HttpResponse:
     """The same as PDF."""
     report = _report(request, _study(slug))
@@ -63,7 +66,7 @@ def _report(request: HttpRequest, study: Study) -> Report:
     limited = bounds.Bounded(spec)
     if not study.is_published:
         limited = bounds.by_rows(limited, room=limits.REPORT)
-    tables, emulated = told_tables(limited.spec)
+    tables, emulated = tables_and_notice(limited.spec)
     return report_of(
         study,
         tables,
@@ -86,7 +89,8 @@ def _left_out(request: HttpRequest, limited: bounds.Bounded) -> str:
     alone = " What is shown is ranked by itself." if part.is_apart else ""
     return (
         f"This report shows {part.shown:,} rows, those of {part.shown_tests:,} of "
-        f"{len(part.tests):,} tests: all of them are more than a report holds.{alone} The others, part by part: "
+        f"{len(part.tests):,} tests: all of them are more than a report holds.{alone} The others, "
+        "part by part: "
         f"{request.build_absolute_uri(page)}"
     )
 

@@ -21,7 +21,7 @@ from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.units import lower_is_better
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Score, Selection
-from fsbench_web.studies.scores import best_score_query
+from fsbench_web.studies.scores import best_score_query as best_candidates
 from fsbench_web.studies.scores.best_score_query import Candidate, Printed
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, scores_for, series_facts
 
@@ -80,7 +80,7 @@ def has_scores(spec: ComparisonSpec, known: Facts) -> bool:
     """
     considered = Field(spec, known, leaves_out=False).considered
     if spec.emulated in (emulation.OUT, emulation.ONLY):
-        emulated = list(best_score_query.emulated_in(spec.studies))
+        emulated = list(best_candidates.emulated_in(spec.studies))
         is_of_them = Q(series_id__in=emulated)
         considered = considered.filter(
             is_of_them if spec.emulated == emulation.ONLY else ~is_of_them
@@ -115,18 +115,18 @@ class Field:
         facts: Mapping[int, Any]
         # What a property asks for is there in either case (Property.is_of_configuration).
         if all(each.is_of_configuration for each in (compared, *(one.of for one in wanted))):
-            self.by = best_score_query.CONFIGURATION
+            self.by = best_candidates.CONFIGURATION
             self.series = None
         else:
-            self.by = best_score_query.SERIES
+            self.by = best_candidates.SERIES
         if (self.by, spec.studies) not in known:
             known[self.by, spec.studies] = (
-                best_score_query.configurations_in(spec.studies)
-                if self.by == best_score_query.CONFIGURATION
+                best_candidates.configurations_in(spec.studies)
+                if self.by == best_candidates.CONFIGURATION
                 else series_facts(None, spec.studies)
             )
         facts = known[self.by, spec.studies]
-        if self.by == best_score_query.SERIES:
+        if self.by == best_candidates.SERIES:
             self.series = facts
         self.values = {
             key: compared.of(known)
@@ -163,17 +163,17 @@ class Field:
     def _leave_out(self, spec: ComparisonSpec) -> None:
         """Leave out what was emulated, or what was not. Two queries."""
         passing = set(self.considered.order_by().values_list("series_id", flat=True).distinct())
-        emulated = best_score_query.emulated_in(spec.studies)
+        emulated = best_candidates.emulated_in(spec.studies)
         self.left_out = emulation.left_out({pk: pk in emulated for pk in passing}, spec)
         if self.left_out:
             kept = list(passing - self.left_out)
             self.scores = self.scores.filter(series_id__in=kept)
             self.considered = self.considered.filter(series_id__in=kept)
 
-    def leaders(self, counts_runs: bool = False) -> best_score_query.Leaders:
+    def best_candidates(self, counts_runs: bool = False) -> best_candidates.BestCandidates:
         """The scores that may be shown. One query."""
         names = {key: value.slug for key, value in self.values.items()}
-        return best_score_query.leaders(self.scores, names, self.by, counts_runs)
+        return best_candidates.best_candidates(self.scores, names, self.by, counts_runs)
 
 
 def considered(spec: ComparisonSpec) -> QuerySet[Score]:
@@ -192,7 +192,7 @@ def _wanted(spec: ComparisonSpec) -> list[properties.Wanted]:
 
 def _scores(spec: ComparisonSpec) -> QuerySet[Score]:
     """The scores that pass the filters that are columns of theirs."""
-    return best_score_query.scores_of(
+    return best_candidates.scores_of(
         spec.studies,
         spec.tests,
         spec.categories,
@@ -231,7 +231,7 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         ],
         published_values.check(everything),
         _scores(spec).filter(series__in=list(names)) if wanted or left_out else _scores(spec),
-        emulation.told(left_out, spec),
+        emulation.announced(left_out, spec),
     )
 
 
@@ -240,7 +240,7 @@ def _some(spec: ComparisonSpec) -> Chosen:
     field = Field(spec)
     found = dict(field.considered.order_by("pk").values_list("pk", "series_id"))
     series = series_facts(set(found.values()), spec.studies)
-    rows = best_score_query.rows_of(series, list(found))
+    rows = best_candidates.rows_of(series, list(found))
     names = configuration_names(series[pk] for pk in found.values())
     return Chosen(
         [
@@ -249,7 +249,7 @@ def _some(spec: ComparisonSpec) -> Chosen:
         ],
         published_values.check(rows.values()),
         field.considered,
-        emulation.told(field.left_out, spec),
+        emulation.announced(field.left_out, spec),
     )
 
 
@@ -278,7 +278,7 @@ def _part(spec: ComparisonSpec) -> Chosen:
     competing = [one for one in found if one[1] in names] if wanted or left_out else found
     tables = {table for table in {one[2:4] for one in competing} if spec.shows(*table)}
     shown = [one[0] for one in competing if one[2:4] in tables]
-    rows = best_score_query.rows_of(series, shown)
+    rows = best_candidates.rows_of(series, shown)
     of_part = replace(
         spec, tests=tuple(test for test, _ in tables), categories=tuple(slug for _, slug in tables)
     )
@@ -292,7 +292,7 @@ def _part(spec: ComparisonSpec) -> Chosen:
         ],
         _checked(of_part, rows.values()),
         considered.filter(series__in=list(names)) if wanted or left_out else considered,
-        emulation.told(left_out, spec),
+        emulation.announced(left_out, spec),
         among=pairs.p_values(
             competing, names, spec.baseline, {pk for pk, is_so in emulated.items() if is_so}
         ),
@@ -307,13 +307,13 @@ def _checked(
         return {}
     printed = _tables_of_prints(spec)
     series = series_facts({score.series_id for score in printed}, spec.studies)
-    rows = best_score_query.rows_of(series, {score.score_id for score in printed})
+    rows = best_candidates.rows_of(series, {score.score_id for score in printed})
     return published_values.check(rows[score_id] for score_id in sorted(rows))
 
 
 def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
     field = Field(spec)
-    found, run_count = field.leaders(counts_runs)
+    found, run_count = field.best_candidates(counts_runs)
     printed = _tables_of_prints(spec) if any(score.is_printed for score in found) else []
     series = field.series
     if series is None:
@@ -322,7 +322,7 @@ def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
     values = {
         score.series_id: field.values[
             series[score.series_id].configuration_id
-            if field.by == best_score_query.CONFIGURATION
+            if field.by == best_candidates.CONFIGURATION
             else score.series_id
         ]
         for score in found
@@ -338,7 +338,7 @@ def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
 
     asked = {table(series[one.series_id].study, one) for one in shown if one.is_printed}
     checked = {one.score_id for one in printed if table(one.study, one) in asked}
-    rows = best_score_query.rows_of(series, {score.score_id for score in shown} | checked)
+    rows = best_candidates.rows_of(series, {score.score_id for score in shown} | checked)
     return Chosen(
         [
             (
@@ -357,15 +357,15 @@ def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
         ],
         published_values.check(rows[score_id] for score_id in sorted(checked)),
         field.considered,
-        emulation.told(field.left_out, spec),
+        emulation.announced(field.left_out, spec),
         run_count,
     )
 
 
 def _tables_of_prints(spec: ComparisonSpec) -> list[Printed]:
     """Every printed score of the tests and categories, whatever else is asked for. One query."""
-    return best_score_query.printed_in(
-        best_score_query.scores_of(
+    return best_candidates.printed_in(
+        best_candidates.scores_of(
             spec.studies, spec.tests, spec.categories, selection=spec.cells or Selection.ALL
         )
     )

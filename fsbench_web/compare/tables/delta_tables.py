@@ -94,10 +94,10 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     known. Raises SpecError for a study, test, file system, workload or hardware that does not
     exist.
     """
-    return told_tables(spec)[0]
+    return tables_and_notice(spec)[0]
 
 
-def told_tables(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notice | None]:
+def tables_and_notice(spec: ComparisonSpec) -> tuple[list[DeltaTable], emulation.Notice | None]:
     """The same tables, and what to say of emulated results. As many queries. Raises SpecError."""
     if spec.names_only_studies and not (spec.matched and spec.cells) and _exist(spec.studies):
         chosen = choose(spec)
@@ -184,26 +184,26 @@ MOST_WAYS = 5
 
 
 @dataclass(frozen=True)
-class Way:
+class RelaxedFilter:
     """How to loosen a comparison that shows nothing: which filter, to which spec."""
 
     filter: str
     spec: ComparisonSpec
 
 
-def ways_out(spec: ComparisonSpec) -> list[Way]:
+def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
     """Each single filter of ``spec`` that hides every score when the others stay; MOST_WAYS.
 
     A query for each filter that is set, two where emulated results are, and up to four more for
     what configurations and series are: however much there is, no score is read.
     """
-    ways: list[Way] = []
+    ways: list[RelaxedFilter] = []
     known: Facts = {}
     for name in ("min_runs", "cells", "emulated", *reversed(FILTERS.values())):
         if len(ways) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.without(name)
             if has_scores(looser, known):
-                ways.append(Way(name, looser))
+                ways.append(RelaxedFilter(name, looser))
     return ways
 
 

@@ -28,7 +28,7 @@ def left_out(is_emulated: Mapping[int, bool], spec: ComparisonSpec) -> frozenset
     return emulated
 
 
-def told(series: frozenset[int], spec: ComparisonSpec) -> frozenset[int]:
+def announced(series: frozenset[int], spec: ComparisonSpec) -> frozenset[int]:
     """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
     return frozenset() if spec.emulated == ONLY else series
 

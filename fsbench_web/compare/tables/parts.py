@@ -10,7 +10,7 @@ from fsbench_web.platform import limits
 
 
 @dataclass(frozen=True)
-class Way:
+class RelaxedFilter:
     """One part: what it is called, whether it is shown now, and its query string."""
 
     label: str
@@ -18,7 +18,9 @@ class Way:
     query: str
 
 
-def ways_on(spec: ComparisonSpec, part: Part, names_study: bool = True) -> dict[str, list[Way]]:
+def part_links(
+    spec: ComparisonSpec, part: Part, names_study: bool = True
+) -> dict[str, list[RelaxedFilter]]:
     """How to get from ``spec``, which is a part, to the others, by what they differ in.
 
     Without ``names_study`` the query strings are for the page of the study itself. File systems
@@ -27,8 +29,8 @@ def ways_on(spec: ComparisonSpec, part: Part, names_study: bool = True) -> dict[
     "next" lead to all others.
     """
 
-    def way(label: str, is_shown: bool, other: ComparisonSpec) -> Way:
-        return Way(
+    def way(label: str, is_shown: bool, other: ComparisonSpec) -> RelaxedFilter:
+        return RelaxedFilter(
             label, is_shown, (other if names_study else replace(other, studies=())).to_query()
         )
 

@@ -201,7 +201,7 @@ class DeltaTable:
         return numbers.least_decimals(row.score for row in self.rows)
 
     @cached_property
-    def has_prints(self) -> bool:
+    def has_published_values(self) -> bool:
         """Whether a paper printed something beside any row."""
         return any(row.published is not None for row in self.rows)
 

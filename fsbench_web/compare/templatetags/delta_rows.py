@@ -36,8 +36,8 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
     """The rows of a comparison's table; ``spec`` is empty where it is not known."""
     common = table.common_flags
     least = table.least_decimals
-    has_prints, has_standing, base = (
-        table.has_prints,
+    has_published_values, has_standing, base = (
+        table.has_published_values,
         uncertainty.has_standing(table),
         table.baseline,
     )
@@ -55,10 +55,10 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
             f'<span class="sub">{escaped(row.left_out_words)}</span>' if row.left_out_words else "",
             f'</th><td class="num">{_score(row, table.unit, least)}</td>',
             f'<td class="num">{numbers.percent(row.delta1_percent)}',
-            _printed(row, "delta1_percent") if has_prints else "",
+            _printed(row, "delta1_percent") if has_published_values else "",
             _standing(uncertainty.standing(row), row.verdict) if has_standing else "",
             f'</td><td class="num">{numbers.percent(row.delta2_percent)}',
-            _printed(row, "delta2_percent") if has_prints else "",
+            _printed(row, "delta2_percent") if has_published_values else "",
             "</td>",
         ]
         if base:
@@ -81,8 +81,10 @@ def delta_rows(table: DeltaTable, spec: ComparisonSpec | str) -> SafeString:
 
 
 @register.simple_tag
-def study_rows(table: DeltaTable, by: str, has_prints: bool) -> SafeString:
-    """The rows of a table on the page of a study; ``has_prints``: of any of its tables."""
+def study_rows(table: DeltaTable, by: str, has_published_values: bool) -> SafeString:
+    """The rows of a table on the page of a study; ``has_published_values``: of any of
+    its tables.
+    """
     common = table.common_flags
     least = table.least_decimals
     has_standing = uncertainty.has_standing(table)
@@ -97,10 +99,10 @@ def study_rows(table: DeltaTable, by: str, has_prints: bool) -> SafeString:
             _flags(row, (*common, "published_differs")),
             f'</th><td class="num">{_score(row, table.unit, least)}</td>',
             f'<td class="num">{numbers.percent(row.delta1_percent)}</td>',
-            _print_of(row, "delta1_percent") if has_prints else "",
+            _print_of(row, "delta1_percent") if has_published_values else "",
             f'<td class="num">{numbers.percent(row.delta2_percent)}</td>',
             _print_of(row, "delta2_percent")
-            if has_prints
+            if has_published_values
             else f'<td class="num">{NOT_STATED if row.runs is None else row.runs}</td>',
             "</tr>\n",
         ]

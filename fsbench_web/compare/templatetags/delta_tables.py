@@ -81,7 +81,7 @@ def _unit(table: DeltaTable) -> str:
             ", less is better" if table.lower_is_better else "",
             f", {runs} run{pluralize(runs)} each" if runs else "",
             f", {table.coverage_of_each} each" if table.coverage_of_each else "",
-            "; small: as printed" if table.has_prints else "",
+            "; small: as printed" if table.has_published_values else "",
         ]
     )
 
@@ -102,14 +102,17 @@ def _flag(flag: str) -> str:
 
 
 @register.simple_tag
-def study_table(group: TestGroup, shown: ShownTable, by: str, has_prints: bool) -> SafeString:
-    """A table of the page of a study; ``has_prints``: of any of its tables."""
+def study_table(
+    group: TestGroup, shown: ShownTable, by: str, has_published_values: bool
+) -> SafeString:
+    """A table of the page of a study; ``has_published_values``: of any of its tables."""
     table = shown.table
     unit = escaped(numbers.unit_name(table.unit))
     printed = '<th scope="col" class="num">printed</th>'
+    tight = " is-tight" if has_published_values else ""
     parts = [
         f'<div class="table-wrap" id="{escaped(shown.anchor)}">\n'
-        f'      <table class="table is-dense deltas{" is-tight" if has_prints else ""}">\n'
+        f'      <table class="table is-dense deltas{tight}">\n'
         f"        <caption>{escaped(group.label)}",
         f" · {escaped(shown.category)}" if table.category != categories.MEAN else "",
         f' <span class="unit">{unit}{", less is better" if table.lower_is_better else ""}</span>',
@@ -118,11 +121,11 @@ def study_table(group: TestGroup, shown: ShownTable, by: str, has_prints: bool) 
         "File system" if by == "filesystem" else "Configuration",
         f'</th><th scope="col" class="num">{"Score" if table.unit == SUM else unit}',
         '</th><th scope="col" class="num">Delta 1, %</th>',
-        printed if has_prints else "",
+        printed if has_published_values else "",
         '<th scope="col" class="num">Delta 2, %</th>',
-        printed if has_prints else '<th scope="col" class="num">Runs</th>',
+        printed if has_published_values else '<th scope="col" class="num">Runs</th>',
         "</tr></thead>\n        <tbody>",
-        study_rows(table, by, has_prints),
+        study_rows(table, by, has_published_values),
         "\n        </tbody>\n      </table>\n    </div>",
     ]
     return SafeString("".join(parts))  # what is not written here is escaped above

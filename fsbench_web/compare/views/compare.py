@@ -8,6 +8,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.answers import (
     charts_answer,
     csv_answer,
@@ -22,10 +23,10 @@ from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import FILTERS, describe
 from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
-from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, ways_out
+from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.matched import coverage
-from fsbench_web.compare.tables.parts import ways_on
+from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.source_runs import environments_of
@@ -33,6 +34,7 @@ from fsbench_web.studies.scores.source_runs import environments_of
 
 @gzip_page
 @require_safe
+@requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """The comparison that the address says, with the form that changes it."""
     try:
@@ -45,7 +47,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "spec": limited.address,
         "all_studies": limited.studies,
         "part": limited.part,
-        "ways_on": ways_on(spec, limited.part) if limited.part else None,
+        "part_links": part_links(spec, limited.part) if limited.part else None,
         "query": limited.address.to_query(),
         "form": form(spec, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
@@ -61,7 +63,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "baseline_missing": bool(shown.tables and spec.baseline)
         and not any(table.baseline for table in shown.tables),
         "share_form": SharingForm() if rights.may(request.user, rights.Action.SHARE) else None,
-        "ways_out": [] if shown.tables else _ways_out(spec),
+        "relaxed_filters": [] if shown.tables else _relaxed_filters(spec),
     }
     response = render(request, "compare/page.html", context)
     # The form sends every field it has; the address says only what is asked for.
@@ -69,11 +71,15 @@ def page(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _ways_out(spec: ComparisonSpec) -> list[dict[str, object]]:
-    return [{"words": FILTERS[way.filter], "query": way.spec.to_query()} for way in ways_out(spec)]
+def _relaxed_filters(spec: ComparisonSpec) -> list[dict[str, object]]:
+    return [
+        {"words": FILTERS[way.filter], "query": way.spec.to_query()}
+        for way in relaxed_filters(spec)
+    ]
 
 
 @require_safe
+@requires(Action.READ)
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The same comparison as CSV; a refusal is plain text."""
     try:
@@ -86,6 +92,7 @@ def csv_file(request: HttpRequest) -> HttpResponse:
 
 @gzip_page
 @require_safe
+@requires(Action.READ)
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
@@ -106,6 +113,7 @@ def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
 
 
 @require_safe
+@requires(Action.READ)
 def cells(request: HttpRequest, test: str) -> HttpResponse:
     """Which cells the contenders of one test were measured on, fetched when asked for."""
     try:

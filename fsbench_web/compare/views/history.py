@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.selection.spec import LONGEST_VALUE
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
@@ -14,6 +15,7 @@ from fsbench_web.studies.models import Run, Series, Study
 
 
 @require_safe
+@requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """``?series=`` one line by any series of it, else ``?study=`` the lines to choose from.
 

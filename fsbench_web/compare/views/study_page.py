@@ -13,12 +13,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
 from fsbench_web.compare.tables import bounds, uncertainty
-from fsbench_web.compare.tables.delta_tables import told_tables
-from fsbench_web.compare.tables.parts import ways_on
+from fsbench_web.compare.tables.delta_tables import tables_and_notice
+from fsbench_web.compare.tables.parts import part_links
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.views import shown_series
 from fsbench_web.core import numbers
@@ -100,6 +101,7 @@ class TestGroup:
 
 
 @require_safe
+@requires(Action.READ)
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     """A study, published or measured. ``?by=`` says what its tables rank
     (compare.selection.spec).
@@ -122,7 +124,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         wish = replace(spec, **_part(request.GET))
         limited = bounds.by_rows(bounds.Bounded(wish), request.GET.getlist("filesystem"))
         spec, part = limited.spec, limited.part
-    tables, emulated = told_tables(spec)
+    tables, emulated = tables_and_notice(spec)
     groups = test_groups(tables, shown.get("tests", {}))
     placed = folds.placed(groups, lambda group: group.test)
     series_page = None if found.is_published else shown_series.page_of(found, request.GET)
@@ -138,14 +140,14 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "by": by,
             "progress": None if found.is_published else progress_of(found, request, not groups),
             "part": part,
-            "ways_on": ways_on(spec, part, names_study=False) if part else None,
+            "part_links": part_links(spec, part, names_study=False) if part else None,
             "can_reproduce": found.slug in reproductions.PAPERS,
             "beside": [] if found.is_published else comparison.papers_of(tables),
             "emulated": emulated,
             "groups": groups,
             "placed": placed,
             "overviews": _overviews(groups),
-            "has_prints": any(row.published for table in tables for row in table.rows),
+            "has_published_values": any(row.published for table in tables for row in table.rows),
             "printed_count": _printed_count(tables),
             "disagreements": disagreements(groups),
             "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),

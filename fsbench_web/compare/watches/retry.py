@@ -39,10 +39,10 @@ def slower(
     ]
 
 
-def untold(
+def unreported(
     found: Sequence[tuple[Change, tuple[int, int]]],
     names: Sequence[str],
-    told: Mapping[str, float],
+    reported: Mapping[str, float],
     margin_percent: float,
     lower_is_better: bool,
 ) -> list[Change]:
@@ -53,11 +53,11 @@ def untold(
     else the nearest of those between whose neighbours it lies, unless that leads to a level which
     is worse by the margin than what was told.
     """
-    exact = {change.place for change, _ in found if names[change.place] in told}
-    moved = [place for place, name in enumerate(names) if name in told and place not in exact]
+    exact = {change.place for change, _ in found if names[change.place] in reported}
+    moved = [place for place, name in enumerate(names) if name in reported and place not in exact]
     taken = set(exact)
     for place in moved:
-        level = told[names[place]]
+        level = reported[names[place]]
         near = [
             change.place
             for change, (start, end) in found

@@ -5,7 +5,7 @@ Everything here is asked for whoever asks (accounts.rights); nothing is hidden f
 
 from collections.abc import Iterable
 
-from fsbench_web.accounts.rights import hidden_studies, seen_by
+from fsbench_web.accounts.rights import as_user, hidden_studies
 from fsbench_web.compare.history.lines import same_line
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.studies.models import Run, Series
@@ -34,7 +34,7 @@ def not_hidden(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
 
 def may_be_sent(message: WatchMessage) -> bool:
     """Whether the owner of its watch may be told of it, whoever asks."""
-    with seen_by(message.watch.user):
+    with as_user(message.watch.user):
         return is_there(message.watch) and bool(not_hidden([message]))
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.selection.spec import LONGEST_VALUE
@@ -28,6 +29,7 @@ TEST_EVERY = timedelta(seconds=20)
 @never_cache
 @require_safe
 @login_required
+@requires(Action.ACCOUNT)
 def mine(request: HttpRequest) -> HttpResponse:
     """The watches of this person with their last messages, newest first."""
     context = {
@@ -48,6 +50,7 @@ def mine(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@requires(Action.ACCOUNT)
 def new(request: HttpRequest) -> HttpResponse:
     """The form by itself, and what the form on a line's page posts to."""
     if request.method != "POST":
@@ -88,6 +91,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @login_required
+@requires(Action.ACCOUNT)
 def page(request: HttpRequest, watch_id: int) -> HttpResponse:
     """One watch: what it looks at, and what became of its messages."""
     return _page(request, _own(request, watch_id))
@@ -95,6 +99,7 @@ def page(request: HttpRequest, watch_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Send a test to the addresses of the watch, and say what became of it."""
     one = _own(request, watch_id)
@@ -124,6 +129,7 @@ def test(request: HttpRequest, watch_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
     one = _own(request, watch_id)
     watching.pause(one)
@@ -133,6 +139,7 @@ def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+@requires(Action.ACCOUNT)
 def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
     one = _own(request, watch_id)
     watching.resume(one)
@@ -143,6 +150,7 @@ def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@requires(Action.ACCOUNT)
 def delete(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Ask, then delete for good."""
     one = _own(request, watch_id)

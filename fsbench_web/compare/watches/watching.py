@@ -1,10 +1,10 @@
 """Watches: looks at lines over time, and writes down what somebody has to be told.
 
-`keep_house` may be called by several processes at once and as often as one likes. A line is scored
-only when its finished runs are others than at the last look; whoever comes first writes, under the
-lock of the watch; and a change has a key of its own, so that it is told once. Whoever looks, the
-line is what the owner of the watch may see of it; what was told of a study that was hidden from the
-owner since is neither shown nor sent any more.
+`run_maintenance` may be called by several processes at once and as often as one likes. A line is
+scored only when its finished runs are others than at the last look; whoever comes first writes,
+under the lock of the watch; and a change has a key of its own, so that it is told once. Whoever
+looks, the line is what the owner of the watch may see of it; what was told of a study that was
+hidden from the owner since is neither shown nor sent any more.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from fsbench_web.accounts import audit
-from fsbench_web.accounts.rights import seen_by
+from fsbench_web.accounts.rights import as_user
 from fsbench_web.compare.history.lines import LINE, History, history, same_line
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watches import deliveries, retry
@@ -91,7 +91,7 @@ def watch(
         secret_salt=secrets.token_urlsafe(24),
         site=site,
     )
-    with seen_by(user):
+    with as_user(user):
         seen, shown = _look(made)
     made.seen, made.checked_at, made.problem = seen, timezone.now(), _problem(shown)
     with transaction.atomic():
@@ -120,7 +120,7 @@ def watch(
     return made
 
 
-def keep_house(now: datetime | None = None) -> list[WatchMessage]:
+def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
     """Look at every watched line, then send what waits. Returns the messages made.
 
     Called by `serve` and `manage.py check_watches`.
@@ -155,7 +155,7 @@ def look_at_all(now: datetime | None = None) -> list[WatchMessage]:
 def check(one: Watch, now: datetime | None = None) -> list[WatchMessage]:
     """Look at the line if there is something new in it. Returns the messages made, with the
     deliveries that wait."""
-    with seen_by(one.user):
+    with as_user(one.user):
         return _check(one, now or timezone.now())
 
 
@@ -177,7 +177,7 @@ def _check(one: Watch, now: datetime) -> list[WatchMessage]:
             .order_by("-id")
             .first()
         )
-        fresh = _slower(locked, shown, _told(locked))
+        fresh = _slower(locked, shown, _reported(locked))
         made = [_write(locked, shown, change, WatchMessage.Kind.SLOWER) for change in fresh]
         for message in made:
             deliveries.enqueue(message, now)
@@ -195,13 +195,13 @@ def pause(one: Watch) -> None:
 
 def resume(one: Watch) -> None:
     """Look again from now on: what got slower meanwhile is noted, and not told."""
-    with seen_by(one.user):
+    with as_user(one.user):
         seen, shown = _look(one)
     with transaction.atomic():
         locked = Watch.objects.select_for_update(of=("self",)).get(pk=one.pk)
         if locked.is_active:
             return
-        for change in _slower(locked, shown, _told(locked)):
+        for change in _slower(locked, shown, _reported(locked)):
             _write(locked, shown, change, WatchMessage.Kind.KNOWN)
         locked.is_active, locked.seen, locked.checked_at = True, seen, timezone.now()
         locked.problem = _problem(shown)
@@ -276,7 +276,7 @@ def _problem(shown: History) -> str:
     return shown.problem
 
 
-def _told(one: Watch) -> dict[str, float]:
+def _reported(one: Watch) -> dict[str, float]:
     """Where told and known changes began, and the levels they led to."""
     return {
         message.point: message.payload["change"]["after"]
@@ -284,13 +284,13 @@ def _told(one: Watch) -> dict[str, float]:
     }
 
 
-def _slower(one: Watch, shown: History, told: Mapping[str, float]) -> list[Change]:
+def _slower(one: Watch, shown: History, reported: Mapping[str, float]) -> list[Change]:
     if not is_known(shown.unit):
         return []
     all_changes = [entry.change for entry in shown.changes]
     found = retry.slower(all_changes, one.margin_percent, shown.lower_is_better)
     names = [point.name for point in shown.points]
-    return retry.untold(found, names, told, one.margin_percent, shown.lower_is_better)
+    return retry.unreported(found, names, reported, one.margin_percent, shown.lower_is_better)
 
 
 def _write(one: Watch, shown: History, change: Change, kind: str) -> WatchMessage:

@@ -61,8 +61,8 @@ def parse(lines: list[str]) -> ParsedResult:
                 result.complete = False
                 continue
             _row(found, dict(zip(columns, words, strict=False)), line_number, tasks)
-        elif (told := _TASKS.match(line)) is not None:
-            tasks = int(told[1])
+        elif (tasks_line := _TASKS.match(line)) is not None:
+            tasks = int(tasks_line[1])
         elif (setting := _SETTING.match(line)) is not None:
             settings[f"{setting[1]} {setting[2]}"[:200]] = None
         elif (command := _COMMAND.search(line)) is not None:

@@ -38,9 +38,9 @@ def parse(lines: list[str]) -> ParsedResult:
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             tasks, summary = int(version[2]), None
-        elif (told := _TASKS.match(line)) is not None:
-            tasks = int(told[1])
-            text = f"{told[2]} {told[3]}"
+        elif (tasks_line := _TASKS.match(line)) is not None:
+            tasks = int(tasks_line[1])
+            text = f"{tasks_line[2]} {tasks_line[3]}"
             result.modes = tuple(dict.fromkeys((*result.modes, text)))
         elif (command := _COMMAND.search(line)) is not None and "mdtest" in command[1]:
             result.command = result.command or command[1].strip()[:2000]

@@ -129,12 +129,12 @@ def _named(name: str) -> str:
     if of_fio is None:
         return _in_words(name)
     if of_fio["rate"]:
-        told = _RATES[of_fio["rate"]]
+        rate = _RATES[of_fio["rate"]]
     elif of_fio["mean"]:
-        told = f"mean {_LATENCIES[of_fio['latency']]}"
+        rate = f"mean {_LATENCIES[of_fio['latency']]}"
     else:
-        told = f"{_ordinal(of_fio['percent'])} percentile of {_LATENCIES[of_fio['latency']]}"
-    return f"{_named(of_fio['name'])}, {told}"
+        rate = f"{_ordinal(of_fio['percent'])} percentile of {_LATENCIES[of_fio['latency']]}"
+    return f"{_named(of_fio['name'])}, {rate}"
 
 
 def _ordinal(number: str) -> str:

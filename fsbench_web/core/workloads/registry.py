@@ -20,7 +20,7 @@ from fsbench_web.core.workloads.source_copy import SourceCopy
 
 logger = logging.getLogger("fsbench.workloads")
 ENTRY_POINTS = "fsbench.workloads"
-OWN: tuple[type[Workload], ...] = (
+BUILTIN: tuple[type[Workload], ...] = (
     Iozone,
     PostMark,
     Pgmeter,
@@ -41,7 +41,7 @@ UPLOADED: tuple[type[Workload], ...] = (OwnFio, OwnCommand)
 @cache
 def workload_types() -> Mapping[str, type[Workload]]:
     """Workload classes by tool. A package that cannot be loaded is logged and left out."""
-    found = {kind.tool: kind for kind in (*OWN, *UPLOADED)}
+    found = {kind.tool: kind for kind in (*BUILTIN, *UPLOADED)}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             kind = entry.load()

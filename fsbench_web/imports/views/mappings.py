@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.cells import SIZE_UNITS
 from fsbench_web.core.formats.tables.mapping import Mapping
@@ -29,6 +30,7 @@ DELIMITERS = ((",", "comma"), (";", "semicolon"), ("tab", "tab"), ("|", "vertica
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.IMPORT)
 def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     """Say which column is what; ``look`` shows the table anew without keeping anything."""
     file = (

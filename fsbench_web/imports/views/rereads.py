@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.rereads import large
 from fsbench_web.imports.rereads import reading as rereading
@@ -17,6 +18,7 @@ CHANGES_SHOWN = 200
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.IMPORT)
 def reread(request: HttpRequest, artefact_id: int) -> HttpResponse:
     """The difference; a POST with its digest applies it."""
     artefact = Artefact.objects.select_related("run__series").filter(pk=artefact_id).first()

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.imports import preview, queue, quota, uploads
@@ -42,6 +43,7 @@ def user_of(request: HttpRequest) -> User:
 @limit_upload
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.IMPORT)
 def new(request: HttpRequest) -> HttpResponse:
     """The upload form; a POST keeps the files and goes on to their preview."""
     given = request.POST if request.method == "POST" else request.GET
@@ -57,7 +59,7 @@ def new(request: HttpRequest) -> HttpResponse:
     context = {
         "target": target,
         "problems": refused.problems if refused else [],
-        "studies": rights.taking(
+        "studies": rights.accepting(
             user_of(request), Study.objects.filter(is_published=False).order_by("title")
         ),
         "filesystems": _filesystems(),
@@ -102,6 +104,7 @@ def _filesystems() -> list[str]:
 
 
 @require_GET
+@requires(Action.READ)
 def show(request: HttpRequest, import_id: int) -> HttpResponse:
     """The preview, for who uploaded the files; the result, for everybody."""
     row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
@@ -124,6 +127,7 @@ def _waiting(request: HttpRequest, row: Import) -> HttpResponse:
 
 @require_GET
 @never_cache
+@requires(Action.READ)
 def progress(request: HttpRequest, import_id: int) -> HttpResponse:
     """State, phase and share done, for the bar of the page that waits."""
     row = Import.objects.filter(pk=import_id).first()
@@ -201,6 +205,7 @@ def _large_preview(
 
 @login_required
 @require_POST
+@requires(Action.IMPORT)
 def check(request: HttpRequest, import_id: int) -> HttpResponse:
     """Keep what was corrected, and show the preview again."""
     row = _uploaded(request, import_id)
@@ -233,6 +238,7 @@ def _correct(request: HttpRequest, row: Import) -> list[ImportProblem]:
 
 @login_required
 @require_POST
+@requires(Action.IMPORT)
 def commit(request: HttpRequest, import_id: int) -> HttpResponse:
     """Store the previewed files as they were corrected. Sent twice, it stores them once."""
     row = get_object_or_404(Import, pk=import_id)
@@ -256,6 +262,7 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.IMPORT)
 def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete an upload that was not imported."""
     row = Import.objects.filter(

@@ -35,7 +35,7 @@ from fsbench_web.studies.orders.checks import (
 from fsbench_web.studies.orders.checks import (
     workload as workload_checks,
 )
-from fsbench_web.studies.orders.checks.guest import OWN, LeftOut
+from fsbench_web.studies.orders.checks.guest import THIS_HOST, LeftOut
 from fsbench_web.studies.orders.order import (
     ConfigurationRequest,
     GuestRequest,
@@ -68,7 +68,7 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
     if request.until is not None:
         method.check_until(request, workloads, problems)
     elif not 1 <= request.repeats <= MAXIMUM_REPEATS:
-        if not problems.is_told("repeats"):
+        if not problems.is_reported("repeats"):
             problems.add(
                 "repeats",
                 f"Each configuration can be run 1 to {MAXIMUM_REPEATS} times, not "
@@ -77,7 +77,7 @@ def checked(request: RunRequest, problems: Problems) -> Plan | None:
         return None
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
-    pairs = [(wanted, OWN) for wanted in configurations]
+    pairs = [(wanted, THIS_HOST) for wanted in configurations]
     left_out: list[LeftOut] = []
     if request.guest is not None:
         pairs, left_out = guest_checks.pairs(configurations, hosts, lun, problems)
@@ -141,7 +141,7 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
         problems.add("order", f'"{request.order}" is no order: choose one of {", ".join(ORDERS)}.')
     elif (
         request.order == RANDOM
-        and not problems.is_told("seed")
+        and not problems.is_reported("seed")
         and (request.seed is None or not 0 <= request.seed <= MAXIMUM_SEED)
     ):
         problems.add(
@@ -162,7 +162,7 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
             f"The time limit of a run is {duration(LEAST_TIME_LIMIT_S)} to "
             f"{duration(MOST_TIME_LIMIT_S)}, not {limit_s} s.",
         )
-    if not problems.is_told("run_again") and not 0 <= request.run_again <= MOST_RUN_AGAIN:
+    if not problems.is_reported("run_again") and not 0 <= request.run_again <= MOST_RUN_AGAIN:
         problems.add(
             "run_again",
             f"A run that was interrupted is run again 0 to {MOST_RUN_AGAIN} times, not "
@@ -172,7 +172,7 @@ def _check_steering(request: RunRequest, problems: Problems) -> None:
 
 def _checked_lun(request: RunRequest, problems: Problems) -> Lun | None:
     if request.lun_id is None:
-        if not problems.is_told("lun"):
+        if not problems.is_reported("lun"):
             problems.add("lun", "Choose the LUN to run on.")
         return None
     lun = (
@@ -201,7 +201,7 @@ def _checked_workload(
 ) -> Workload | None:
     preset = preset_of(wanted.name)
     if not wanted.name:
-        if not problems.is_told("workloads"):
+        if not problems.is_reported("workloads"):
             problems.add(wanted.place, "Choose at least one workload.")
         return None
     if preset is None:
@@ -227,7 +227,7 @@ def _checked_configurations(
     request: RunRequest, lun: Lun | None, neighbours: Mapping[str, Lun], problems: Problems
 ) -> list[ConfigurationRequest]:
     if not request.configurations:
-        if not problems.is_told("configurations"):
+        if not problems.is_reported("configurations"):
             problems.add("configurations", "Choose at least one file system.")
         return []
     if request.run_count > MAXIMUM_RUNS:
@@ -341,7 +341,7 @@ def _checked_study(request: RunRequest, problems: Problems) -> Study | None:
         return study
     slug = slug_of(title)
     if not title:
-        if not problems.is_told("study"):
+        if not problems.is_reported("study"):
             problems.add("study", "Choose the study that the runs belong to, or name a new one.")
     elif said := plain_text.problem(title):
         problems.add("study", f"The study's title cannot be so. {said}")

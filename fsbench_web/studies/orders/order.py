@@ -189,7 +189,7 @@ class Problems:
         """How many sentences there are."""
         return sum(map(len, self.by_part.values()))
 
-    def is_told(self, part: str) -> bool:
+    def is_reported(self, part: str) -> bool:
         """Whether anything was said of this part, or of a place in it."""
         return any(re.match(rf"{re.escape(part)}\b", place) for place in self.by_part)
 

@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import GuestKernel
-from fsbench_web.catalog.workers.setup import WorkerSetup
+from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
 from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP_EVERY_S
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.registry import check_changes
@@ -93,18 +93,23 @@ def presets(form: RunForm, lun: Lun | None) -> list[PresetFields]:
 
 
 def suggest(form: RunForm, lun: Lun | None, problems: Mapping[str, Sequence[str]]) -> None:
-    """Tick what can be run on the LUN, where nobody chose; nothing where nothing can be run."""
+    """Tick what can be run on the LUN, where nobody chose; nothing where nothing can be run.
+
+    No run begins before a worker has set itself up: what is ticked until then is ticked for now.
+    """
     if lun is None:
         form.suggest([], [])
         return
+    setup = worker_setup(lun.worker.capabilities)
+    for_now = setup is not None and setup.is_running
     has_slugs, has_names = form.has_own_filesystems, form.has_own_workloads
     slugs = _slugs(form) if has_slugs else _suggested_filesystems(form, problems)
     names = form.workloads if has_names else _suggested_workloads(form, lun, slugs)
     is_possible = (has_slugs or slugs) and (has_names or names)
     if is_possible and not list(availability.lun_problems(lun)):
-        form.suggest([f"{slug}.1" for slug in slugs], names)
+        form.suggest([f"{slug}.1" for slug in slugs], names, for_now=for_now)
     else:
-        form.suggest([], [])
+        form.suggest([], [], for_now=for_now)
 
 
 def _slugs(form: RunForm) -> list[str]:
@@ -112,7 +117,8 @@ def _slugs(form: RunForm) -> list[str]:
 
 
 def _suggested_filesystems(form: RunForm, problems: Mapping[str, Sequence[str]]) -> list[str]:
-    ticked = [key.rsplit(".", 1)[0] for key in form.suggested_variants]
+    kept = [] if form.is_suggested_for_now else form.suggested_variants
+    ticked = [key.rsplit(".", 1)[0] for key in kept]
     return suggestions.filesystems(problems, ticked)
 
 
@@ -121,7 +127,8 @@ def _suggested_workloads(form: RunForm, lun: Lun, slugs: Sequence[str]) -> list[
     found = {
         one.preset.slug: list(_problems(form, one, lun, configurations)) for one in form.presets()
     }
-    return suggestions.workloads(found, form.suggested_workloads)
+    kept = [] if form.is_suggested_for_now else form.suggested_workloads
+    return suggestions.workloads(found, kept)
 
 
 def _problems(

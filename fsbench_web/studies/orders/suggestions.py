@@ -1,8 +1,9 @@
 """What the run form ticks before anybody has chosen: only what can run now. No HTTP, no database.
 
 A suggestion stays while it can run, so that nothing changes under the eyes of whoever reads it; it
-is made anew for another LUN, or when what was suggested cannot run any more. Where nothing can
-run, nothing is ticked, and one sentence says what is missing and what to do.
+is made anew for another LUN, when what was suggested cannot run any more, or when a worker that was
+setting itself up (nothing begins before) has got further. Where nothing can run, nothing is ticked,
+and one sentence says what is missing and what to do.
 """
 
 from collections.abc import Mapping, Sequence

@@ -136,7 +136,7 @@ def may_be_pruned(run: Run, now: datetime | None = None) -> bool:
     return run.ended_at < (now or timezone.now()) - timedelta(days=settings.LOG_DAYS)
 
 
-def keep_house() -> None:
+def run_maintenance() -> None:
     """What somebody has to do now and then: called by every worker and by `manage.py serve`."""
     fold_ended()
     prune()

@@ -159,23 +159,23 @@ _RUN_COUNT = """, (
 )"""
 
 
-class Leaders(NamedTuple):
+class BestCandidates(NamedTuple):
     """``run_count`` is how many finished runs competed; None where nobody asked for it."""
 
     candidates: list[Candidate]
     run_count: int | None
 
 
-def leaders(
+def best_candidates(
     scores: QuerySet[Score], contenders: Mapping[int, str], by: str, counts_runs: bool = False
-) -> Leaders:
+) -> BestCandidates:
     """The highest and the lowest scores of each contender in each table, all that are equal.
 
     A table is a test, category and unit. ``contenders`` are the names of the contenders by
     configuration or series, whichever ``by`` says (CONFIGURATION, SERIES); what is not in it does
     not compete. One query; none where nobody competes.
     """
-    none = Leaders([], 0 if counts_runs else None)
+    none = BestCandidates([], 0 if counts_runs else None)
     if not contenders:
         return none
     numbers: dict[str, int] = {}
@@ -219,8 +219,8 @@ def leaders(
         for *rest, is_printed, configurations in (row[:width] for row in rows)
     ]
     if not counts_runs:
-        return Leaders(found, None)
-    return Leaders(found, rows[0][width] if rows else 0)
+        return BestCandidates(found, None)
+    return BestCandidates(found, rows[0][width] if rows else 0)
 
 
 @dataclass(frozen=True)

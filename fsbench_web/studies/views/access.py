@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Team, Visibility
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.studies.models import Study
 
 
@@ -54,6 +55,7 @@ class AccessForm(forms.ModelForm):
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.OWN)
 def access(request: HttpRequest, slug: str) -> HttpResponse:
     """Say who sees the study; its maker, its team and administrators may."""
     found = Study.objects.filter(slug=slug).first()

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring.testnames import CREATION_TESTS
 from fsbench_web.studies.models import Artefact, Measurement
 from fsbench_web.studies.runs import raw_text
@@ -27,6 +28,7 @@ def _found(run_id: int, artefact_id: int) -> Artefact:
 
 
 @require_GET
+@requires(Action.READ)
 def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output as it came. Always plain text to keep: nothing of it may run in a browser."""
     found = _found(run_id, artefact_id)
@@ -40,6 +42,7 @@ def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRespons
 
 
 @require_GET
+@requires(Action.READ)
 def lines(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output with line numbers, a page at a time; ``line`` chooses the page it is on."""
     found = _found(run_id, artefact_id)

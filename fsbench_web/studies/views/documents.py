@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import Submission
 from fsbench_web.studies.orders import lookup, submission
@@ -24,6 +25,7 @@ from fsbench_web.studies.views.sweep import order_or_404
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.RUN)
 def document_run(request: HttpRequest) -> HttpResponse:
     """Paste or upload a document; POST reviews it, and with a confirmation orders it."""
     if request.method != "POST":
@@ -65,6 +67,7 @@ def document_run(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def sweep_document_file(request: HttpRequest, order_id: int) -> HttpResponse:
     """The order as YAML: sent in again, it is the same order once more."""
     order = order_or_404(order_id)

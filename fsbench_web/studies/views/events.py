@@ -25,6 +25,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.numbers import duration
 from fsbench_web.platform import shutdown
 from fsbench_web.studies.models import Run, RunState
@@ -80,7 +81,7 @@ def _read_and_let_go(run_id: int, after: int, user_id: int | None) -> Snapshot |
         user = found or AnonymousUser()
         if not rights.may(user, rights.Action.READ):
             return None
-        with rights.seen_by(user):
+        with rights.as_user(user):
             return read_snapshot(run_id, after)
     finally:
         connection.close()
@@ -103,6 +104,7 @@ def _reading_as(user_id: int | None) -> Read:
 
 
 @require_GET
+@requires(Action.READ)
 async def events(request: HttpRequest, run_id: int) -> HttpResponseBase:
     """The stream behind the line that ``Last-Event-ID`` (or ``?after=``) names."""
     after = _number(request.headers.get("Last-Event-ID") or request.GET.get("after", ""))
@@ -132,15 +134,15 @@ async def stream(
     """The events of a run until it ends, from ``snapshot`` on."""
     loop = asyncio.get_running_loop()
     started = last_sent = loop.time()
-    told: dict[str, Any] = {}
+    sent: dict[str, Any] = {}
     yield "retry: 2000\n\n"
     while snapshot is not None:
         for line_id, at, name, text in snapshot.lines:
             after = line_id
             yield _event("log", {"at": at, "stream": name, "text": text}, line_id)
-        if snapshot.state != told:
-            told = snapshot.state
-            yield _event("state", told)
+        if snapshot.state != sent:
+            sent = snapshot.state
+            yield _event("state", sent)
         elif not snapshot.lines and loop.time() - last_sent >= HEARTBEAT_S:
             yield ": still here\n\n"
         else:

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
@@ -31,6 +32,7 @@ from fsbench_web.studies.views.order_review import review_context
 @login_required
 @never_cache
 @require_GET
+@requires(Action.RUN)
 def new_run(request: HttpRequest) -> HttpResponse:
     """The form. Everything it shows comes from the query string."""
     form = run_form.read(request.GET)
@@ -45,6 +47,7 @@ def new_run(request: HttpRequest) -> HttpResponse:
 @login_required
 @never_cache
 @require_GET
+@requires(Action.RUN)
 def possible(request: HttpRequest) -> HttpResponse:
     """What the form asks every few seconds: how far workers set themselves up, and whether what
     can be run is another than before (static/js/runs.js then asks for the form).
@@ -65,6 +68,7 @@ def _watch(cards: list[possible_runs.LunCard]) -> dict[str, object]:
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.RUN)
 def review(request: HttpRequest) -> HttpResponse:
     """What the order in the query string would do; POST with the LUN's name does it."""
     form = run_form.read(request.GET)
@@ -102,7 +106,7 @@ def _form_page(
     chosen = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
     there = list(Study.objects.filter(is_published=False).order_by("title"))
     titles = {study.title for study in there}
-    studies = rights.taking(request.user, there)
+    studies = rights.accepting(request.user, there)
     # A link may name one that is not offered; a form that was refused has its reason already.
     other = next((one for one in there if one.slug == form.study and one not in studies), None)
     ability = availability.guest(chosen.worker) if chosen else None

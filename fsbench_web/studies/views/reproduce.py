@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
@@ -36,6 +37,7 @@ class Place:
 @login_required
 @never_cache
 @require_safe
+@requires(Action.RUN)
 def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
     """The paper's order on a LUN whose worker boots guests, ready to be confirmed.
 

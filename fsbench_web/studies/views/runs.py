@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
 from fsbench_web.studies.models import Run, RunState, Series
@@ -36,6 +37,7 @@ LOG_LINES_SHOWN = 2000
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def runs(request: HttpRequest) -> HttpResponse:
     """All runs, filtered by the address; htmx asks again while something is unfinished."""
     wanted = listing.RunFilter.from_query(request.GET)
@@ -60,6 +62,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Everything about one run: where it is, what it did, what it measured."""
     shown = _get(run_id)
@@ -124,6 +127,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.STEER)
 def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
     """Cancel a queued run, or ask the worker to stop it."""
     try:

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.studies.views import search_query
 
 FIRST = 6
@@ -15,6 +16,7 @@ PAGE_SIZE = 30
 
 
 @require_safe
+@requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """``?q=`` words, all of which must match; ``kind=`` one kind alone, a page at a time."""
     query = search_query.Query.of(request.GET.get("q", ""))

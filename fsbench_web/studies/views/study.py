@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.units import UnknownUnit, lower_is_better
@@ -23,6 +24,7 @@ OWN_STUDIES_SHOWN = 48
 
 
 @require_safe
+@requires(Action.READ)
 def studies(request: HttpRequest) -> HttpResponse:
     """All studies, own ones first and a page of them at a time."""
     page = Paginator(own_studies(), OWN_STUDIES_SHOWN).get_page(request.GET.get("page"))
@@ -39,6 +41,7 @@ MAPS_SHOWN = 12
 
 
 @require_safe
+@requires(Action.READ)
 def matrix(request: HttpRequest, slug: str) -> HttpResponse:
     """Heat maps of one test (``?test=``): for each series the mean of its repeats, cell by cell.
 

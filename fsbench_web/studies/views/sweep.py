@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures.drift import reference_drift
 from fsbench_web.studies.models import Run, RunState, Submission
@@ -29,6 +30,7 @@ RUNS_PAGE_SIZE = 100
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def sweep_list(request: HttpRequest) -> HttpResponse:
     """All orders, the newest first."""
     page = Paginator(sweeps.listed_sweeps().defer("document"), PAGE_SIZE).get_page(
@@ -46,6 +48,7 @@ def sweep_list(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
+@requires(Action.READ)
 def sweep(request: HttpRequest, order_id: int) -> HttpResponse:
     """One order: its plan, how far it is, its runs, and the drift of its reference."""
     return _page(request, order_id)
@@ -121,6 +124,7 @@ def _action(request: HttpRequest, order_id: int, act: Callable[[User], str]) -> 
 
 @login_required
 @require_POST
+@requires(Action.STEER)
 def pause(request: HttpRequest, order_id: int) -> HttpResponse:
     """No further run of it starts."""
 
@@ -134,6 +138,7 @@ def pause(request: HttpRequest, order_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.STEER)
 def resume(request: HttpRequest, order_id: int) -> HttpResponse:
     """Its runs start again."""
 
@@ -147,6 +152,7 @@ def resume(request: HttpRequest, order_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.STEER)
 def cancel(request: HttpRequest, order_id: int) -> HttpResponse:
     """All that waits is cancelled, what runs is asked to stop."""
 
@@ -162,6 +168,7 @@ def cancel(request: HttpRequest, order_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.STEER)
 def retry(request: HttpRequest, order_id: int) -> HttpResponse:
     """Failed and lost runs, and cancelled ones if that is ticked, are ordered once more."""
     states = [*control.RETRIED_STATES]
@@ -179,6 +186,7 @@ def retry(request: HttpRequest, order_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.STEER)
 def priority(request: HttpRequest, order_id: int) -> HttpResponse:
     """Let its runs come before or after those of other orders."""
 
@@ -195,6 +203,7 @@ def priority(request: HttpRequest, order_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
+@requires(Action.STEER)
 def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Order one run that failed, was lost or was cancelled once more."""
     assert isinstance(request.user, User)

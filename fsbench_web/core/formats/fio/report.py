@@ -225,8 +225,8 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
     reports = []
     for at_s, entry in [*job.before, (job.printed_at_s, job.entry)]:
         side = entry.object(direction)
-        told = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
-        runtime, ios, size = (float(one.text) if one is not None else None for one in told)
+        fields = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
+        runtime, ios, size = (float(one.text) if one is not None else None for one in fields)
         # In fio 2, which has no io_kbytes, io_bytes are KB.
         if runtime is None or ios is None or size is None or not side.number("io_kbytes"):
             return []

@@ -45,14 +45,14 @@ class Command(SiteCommand):
 
     def _wait(self, worker: Worker, timeout_s: float | None) -> None:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        told: list[int] = []
+        reported: list[int] = []
         while running := list(
             Run.objects.filter(series__lun__worker=worker, state__in=ACTIVE_STATES)
             .order_by("pk")
             .values_list("pk", flat=True)
         ):
-            if running != told:
-                told = running
+            if running != reported:
+                reported = running
                 self.stdout.write(f"Still running: {', '.join(map(str, running))}")
                 self.stdout.flush()
             if deadline is not None and time.monotonic() > deadline:

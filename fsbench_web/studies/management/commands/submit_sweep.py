@@ -52,7 +52,7 @@ class Command(SiteCommand):
                     f'There is no active user "{options["user"]}": say with --user who orders it.'
                 )
             # What this person may not order the worker would refuse later.
-            with rights.seen_by(user):
+            with rights.as_user(user):
                 runs = submit(order, options["confirm"], user)
         except SubmissionRefused as refused:
             lines = [

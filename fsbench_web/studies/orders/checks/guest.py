@@ -37,15 +37,15 @@ class Host:
     kernel: GuestKernel | None = None
 
 
-OWN = Host()
+THIS_HOST = Host()
 
 
 def hosts_of(guest: GuestRequest | None, lun: Lun | None, problems: Problems) -> list[Host]:
     """The machines that each configuration is run on; none where a problem was noted."""
     if guest is None:
-        return [OWN]
+        return [THIS_HOST]
     before = problems.count
-    if not guest.kernels and not problems.is_told("kernels"):
+    if not guest.kernels and not problems.is_reported("kernels"):
         problems.add("kernels", "Choose at least one kernel for the guest to boot.")
     for name in dict.fromkeys(guest.kernels):
         if guest.kernels.count(name) > 1:

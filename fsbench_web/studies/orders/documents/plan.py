@@ -36,8 +36,8 @@ from fsbench_web.catalog.workers.machines import (
     DEFAULT_MEMORY_BYTES,
     EXECUTORS,
     GUEST,
+    HOST,
     MIB,
-    OWN,
 )
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
@@ -160,7 +160,7 @@ class _Reader(ConfigurationReader):
             return PLAIN
 
     def guest(self, data: Mapping[str, Any]) -> GuestRequest | None:
-        executor = self.text(data, "executor") or (GUEST if "guest" in data else OWN)
+        executor = self.text(data, "executor") or (GUEST if "guest" in data else HOST)
         value = data.get("guest")
         if executor not in EXECUTORS:
             self.problems.add(

@@ -14,8 +14,8 @@ from fsbench_web.catalog.workers.machines import (
     DEFAULT_MEMORY_BYTES,
     EXECUTORS,
     GUEST,
+    HOST,
     MIB,
-    OWN,
     GuestAbility,
     GuestKernel,
 )
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"^[0-9]{1,9}$")
 class GuestForm:
     """These fields as text, which may be text that will be refused."""
 
-    executor: str = OWN
+    executor: str = HOST
     kernels: list[str] = field(default_factory=list)
     guest_memory_mib: str = str(DEFAULT_MEMORY_BYTES // MIB)
     guest_cpus: str = str(DEFAULT_CPUS)
@@ -76,7 +76,7 @@ class GuestForm:
 
     def write_guest(self, query: QueryDict) -> None:
         """Put into a query string what is not left at its default."""
-        if self.executor == OWN:
+        if self.executor == HOST:
             return
         query["executor"] = self.executor
         query.setlist("kernel", self.kernels)
@@ -88,7 +88,7 @@ def read_guest_fields(query: QueryDict) -> dict[str, Any]:
     """The fields in a query string, for ``GuestForm``."""
     usual = GuestForm()
     return {
-        "executor": query.get("executor", "").strip() or OWN,
+        "executor": query.get("executor", "").strip() or HOST,
         "kernels": list(dict.fromkeys(filter(None, query.getlist("kernel")))),
         "guest_memory_mib": query.get("guest_memory_mib", "").strip() or usual.guest_memory_mib,
         "guest_cpus": query.get("guest_cpus", "").strip() or usual.guest_cpus,

@@ -52,6 +52,8 @@ DEFAULT_WORKLOAD = "iozone-small"
 MAXIMUM_VARIANTS = 12
 # As ``suggested``: the page ticked nothing by itself. Empty fields are not sent.
 NOTHING = "nothing"
+# In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
+FOR_NOW = "for-now"
 # Stands among the options of a variant; no file system has an option of that name.
 JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
@@ -123,7 +125,12 @@ class RunForm(PlanForm, MethodForm, GuestForm):
     def suggested_workloads(self) -> list[str]:
         """The workloads that the page had ticked by itself."""
         found = self.suggested.split()
-        return [one for one in found if one != NOTHING and not _VARIANT.match(one)]
+        return [one for one in found if one not in (NOTHING, FOR_NOW) and not _VARIANT.match(one)]
+
+    @property
+    def is_suggested_for_now(self) -> bool:
+        """Whether what was ticked was the best of what could be run before everything was there."""
+        return FOR_NOW in self.suggested.split()
 
     @property
     def has_own_filesystems(self) -> bool:
@@ -148,7 +155,7 @@ class RunForm(PlanForm, MethodForm, GuestForm):
             for name, value in self.parameters.get(slug, {}).items()
         )
 
-    def suggest(self, variants: list[str], workloads: list[str]) -> None:
+    def suggest(self, variants: list[str], workloads: list[str], *, for_now: bool = False) -> None:
         """Tick these, as the page's suggestion; what somebody chose stays."""
         if not self.has_own_filesystems:
             self.chosen = variants
@@ -158,7 +165,8 @@ class RunForm(PlanForm, MethodForm, GuestForm):
             self.workloads = workloads
         else:
             workloads = self.suggested_workloads
-        self.suggested = " ".join([*variants, *workloads]) or NOTHING
+        said = [*variants, *workloads] or [NOTHING]
+        self.suggested = " ".join([*said, FOR_NOW] if for_now else said)
 
     @property
     def lun_id(self) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import again
+from tests import rerun_failed
 
 REPOSITORY = Path(__file__).parent.parent
 FAILS_ONCE = """
@@ -27,7 +27,7 @@ def suite(folder: Path, *options: str, **files: str) -> "subprocess.CompletedPro
         (folder / f"test_{name}.py").write_text(text)
     environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     return subprocess.run(
-        [sys.executable, "-m", "tests.again", "-q", *options],
+        [sys.executable, "-m", "tests.rerun_failed", "-q", *options],
         cwd=folder,
         env=environment | {"PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
@@ -58,7 +58,9 @@ def test_a_test_that_fails_alone_too_is_refused(tmp_path: Path) -> None:
 
 
 def test_many_failures_are_not_run_again(tmp_path: Path) -> None:
-    files = {f"unsure{n}": FAILS_ONCE.replace("was-here", f"{n}") for n in range(again.FEW + 1)}
+    files = {
+        f"unsure{n}": FAILS_ONCE.replace("was-here", f"{n}") for n in range(rerun_failed.FEW + 1)
+    }
     done = suite(tmp_path, **files)
     assert done.returncode == 1
     assert "once more" not in done.stdout

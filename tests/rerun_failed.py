@@ -1,4 +1,5 @@
-"""Run pytest; where a few tests fail, run those once more by themselves: ``python -m tests.again``.
+"""Run pytest; where a few tests fail, run those once more by themselves: ``python -m
+tests.rerun_failed``.
 
 Seven thousand tests with daemons, kernels and browsers on two busy cores fail by chance now and
 then, as those of CPython do, whose ``-m test --rerun`` does the same. What fails alone too, more

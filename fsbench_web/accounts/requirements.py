@@ -1,0 +1,77 @@
+"""What a view does, said beside it: ``@requires(Action.READ)`` right above its ``def``.
+
+``accounts.gate`` reads it from the view that an address leads to, and asks ``accounts.rights``
+before the view is called. A view that says nothing is closed to everybody. Decorators above keep
+it as long as they use ``functools.wraps``; one that does not closes its view.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, TypeVar
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class Action(StrEnum):
+    """What a view does. A page that shows a form counts as what the form does."""
+
+    OPEN = "open"  # no account needed, ever: sign-in, signs of life
+    READ = "read"
+    ACCOUNT = "account"  # one's own password, tokens, permalinks, watches
+    WATCH = "watch"  # make and change one's own watches, which send messages
+    SHARE = "share"  # permalinks
+    WITHDRAW = "withdraw"  # a permalink, from others' sight or for good
+    CALL = "call"  # make the server send to an address: a webhook
+    IMPORT = "import"
+    OWN = "own"  # say who sees a study
+    RUN = "run"  # order runs, which erase a LUN
+    STEER = "steer"  # cancel, pause, retry an order
+    MAINTAIN = "maintain"  # take a worker out of service
+    UPLOAD = "upload"  # workloads of one's own
+    PROVIDE = "provide"  # withdraw these; what a device can deliver
+    ADMINISTER = "administer"  # people, audit log
+
+
+Required = Action | Mapping[str, Action | None]
+
+
+def requires(action: Action) -> Callable[[View], View]:
+    """Decorator: what the view does, by whatever method it is called.
+
+    Raises ValueError where the view says so already: two addresses with different actions are two
+    functions.
+    """
+    return _saying(action)
+
+
+def requires_by_method(actions: Mapping[str, Action | None]) -> Callable[[View], View]:
+    """What a view does that leads to one function for each method; None: that one is closed.
+
+    A method that is not named is answered 405 by the view itself, which is reading; or open where
+    every call of the address is.
+    """
+    is_open = set(actions.values()) == {Action.OPEN}
+    return _saying(Action.OPEN if is_open else actions)
+
+
+def _saying(required: Required) -> Callable[[View], View]:
+    def beside(view: View) -> View:
+        if _required(view) is not None:
+            raise ValueError(f"{view} says already what it requires.")
+        view.required_action = required  # type: ignore[attr-defined]
+        return view
+
+    return beside
+
+
+def _required(view: Callable[..., Any]) -> Required | None:
+    return getattr(view, "required_action", None)
+
+
+def action_of(view: Callable[..., Any], method: str | None) -> Action | None:
+    """What a request to this view does; None where the view does not say, and then nobody may."""
+    required = _required(view)
+    if required is None or isinstance(required, Action):
+        return required
+    known = "GET" if method in ("HEAD", "OPTIONS") else method
+    return required.get(known or "", Action.READ)

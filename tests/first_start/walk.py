@@ -1,0 +1,206 @@
+"""Walks the README's five minutes in Chromium, as somebody who reads them for the first time."""
+
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.first_start.readme import Step, five_minutes
+from tests.services.bare_root import BareRoot, Inside
+from tests.services.browser import collect_complaints
+
+CHECKOUT = "/root/fsbench"
+# Limits, not waits: packages or an image are got meanwhile, on a busy machine.
+LONG_S = 1200
+
+
+class Walk:
+    """``env`` is what `make run` has beside a plain shell's; ``port`` is where it listens."""
+
+    def __init__(
+        self, root: BareRoot, browser: Browser, log: Path, port: int, env: dict[str, str]
+    ) -> None:
+        self.root, self.browser, self.log = root, browser, log
+        self.env = env | {"PORT": str(port)}
+        self.complaints: list[str] = []
+        self.site: Inside | None = None
+        self.took: dict[str, float] = {}
+        self.address = self.password = self.study = self.first_printed = ""
+        self.page: Page
+
+    def printed(self) -> str:
+        return self.log.read_text()
+
+    def walk(self) -> None:
+        """All steps, each with everything that it names."""
+        walked: list[Callable[[Step], None]] = [
+            self._start,
+            self._look_around,
+            self._order,
+            self._watch,
+            self._study,
+            self._stop_and_start_again,
+        ]
+        steps = five_minutes()
+        assert len(steps) == len(walked), [step.text for step in steps]
+        for number, (take, step) in enumerate(zip(walked, steps, strict=True), 1):
+            began = time.monotonic()
+            take(step)
+            step.is_walked()
+            self.took[f"step {number}"] = round(time.monotonic() - began, 1)
+            assert not self.complaints, "The page complained:\n" + "\n".join(self.complaints)
+
+    def end(self) -> None:
+        """Ctrl-C, and all of it ends."""
+        if self.site is not None:
+            self.site.send_signal(signal.SIGINT)
+            self.site.wait(300)
+            self.site = None
+
+    # 1
+
+    def _start(self, step: Step) -> None:
+        self._make(step.typed())
+        # The example's own address and password are those of another machine.
+        patterns = [re.escape(line.strip()) for line in step.printed.splitlines()]
+        assert len(patterns) == 2, step.printed
+        pattern = r"\n\s*".join(patterns)
+        pattern = re.sub(r"http://\S+?(?=\\n)", r"(http://\\S+)", pattern)
+        pattern = re.sub(r"password\\ \w+", r"password (\\S+)", pattern).replace(r"\ ", r"\s+")
+        pattern = re.sub(r"(\\s\+)+", r"\\s+", pattern)
+        found = re.search(pattern, self.printed())
+        assert found, f"not printed: {pattern}\n{self.printed()}"
+        self.address, self.password = found.groups()
+
+    def _make(self, command: str) -> None:
+        with self.log.open("w") as output:
+            self.site = self.root.popen(
+                command.split(), cwd=CHECKOUT, env=self.env, stdout=output, stderr=output
+            )
+        self.wait_for("Stop with Ctrl-C")
+
+    def wait_for(self, words: str) -> None:
+        """Until the site has printed them."""
+        assert self.site is not None
+        deadline = time.monotonic() + LONG_S
+        while words not in self.printed():
+            assert self.site.poll() is None, self.printed()
+            assert time.monotonic() < deadline, self.printed()
+            time.sleep(0.1)
+
+    # 2
+
+    def _look_around(self, step: Step) -> None:
+        self.page = self._new_page()
+        self.page.goto("/")
+        heading = self.page.get_by_role("heading", name=step.word(), exact=True)
+        expect(heading).to_be_visible()
+        cards = heading.locator("xpath=following-sibling::*[1]").get_by_role("link")
+        expect(cards).to_have_count(step.number(r"(\w+) \*\*Published\*\* studies"))
+        study = step.word()
+        cards.filter(has_text=study).click()
+        expect(self.page.get_by_role("heading", name=study, level=1)).to_be_visible()
+        tables = self.page.locator(".test-grid table")
+        expect(tables).to_have_count(step.number(r"the paper's (\d+) tables"))
+        expect(self.page.locator(".test-grid .flag").first).to_be_attached()
+
+    def _new_page(self) -> Page:
+        context = self.browser.new_context(
+            base_url=self.address, viewport={"width": 1440, "height": 900}
+        )
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        collect_complaints(page, self.complaints)
+        return page
+
+    # 3
+
+    def _order(self, step: Step) -> None:
+        page = self.page
+        page.get_by_role("link", name=step.word(), exact=True).click()
+        page.get_by_label("Username").fill("admin")
+        page.get_by_label("Password", exact=True).fill(self.password)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("link", name="admin", exact=True)).to_be_visible()
+        page.get_by_role("link", name=step.word(), exact=True).first.click()
+        page.wait_for_url("**/runs/new/")
+        page.evaluate("window.isTheSame = true")
+        for _ in range(4):  # LUN, two file systems, workload
+            ticked = page.locator("label", has=page.locator(f"strong:text-is('{step.word()}')"))
+            expect(ticked.locator("input")).to_be_checked(timeout=LONG_S * 1000)
+        expect(page.locator("input[name=fs]:checked")).to_have_count(2)
+        expect(page.locator("input[name=workload]:checked")).to_have_count(1)
+        # What is being installed still keeps runs waiting: the page says so until it is there.
+        expect(page.get_by_role("progressbar")).to_have_count(0, timeout=LONG_S * 1000)
+        assert page.evaluate("window.isTheSame")
+        page.get_by_role("button", name=step.word(), exact=True).click()
+        expect(page.get_by_text("mkfs.xfs").first).to_be_visible()
+        expect(page.get_by_role("heading", name=step.word())).to_be_visible()
+        page.get_by_label("Type the name").fill(step.typed())
+        page.get_by_role("button", name=step.word(), exact=True).click()
+
+    # 4
+
+    def _watch(self, step: Step) -> None:
+        page = self.page
+        expect(page.get_by_role("heading", name=step.word(), exact=True)).to_be_visible()
+        # The last of them, which waits yet: the page follows it from there on.
+        page.get_by_role("row").get_by_role("link").last.click()
+        expect(page.locator("[data-run-phase], [data-run-badge]").first).to_be_visible()
+        expect(page.get_by_role("heading", name=step.word(), exact=True)).to_be_visible()
+        expect(page.locator("[data-run-log]")).to_contain_text("iozone", timeout=LONG_S * 1000)
+        expect(page.locator("[data-run-badge]")).to_have_text("done", timeout=LONG_S * 1000)
+        expect(page.get_by_role("heading", name=step.word(), exact=True)).to_be_visible()
+        raw = page.locator("section", has=page.get_by_role("heading", name=step.word()))
+        output = raw.get_by_role("link", name="iozone").first
+        address = output.get_attribute("href")
+        assert address
+        text = page.request.get(address).text()
+        assert "Performance Test of File I/O" in text
+        expect(page.get_by_role("heading", name=step.word(), exact=True)).to_be_visible()
+
+    # 5
+
+    def _study(self, step: Step) -> None:
+        page = self.page
+        page.get_by_role("link", name=step.word(), exact=True).click()
+        expect(page.get_by_text("4 of 4: 4 done")).to_be_visible(timeout=LONG_S * 1000)
+        page.get_by_role("link", name=step.word(), exact=True).click()
+        self.study = page.url
+        self._has_scores(page)
+        page.get_by_role("link", name=step.word()).first.click()
+        expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+        page.goto(self.study)
+        page.locator("main").get_by_role("link", name=step.word(), exact=True).first.click()
+        stranger = self._new_page()
+        stranger.goto(page.url)
+        self._has_scores(stranger)
+        page.get_by_role("button", name=step.word(), exact=True).click()
+        page.wait_for_url(re.compile("/p/"))
+        stranger.goto(page.url)
+        self._has_scores(stranger)
+        stranger.get_by_role("contentinfo").get_by_role("link", name=step.word()).click()
+        expect(stranger.get_by_role("heading", level=1)).to_be_visible()
+        stranger.context.close()
+
+    def _has_scores(self, page: Page) -> None:
+        """A delta table of ext4 and XFS, with numbers that are no zeros."""
+        for filesystem in ("ext4", "xfs"):
+            row = page.locator("main table tr", has=page.get_by_text(filesystem, exact=True))
+            expect(row.filter(has_text=re.compile(r"[1-9][\d,.]+")).first).to_be_attached()
+
+    # 6
+
+    def _stop_and_start_again(self, step: Step) -> None:
+        self.page.goto("about:blank")
+        self.end()
+        self.first_printed = self.printed()
+        assert self.printed().rstrip().endswith("Stopped."), self.printed()
+        self._make(step.typed())
+        self.page.goto(self.study)
+        self._has_scores(self.page)
+        self.page.context.close()
+        self.end()
