@@ -45,6 +45,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(limits, name, 6)
     monkeypatch.setattr(limits, "MOST_LISTED", 6)
     monkeypatch.setattr(limits, "MOST_COMPARED", 15)
+    monkeypatch.setattr("fsbench_web.imports.views.uploads.RUNS_SHOWN", 6)
     monkeypatch.setattr(recorded, "MOST_SERIES", 6)
     monkeypatch.setattr(shown_series, "SERIES_SHOWN", 6)
 

@@ -49,7 +49,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "part": limited.part,
         "part_links": part_links(spec, limited.part) if limited.part else None,
         "query": limited.address.to_query(),
-        "form": form(spec, shown.choices, shown.tables),
+        "form": form(limited.address, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
         **in_folds(
             sections(shown.tables, spec.sort),
