@@ -130,6 +130,15 @@ def test_every_address_shows_a_part_of_what_is_too_much(
             assert count < MANY, (page, what)
 
 
+def test_more_boxes_ticked_than_are_listed_do_not_list_all_others(
+    signed_in: Client, big: Study, little_room: None
+) -> None:
+    ticked = "&".join(f"test=op{n:03d}{LONG}" for n in range(8))
+    page = signed_in.get(f"/compare/?study=big&{ticked}")
+    [tests] = [one for one in page.context["form"].filters if one.parameter == "test"]
+    assert (tests.chosen, len(tests.choices), tests.left_out) == (8, 8, MANY + 1 - 8)
+
+
 def test_what_is_refused_says_how_to_have_it(
     signed_in: Client, big: Study, little_room: None
 ) -> None:

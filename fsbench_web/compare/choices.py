@@ -143,7 +143,7 @@ def _filter(
     shown = list(labels)
     if len(shown) > limits.MOST_OPTIONS:
         shown = [value for value in labels if value in chosen]
-        room = limits.MOST_OPTIONS - len(shown)
+        room = max(0, limits.MOST_OPTIONS - len(shown))
         shown += [value for value in labels if value not in chosen][:room]
     return Filter(
         parameter,
