@@ -22,7 +22,7 @@ pytestmark = pytest.mark.root
 RUN = """
 import sys
 from pathlib import Path
-from runner import scheduler_notes
+from runner.host import scheduler_notes
 from runner.host.locks import device_lock
 from runner.host.scheduler import scheduler_set
 folder, device, wanted = sys.argv[1:]
