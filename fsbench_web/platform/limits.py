@@ -55,9 +55,9 @@ MOST_LISTED_SCORES = 2000
 MOST_LISTED = 5000
 """Other entries of a list inside an answer of the API: runs, configurations."""
 
-MOST_RUNS_STORED = 200
+MOST_RUNS_STORED = 1000
 """Runs, or configurations, that are stored within a request: each takes 2 to 4 ms."""
-MOST_SCORES_STORED = 5000
+MOST_SCORES_STORED = 20_000
 """Scores that are worked out within a request: tests of each series, in each category."""
-MOST_ROWS_STORED = 100_000
+MOST_ROWS_STORED = 500_000
 """Numbers that are stored within a request."""

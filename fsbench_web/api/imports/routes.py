@@ -152,7 +152,7 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     bad nothing is stored, and the answer names file, line and column of every problem. With
     `if_new=true` what is there already is passed over; 200 where that is all.
 
-    More than 200 runs, 5,000 scores or 100,000 numbers are stored by the importer: 202 with the
+    More than 1,000 runs, 20,000 scores or 500,000 numbers are stored by the importer: 202 with the
     state accepted and no runs yet. Ask `GET /imports/{id}`, where `Location` leads, until it is
     done, or previewed with the problems that were found.
     """
