@@ -3,6 +3,7 @@
 import argparse
 import getpass
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from fsbench.exits import FINE, REFUSED
 from fsbench.transport import Problem
 
 SHOWN_RUNS = 10
+ACCEPTED = "accepted"
+POLL_S = 1.0
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 
 
@@ -81,6 +84,11 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
             raise
         terminal.complain("Nothing was stored.", *[line_of(one) for one in problem.errors])
         return REFUSED
+    if found["state"] == ACCEPTED and not options.preview:
+        found = _stored(client, found)
+        if found["state"] != "done":
+            terminal.complain("Nothing was stored.", *[line_of(one) for one in found["problems"]])
+            return REFUSED
     if options.json:
         terminal.print_json(found)
     elif options.preview:
@@ -100,6 +108,17 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
         if len(runs) > SHOWN_RUNS:
             terminal.say(f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{found['id']}/")
     return FINE
+
+
+def _stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
+    """A large import, once the site's importer has stored it, or said why it cannot."""
+    number = accepted["id"]
+    terminal.note(f"Import {number} is large: the site stores it beside its other work.")
+    found = dict(accepted)
+    while found["state"] == ACCEPTED:
+        time.sleep(POLL_S)
+        found = client.get(f"/imports/{number}")
+    return found
 
 
 def _show_preview(found: dict[str, Any], url: str) -> None:

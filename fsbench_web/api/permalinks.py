@@ -27,7 +27,9 @@ from fsbench_web.compare.permalinks import sharing
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.delta_tables import delta_tables, refuse_missing_baseline
+from fsbench_web.platform import limits
 
 router = Router()
 _FIELDS = ("title", "note", "visibility", "expires_on")
@@ -141,7 +143,8 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     try:
         spec = ComparisonSpec.from_query(permalink.query)
         if spec.baseline:
-            refuse_missing_baseline(spec, delta_tables(spec))
+            limited = answered(spec, limits.PINNED)
+            refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
         made = permalinks.pin(spec, user, **said)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None

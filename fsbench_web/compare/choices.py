@@ -15,11 +15,8 @@ from fsbench_web.compare.selection.spec import (
 )
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.platform import limits
 from fsbench_web.studies.scores.choices import ScoreChoices
-
-MOST_CHOICES = 200
-"""So many boxes of one group are shown; a study or file system chosen first makes them fewer."""
-
 
 ALL_OPTIONS = "A configuration must have every option ticked; of several values of one option, any."
 
@@ -144,9 +141,10 @@ def _filter(
     # What is chosen stays in the form, also when no score has it: else it could not be unchosen.
     labels |= {value: value for value in sorted(chosen) if value not in labels}
     shown = list(labels)
-    if len(shown) > MOST_CHOICES:
+    if len(shown) > limits.MOST_OPTIONS:
         shown = [value for value in labels if value in chosen]
-        shown += [value for value in labels if value not in chosen][: MOST_CHOICES - len(shown)]
+        room = max(0, limits.MOST_OPTIONS - len(shown))
+        shown += [value for value in labels if value not in chosen][:room]
     return Filter(
         parameter,
         title,

@@ -14,7 +14,7 @@ from fsbench_web.imports.sources import Given
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
-from fsbench_web.platform import plain_text
+from fsbench_web.platform import limits, plain_text
 
 # Five fields a file; Django takes 1000 fields of a form.
 MAX_FILES_SHOWN = 150
@@ -29,6 +29,7 @@ class RunShown:
 
     stored: StoredRun
     tests: list[TestSummary]
+    more_tests: int = 0
 
 
 @dataclass
@@ -81,19 +82,23 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(row.path, [])]))
             of_files |= set(file.problems)
             file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
-            file.runs = [
-                RunShown(stored, summary(stored.planned.values))
-                for stored in runs[row.path][:MAX_RUNS_SHOWN]
-            ]
+            file.runs = [_run(stored) for stored in runs[row.path][:MAX_RUNS_SHOWN]]
         files.append(file)
     files.sort(key=lambda file: not file.problems)
     return PageShown(
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
         problems=[p for rest in by_file.values() for p in rest if p not in of_files],
-        run_count=len(preview.stored.runs) if preview.stored else 0,
+        run_count=len(preview.stored.runs)
+        if preview.stored
+        else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
         bad_count=sum(1 for file in files if file.problems),
     )
+
+
+def _run(stored: StoredRun) -> RunShown:
+    tests = summary(stored.planned.values)
+    return RunShown(stored, tests[: limits.MOST_TESTS], max(0, len(tests) - limits.MOST_TESTS))
 
 
 def large_tests(report: Mapping[str, Any]) -> list[TestSummary]:

@@ -1,4 +1,7 @@
-"""Large tables wait here for the importer, which checks them and stores them.
+"""What is more than a request does waits here for the importer, which stores it.
+
+Large tables are checked by it first; files of many runs or scores (imports.work) were checked
+within the request, and are stored alone.
 
 The row is the truth: whoever works on it claims it by conditional update, and shows the claim's
 token with everything it writes. A claim that is not renewed runs out, and another importer takes
@@ -9,7 +12,7 @@ import logging
 import secrets
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -23,8 +26,8 @@ from django.utils import timezone
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.imports import quota, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.plan import Target
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.plan import Target, plan_files
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing import commit, large
 
@@ -66,6 +69,40 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
             sha256=source.sha256,
             given=asdict(source.given),
             mapping=source.mapping,
+        )
+    return row
+
+
+def hand_over(
+    sources: Sequence[SourceFile], target: Target, user: User, *, only_new: bool = False
+) -> Import:
+    """Let the importer store files that are more work than a request does. Raises ImportRefused."""
+    uploads.remove_expired()
+    with transaction.atomic():
+        commit.study_for(target, user)
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        quota.lock(user)
+        quota.refuse_beyond(user, sources)
+        report: dict[str, Any] = {"only_new": True} if only_new else {}
+        if large.is_large(sources):
+            report["large"] = True
+        row = Import.objects.create(
+            state=ImportState.ACCEPTED, target=asdict(target), report=report, created_by=user
+        )
+        ImportFile.objects.bulk_create(
+            ImportFile(
+                import_of=row,
+                path=source.path,
+                content_gzip=source.content_gzip,
+                size_bytes=source.size_bytes,
+                sha256=source.sha256,
+                problem=source.problem,
+                given=asdict(source.given),
+                mapping=source.mapping,
+                is_left_out=source.is_left_out,
+            )
+            for source in sources
         )
     return row
 
@@ -118,7 +155,8 @@ def claim(now: datetime | None = None) -> Import | None:
                 f"The importer ended {ATTEMPTS} times while it worked on this table. Nothing of it "
                 "is stored. Split it, or ask whoever runs this site to look at the importer's log."
             )
-            _leave(row, ImportState.FAILED, {"large": True, "reason": reason})
+            kind = {"large": True} if row.report.get("large") else {}
+            _leave(row, ImportState.FAILED, {**kind, "reason": reason})
             continue
         return row
     return None
@@ -126,13 +164,16 @@ def claim(now: datetime | None = None) -> Import | None:
 
 def work_on(row: Import, stopping: threading.Event) -> None:
     """Check or store a claimed table."""
+    kind = {"large": True} if row.report.get("large") else {}
     with _signs_of_life(row, stopping) as say:
         try:
-            source = uploads.sources_of(row)[0]
-            if row.state == ImportState.RECEIVED:
-                _check(row, source, say)
+            sources = uploads.sources_of(row)
+            if not kind:
+                _store_files(row, sources, say)
+            elif row.state == ImportState.RECEIVED:
+                _check(row, sources[0], say)
             else:
-                _store(row, source, say)
+                _store(row, sources[0], say)
         except Stopped:
             report = row.report | {"attempts": row.report["attempts"] - 1}
             _leave(row, ImportState(row.state), report)
@@ -147,7 +188,7 @@ def work_on(row: Import, stopping: threading.Event) -> None:
             else:
                 needs_mapping = isinstance(refused.__cause__, NeedsMapping)
                 report |= {"problems": kept, "needs_mapping": needs_mapping}
-            _leave(row, ImportState.PREVIEWED, report | {"large": True})
+            _leave(row, ImportState.PREVIEWED, report | kind)
         except Exception:
             logger.exception("%s failed", row)
             reason = (
@@ -155,7 +196,7 @@ def work_on(row: Import, stopping: threading.Event) -> None:
                 f"{traceback.format_exc(limit=0).strip().splitlines()[-1][:300]}. Nothing of the "
                 "table is stored; its log says more."
             )
-            _leave(row, ImportState.FAILED, {"large": True, "reason": reason})
+            _leave(row, ImportState.FAILED, {**kind, "reason": reason})
 
 
 _CHECKED = ("values", "rows", "runs", "zeros", "unused", "keys", "tests")
@@ -169,27 +210,63 @@ def _check(row: Import, source: SourceFile, say: large.Say) -> None:
 def _store(row: Import, source: SourceFile, say: large.Say) -> None:
     target = Target(**row.target)
     table = large.read(source, say)
+    if "keys" not in row.report:  # nobody looked at it before: it came in one call
+        row.report |= large.report(table, source)
     if problems := problems_of(row):
         raise ImportRefused(problems)
+    known: list[KnownRun] | None = [] if row.report.get("only_new") else None
     # SQLite's one writer is this transaction from here on: said before it begins.
     Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(phase="Storing", progress=0)
     if row.created_by is None:  # the account was deleted; nobody's imports are those of commands
         raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
     with transaction.atomic():
-        large.store(row, source, table, target, row.created_by, say)
-        stored = Import.objects.filter(
-            pk=row.pk, claimed_by=row.claimed_by, state=ImportState.ACCEPTED
-        ).update(
-            state=ImportState.DONE,
-            study=row.study,
-            report={"large": True, "values": len(table), "rows": table.rows},
-            phase="",
-            progress=1,
-            claimed_by="",
-            claimed_until=None,
-        )
-        if stored != 1:
+        large.store(row, source, table, target, row.created_by, say, known)
+        report = {"large": True, "values": len(table), "rows": table.rows}
+        _finish(row, report | ({"known": len(known)} if known else {}))
+
+
+def _store_files(row: Import, sources: Sequence[SourceFile], say: large.Say) -> None:
+    """Store files that were checked within a request.
+
+    One transaction, on SQLite too, whose only writer it is: nobody can see half of an import, and
+    what was half stored is gone with it. It lasts a few milliseconds a run.
+    """
+    target = Target(**row.target)
+    say("Reading", 0.0)
+    plan = plan_files(sources, target)
+    if row.created_by is None:
+        raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
+    say("Storing", 0.0)
+    known: list[KnownRun] | None = [] if row.report.get("only_new") else None
+    before = (row.state, row.claimed_by)
+    with transaction.atomic():
+        ours = Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by, state=row.state)
+        if ours.update(phase="Storing", progress=0) != 1:  # and nobody takes it until the end
             raise ClaimLost
+        try:
+            commit.commit(row, plan, target, row.created_by, known)
+        finally:
+            # It is this state that the claim is asked for, and that a refusal goes back from.
+            row.state, row.claimed_by = before
+        Import.objects.filter(pk=row.pk).update(state=row.state)
+        _finish(row, {"known": len(known)} if known else {})
+
+
+def _finish(row: Import, report: dict[str, Any]) -> None:
+    """Stored: in the transaction that did it. Raises ClaimLost."""
+    stored = Import.objects.filter(
+        pk=row.pk, claimed_by=row.claimed_by, state=ImportState.ACCEPTED
+    ).update(
+        state=ImportState.DONE,
+        study=row.study,
+        report=report,
+        phase="",
+        progress=1,
+        claimed_by="",
+        claimed_until=None,
+    )
+    if stored != 1:
+        raise ClaimLost
 
 
 def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:

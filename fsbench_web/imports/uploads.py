@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import guesses, mappings, quota
+from fsbench_web.imports import guesses, mappings, quota, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -24,11 +24,16 @@ KEPT_FOR = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Preview:
-    """A plan, and what storing it would give; ``stored`` is None where the study refuses."""
+    """A plan, and what storing it would give.
+
+    ``stored`` is None where the study refuses, and where it ``is_much``: to know what storing would
+    give it is done and taken back, which is the importer's work then (imports.work).
+    """
 
     plan: Plan
     stored: ImportPreview | None
     problems: list[ImportProblem]
+    is_much: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,9 @@ def preview_of(row: Import, user: User) -> Preview:
     """What a commit would store now, and everything that stands against it."""
     target = Target(**row.target)
     plan = plan_files(sources_of(row), target)
+    if not plan.problems and work.of_plan(plan).is_much:
+        refused = [ImportProblem(**problem) for problem in row.report.get("refused", [])]
+        return Preview(plan, None, [*plan.all_problems, *refused], is_much=True)
     try:
         stored = commit.preview(plan, target, user) if not plan.problems else None
     except ImportRefused as error:
@@ -173,7 +181,8 @@ def correct(row_id: int, target: Target, corrections: Mapping[int, Correction], 
 
 
 def commit_stashed(row_id: int, user: User) -> ImportResult | None:
-    """Store the files that were previewed; None when that was done before.
+    """Store the files that were previewed; None when that was done before, or is now the
+    importer's work: the state is accepted then.
 
     Raises Import.DoesNotExist when the upload is gone, and ImportRefused.
     """
@@ -182,7 +191,13 @@ def commit_stashed(row_id: int, user: User) -> ImportResult | None:
         if row.state == ImportState.DONE:
             return None
         target = Target(**row.target)
-        return commit.commit(row, plan_files(sources_of(row), target), target, user)
+        plan = plan_files(sources_of(row), target)
+        if row.state == ImportState.PREVIEWED and work.of_plan(plan).is_much:
+            plan.check()
+            row.state, row.phase, row.progress, row.report = ImportState.ACCEPTED, "", 0, {}
+            row.save(update_fields=["state", "phase", "progress", "report"])
+            return None
+        return commit.commit(row, plan, target, user)
 
 
 def remove_expired() -> None:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import delta_tables
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Score, Study
 from tests.compare.conftest import make_score
 
@@ -21,7 +22,7 @@ def many(monkeypatch):
     for study in ("first", "second", "third"):
         for filesystem in ("ext4", "xfs"):
             make_score(filesystem, study=study)
-    monkeypatch.setattr(bounds, "MOST_SCORES", 4)
+    monkeypatch.setattr(limits, "MOST_SCORES", 4)
 
 
 def test_the_latest_studies_that_fit_are_taken(many):
@@ -38,7 +39,7 @@ def test_a_choice_of_studies_or_what_fits_is_left_as_it_is(many):
 
 
 def test_one_study_is_shown_however_large(many, monkeypatch):
-    monkeypatch.setattr(bounds, "MOST_SCORES", 1)
+    monkeypatch.setattr(limits, "MOST_SCORES", 1)
     assert bounds.bounded(ComparisonSpec()).spec.studies == ("third",)
 
 
@@ -59,7 +60,7 @@ def configurations(monkeypatch):
             for category in ("maximum", "overall"):
                 score = make_score(label, len(label), study="lab", test=test, category=category)
                 assert score.series.configuration.filesystem in ("ext4", "xfs")
-    monkeypatch.setattr(bounds, "MOST_ROWS", 8)
+    monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=8))
 
 
 CONFIGURATIONS = ComparisonSpec(studies=("lab",), by="configuration")
@@ -68,7 +69,8 @@ CONFIGURATIONS = ComparisonSpec(studies=("lab",), by="configuration")
 def test_of_many_configurations_the_first_tests_that_fit_are_shown(configurations):
     found = bounds.bounded(CONFIGURATIONS)
     assert found.spec == replace(CONFIGURATIONS, part_tests=("write",))
-    assert found.part == bounds.Part(CONFIGURATIONS, 8, 24, ("write", "read", "mkfs"))
+    tests = ("write", "read", "mkfs")
+    assert found.part == bounds.Part(CONFIGURATIONS, 8, 24, tests, from_test=1, next_test=2)
     # Contenders by their best configuration are few.
     assert bounds.bounded(replace(CONFIGURATIONS, by="filesystem")).part is None
 
@@ -76,12 +78,12 @@ def test_of_many_configurations_the_first_tests_that_fit_are_shown(configuration
 def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
     configurations, monkeypatch
 ):
-    monkeypatch.setattr(bounds, "MOST_ROWS", 5)
+    monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=5))
     found = bounds.bounded(CONFIGURATIONS)
     assert (found.spec.part_tests, found.spec.part_categories) == (("write",), ("overall",))
     assert (found.part.shown, found.part.categories) == (4, ("maximum", "overall"))
     assert found.spec.whole == CONFIGURATIONS
-    monkeypatch.setattr(bounds, "MOST_ROWS", 3)
+    monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=3))
     found = bounds.bounded(CONFIGURATIONS)
     assert found.spec == replace(
         CONFIGURATIONS, tests=("write",), categories=("overall",), filesystems=("ext4",)
@@ -90,7 +92,7 @@ def test_a_test_too_large_is_cut_to_a_category_and_then_to_a_file_system(
 
 
 def test_where_all_fits_all_is_shown_whatever_part_is_asked_for(configurations, monkeypatch):
-    monkeypatch.setattr(bounds, "MOST_ROWS", 24)
+    monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=24))
     asked = replace(CONFIGURATIONS, part_tests=("read",), part_categories=("overall",))
     assert bounds.bounded(asked) == bounds.Bounded(CONFIGURATIONS)
 
@@ -192,7 +194,7 @@ def test_a_part_says_what_the_whole_says_wherever_it_is_shown(client, close_call
 
 @pytest.mark.parametrize("cut", ["matched=1", ""])
 def test_a_part_that_is_a_comparison_by_itself_says_so(client, configurations, monkeypatch, cut):
-    monkeypatch.setattr(bounds, "MOST_ROWS", 8 if cut else 3)
+    monkeypatch.setattr(limits, "PAGE", replace(limits.PAGE, single_rows=8 if cut else 3))
     page = client.get(f"/compare/?study=lab&by=configuration&{cut}")
     words = re.sub(r"<[^>]+>|\s+", " ", page.content.decode())
     assert re.search(r"are among the \d rows shown, and can be others among all 24\.", words)

@@ -7,6 +7,7 @@ from django.test import Client
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.quality import FLAGS
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Measurement, Run, Series, Study
 from fsbench_web.studies.runs import lifecycle, quality
 from fsbench_web.studies.runs.numbers import numbers_of
@@ -97,7 +98,7 @@ def test_a_run_with_too_many_numbers_shows_its_flags(
 ) -> None:
     run = finished(series, 10, 20)
     flag(run, 8, CLOCK)
-    monkeypatch.setattr(run_details, "MAX_MEASUREMENTS_SHOWN", 2)
+    monkeypatch.setattr(limits, "MOST_NUMBERS", 2)
     html = client.get(f"/runs/{run.pk}/").content.decode()
     assert "The run holds 3 numbers" in html
     assert "1 of 3" in html

@@ -3,8 +3,9 @@
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import TooManyFilesSent
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from ninja import Router, Schema, Status
 
@@ -12,10 +13,13 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import text
 from fsbench_web.api.protocol.auth import WRITER, user_of
 from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
+from fsbench_web.imports import queue
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.storing.commit import import_uploads
+from fsbench_web.imports.targets import ImportResult
 from fsbench_web.imports.upload_limit import too_many_sentence
+from fsbench_web.imports.work import LeavesRequest
 
 router = Router()
 
@@ -129,6 +133,7 @@ class ImportRefusal(ProblemDocument):
     "/imports",
     response={
         201: ImportOut,
+        202: ImportOut,
         200: NothingNew,
         401: Error,
         403: ImportRefusal | Error,
@@ -141,11 +146,15 @@ class ImportRefusal(ProblemDocument):
     openapi_extra=MULTIPART,
 )
 @requires(Action.IMPORT)
-def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
+def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[str, Any]]:
     """Stores tool output or CSV as runs. Several files in one call are repeats of one
     configuration unless they say otherwise. A study that does not exist is made. When one file is
     bad nothing is stored, and the answer names file, line and column of every problem. With
     `if_new=true` what is there already is passed over; 200 where that is all.
+
+    More than 1,000 runs, 20,000 scores or 500,000 numbers are stored by the importer: 202 with the
+    state accepted and no runs yet. Ask `GET /imports/{id}`, where `Location` leads, until it is
+    done, or previewed with the problems that were found.
     """
     # Read by hand rather than declared: the size is refused before anything is parsed, and every
     # problem has the shape of the contract.
@@ -154,10 +163,25 @@ def create_import(request: HttpRequest) -> Status[dict[str, Any]]:
         given = fields_of(request, ONLY_NEW)
         only_new = _is_true(given.pop(ONLY_NEW))
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
-        done = import_uploads(files, Target(**given), user_of(request), only_new=only_new)
+        target, user = Target(**given), user_of(request)
+        done = import_uploads(files, target, user, only_new=only_new, within_request=True)
+    except LeavesRequest as much:
+        return _handed_over(response, much, target, user, only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
     return Status(200 if done.id is None else 201, vars(done))
+
+
+def _handed_over(
+    response: HttpResponse, much: LeavesRequest, target: Target, user: User, only_new: bool
+) -> Status[dict[str, Any]]:
+    """202: the importer stores it."""
+    try:
+        row = queue.hand_over(much.sources, target, user, only_new=only_new)
+    except ImportRefused as refused:
+        raise refusal(refused) from None
+    response["Location"] = f"/api/v1/imports/{row.pk}"
+    return Status(202, vars(ImportResult(row.pk, str(row.state), [])))
 
 
 def _is_true(text: str) -> bool:

@@ -13,6 +13,7 @@ from fsbench_web.api.results.deltas import (
     DeltaRowOut,
     Filters,
     PublishedOut,
+    link_to_next,
     refusal,
     refuse_unknown_studies,
 )
@@ -23,8 +24,10 @@ from fsbench_web.compare.pictures.kinds import KINDS, PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
+from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison, refuse_missing_baseline
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.platform import limits
 
 router = Router()
 _ERRORS = {404: Error, 422: Error}
@@ -139,12 +142,14 @@ class PictureFilters(Filters):
     url_name="comparison",
 )
 @requires(Action.READ)
-def get_comparison(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+def get_comparison(
+    request: HttpRequest, response: HttpResponse, filters: Query[Filters]
+) -> dict[str, Any]:
     """The tables of `/deltas` with everything that is known of each row: the runs behind it, its
 
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
     """
-    found = _comparison(request, counts_runs=True)
+    found = _comparison(request, response, counts_runs=True)
     query = found.spec.to_query()
     tail = f"?{query}" if query else ""
     return {
@@ -170,11 +175,13 @@ def get_comparison(request: HttpRequest, filters: Query[Filters]) -> dict[str, A
     url_name="findings",
 )
 @requires(Action.READ)
-def get_findings(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+def get_findings(
+    request: HttpRequest, response: HttpResponse, filters: Query[Filters]
+) -> dict[str, Any]:
     """Every number in them stands in the tables; a winner that is not significantly ahead is
     called a tie.
     """
-    tables = _comparison(request).tables
+    tables = _comparison(request, response).tables
     found = findings.collected(tables)
     every = [one for test in found.tests for one in (test.headline, *test.others)]
     return {
@@ -236,11 +243,15 @@ def _spec(request: HttpRequest) -> ComparisonSpec:
     return spec
 
 
-def _comparison(request: HttpRequest, counts_runs: bool = False) -> Comparison:
+def _comparison(
+    request: HttpRequest, response: HttpResponse, counts_runs: bool = False
+) -> Comparison:
     spec = _spec(request)
     try:
-        found = comparison(spec, counts_runs)
-        refuse_missing_baseline(spec, found.tables)
+        limited = answered(spec, limits.FILE)
+        link_to_next(request, response, limited)
+        found = comparison(limited.spec, counts_runs)
+        refuse_missing_baseline(limited.spec, found.tables)
         return found
     except SpecError as error:
         raise refusal(error) from None

@@ -11,6 +11,7 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.results.studies import no_study
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import csv
+from fsbench_web.compare.tables.bounds import Bounded, answered
 from fsbench_web.compare.tables.delta_tables import refuse_missing_baseline, tables_and_notice
 from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
@@ -65,6 +66,13 @@ class Filters(Schema):
         "verdicts are corrected over all of it",
     )
     part_category: list[str] = Field([], description="likewise")
+    from_test: str = Field(
+        "",
+        description="of a comparison that is more than one answer holds (10,000 rows): the tests "
+        "from this one on, 1 being the first, as many as fit. `Link` leads to the next part. Of "
+        "more than 10,000 rows each part is ranked by itself",
+    )
+    from_row: str = Field("", description="likewise the scores of a single table, best first")
 
 
 class PublishedOut(Schema):
@@ -126,14 +134,15 @@ _ERRORS = {404: Error, 422: Error}
     exclude_unset=True,
 )
 @requires(Action.READ)
-def deltas(request: HttpRequest, filters: Query[Filters]) -> dict[str, Any]:
+def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]) -> dict[str, Any]:
     """Delta tables of the scores that match, recomputed and unrounded, next to what was printed.
 
     `delta1_percent = (best - score) / best`, `delta2_percent = (score - best) / score`; of the
-    reciprocals where lower is better. A score leaves no run and no cell out.
+    reciprocals where lower is better. A score leaves no run and no cell out. Complete up to
+    10,000 rows; what is more is refused unless it is asked for in parts (`from_test`).
     """
     has_baseline = bool(filters.baseline)
-    tables, emulated = _tables_and_notice(request)
+    tables, emulated = _tables_and_notice(request, response)
     answer: dict[str, Any] = {"tables": [_table(table, has_baseline) for table in tables]}
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
@@ -159,27 +168,37 @@ def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
     """The same rows, one line each. What is missing is an empty cell, `best` is true or false,
     flags are joined by `;`, and printed deltas keep the digits of the paper.
     """
-    return HttpResponse(
-        csv.write(_tables(request)),
+    answer = HttpResponse(
         content_type=csv.MEDIA_TYPE,
         headers={"Content-Disposition": 'inline; filename="deltas.csv"'},
     )
+    answer.content = csv.write(_tables_and_notice(request, answer)[0]).encode()
+    return answer
 
 
-def _tables(request: HttpRequest) -> list[DeltaTable]:
-    return _tables_and_notice(request)[0]
+def _tables_and_notice(
+    request: HttpRequest, response: HttpResponse
+) -> tuple[list[DeltaTable], Notice | None]:
+    """The tables of the request's own query string, which the page would read the same way.
 
-
-def _tables_and_notice(request: HttpRequest) -> tuple[list[DeltaTable], Notice | None]:
-    """The tables of the request's own query string, which the page would read the same way."""
+    Where they are a part, ``Link`` of the answer leads to the next.
+    """
     try:
         spec = ComparisonSpec.from_query(request.GET)
         refuse_unknown_studies(spec)
-        found = tables_and_notice(spec)
-        refuse_missing_baseline(spec, found[0])
-        return found
+        limited = answered(spec)
+        link_to_next(request, response, limited)
+        told = tables_and_notice(limited.spec)
+        refuse_missing_baseline(limited.spec, told[0])
+        return told
     except SpecError as error:
         raise refusal(error) from None
+
+
+def link_to_next(request: HttpRequest, response: HttpResponse, limited: Bounded) -> None:
+    """``Link`` (RFC 8288) to the part after this one, where there is one."""
+    if limited.following is not None:
+        response["Link"] = f'<{request.path}?{limited.following.to_query()}>; rel="next"'
 
 
 def refusal(error: SpecError) -> Refused:

@@ -49,7 +49,10 @@ class ChangeOut(Schema):
 
 
 class HistoryOut(Schema):
-    """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs."""
+    """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs.
+
+    ``tests`` are 200 at most, the first by name; any other can be asked for.
+    """
 
     series: int
     configuration: str
@@ -92,7 +95,7 @@ class LinesOut(Schema):
 def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
     """The same work on the same disk, and where it got slower or faster by more than chance."""
     series = history.series_of(str(filters.series))
-    offered = dict(history.choices(series))
+    offered = dict(history.choices(series, filters.test))
     test = filters.test or next(iter(offered), "")
     categories = offered.get(test, [])
     preferred = history.DEFAULT_CATEGORY

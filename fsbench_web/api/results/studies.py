@@ -23,6 +23,7 @@ from fsbench_web.api.protocol.pages import (
 )
 from fsbench_web.api.protocol.text import is_storable
 from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, RunState, Score, Series, Study
 
 router = Router()
@@ -169,7 +170,10 @@ def _summaries(studies: Iterable[Study]) -> list[dict[str, Any]]:
 )
 @requires(Action.READ)
 def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """A study with its configurations, hardware, workloads, and for a paper what it says."""
+    """A study with its configurations, hardware, workloads, and for a paper what it says.
+
+    Of the configurations the first 5,000; `counts` has how many there are, and `/series` lists all.
+    """
     study = study_or_404(slug)
     series = list(
         Series.objects.filter(study=study)
@@ -187,7 +191,7 @@ def get_study(request: HttpRequest, slug: str) -> dict[str, Any]:
     return {
         **_summary(study, len(configurations), states, scores),
         "runs_by_state": {str(state): states[state] for state in RunState if states[state]},
-        "configurations": configurations,
+        "configurations": configurations[: limits.MOST_LISTED],
         "hardware": [_hardware(profile) for profile in profiles.values()],
         "workloads": sorted({item.workload.slug for item in series if item.workload}),
         "sections": study.sections,

@@ -27,6 +27,7 @@ from fsbench_web.api.runs.schemas import (
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.workers.machines import MIB, Machine
 from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.orders.lookup import existing_study, lun_named
 from fsbench_web.studies.orders.submission import (
@@ -297,6 +298,7 @@ def not_retried(refused: ControlRefused) -> Refused:
 
 def _detail(run: Run) -> dict[str, Any]:
     scores = Score.objects.filter(series=run.series).order_by("id")
+    total = scores.count() if run.state == RunState.DONE else 0
     return {
         **run_summary(run),
         "refusal": authority.refusal(run.pk) if run.state == RunState.QUEUED else "",
@@ -310,7 +312,10 @@ def _detail(run: Run) -> dict[str, Any]:
             {"at": change.at, "state": change.state, "reason": change.reason}
             for change in run.changes.order_by("id")
         ],
-        "scores": list(scores.values(*ScoreOut.model_fields)) if run.state == RunState.DONE else [],
+        "scores": list(scores.values(*ScoreOut.model_fields)[: limits.MOST_LISTED_SCORES])
+        if total
+        else [],
+        "scores_total": total,
     }
 
 

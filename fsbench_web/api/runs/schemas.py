@@ -204,7 +204,9 @@ class RepeatRuleOut(Schema):
 
 
 class RunOut(RunSummary):
-    """``commands`` as run; ``scores`` are empty until the run is done.
+    """``commands`` as run; ``scores`` are empty until the run is done, and the first 2,000 of
+
+    ``scores_total``: `/series/{id}` has all, part by part.
 
     ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in
     ``others`` the runs that were active meanwhile. ``refusal`` says why a run that waits will not
@@ -223,6 +225,7 @@ class RunOut(RunSummary):
     commands: list[dict[str, Any]]
     changes: list[StateChangeOut]
     scores: list[ScoreOut]
+    scores_total: int
 
 
 class RunsOut(PageOut):

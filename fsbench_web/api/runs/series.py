@@ -9,9 +9,10 @@ from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Error
-from fsbench_web.api.protocol.pages import Page, PageOut, page
+from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import RunState, Score, Series
 
 router = Router()
@@ -42,10 +43,20 @@ class SeriesOut(Schema):
 
 
 class SeriesWithScores(SeriesOut):
-    """``scores`` are over all finished repeats."""
+    """``scores`` are over all finished repeats: 2,000 of them from ``offset`` on, of
+
+    ``scores_total``. ``run_ids`` are the first 5,000; `/runs?series=` lists all.
+    """
 
     run_ids: list[int]
     scores: list[ScoreOut]
+    scores_total: int
+
+
+class ScorePart(Schema):
+    """Which part of the scores; `Link` leads to the next."""
+
+    offset: int = Field(0, ge=0, le=LARGEST_ID)
 
 
 class ManySeries(PageOut):
@@ -74,21 +85,28 @@ def list_series(
 
 @router.get(
     "/series/{int:series_id}",
-    response={200: SeriesWithScores, 404: Error},
+    response={200: SeriesWithScores, 404: Error, 422: Error},
     summary="One series",
     url_name="series",
 )
 @requires(Action.READ)
-def get_series(request: HttpRequest, series_id: int) -> dict[str, Any]:
+def get_series(
+    request: HttpRequest, response: HttpResponse, series_id: int, filters: Query[ScorePart]
+) -> dict[str, Any]:
     """Its circumstances, its runs and its scores."""
     row = _listed().filter(pk=series_id).first()
     if row is None:
         raise Http404(f"There is no series {series_id}; /api/v1/series lists them.")
     scores = Score.objects.filter(series=row).order_by("id")
+    total, most, start = scores.count(), limits.MOST_LISTED_SCORES, filters.offset
+    if start + most < total:
+        response["Link"] = f'<{request.path}?offset={start + most}>; rel="next"'
+    runs = row.runs.order_by("id").values_list("id", flat=True)
     return {
         **_series(row),
-        "run_ids": list(row.runs.order_by("id").values_list("id", flat=True)),
-        "scores": list(scores.values(*ScoreOut.model_fields)),
+        "run_ids": list(runs[: limits.MOST_LISTED]),
+        "scores": list(scores.values(*ScoreOut.model_fields)[start : start + most]),
+        "scores_total": total,
     }
 
 

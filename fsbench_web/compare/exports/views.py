@@ -19,8 +19,10 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
+from fsbench_web.compare.tables.bounds import Bounded, answered
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_missing_baseline
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 
 TEXT_TABLES = 6
@@ -88,8 +90,9 @@ def permalink_file(request: HttpRequest, link: Permalink, suffix: str) -> HttpRe
 
 
 def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
-    live = comparison(spec)
-    query = spec.to_query()
+    limited = answered(spec, limits.FILE)
+    live = comparison(limited.spec)
+    query = limited.address.to_query()
     address = reverse("compare:page") + (f"?{query}" if query else "")
     return Document(
         title="fsbench comparison",
@@ -99,6 +102,7 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
                 (
                     describe(spec, live.choices),
                     live.emulated.sentence if live.emulated else "",
+                    _of_part(request, limited),
                 ),
             )
         ),
@@ -106,6 +110,19 @@ def _of_comparison(request: HttpRequest, spec: ComparisonSpec) -> Document:
         as_of=timezone.localtime(),
         tables=live.tables,
     )
+
+
+def _of_part(request: HttpRequest, limited: Bounded) -> str:
+    """Where a file holds a part, how much it is and where the next part is."""
+    if limited.part is None:
+        return ""
+    part = limited.part
+    tests = f"{part.shown_tests:,} of {len(part.tests):,} tests"
+    said = f"This is a part: {part.shown:,} rows, those of {tests}."
+    if limited.following is None:
+        return said
+    following = f"{request.path}?{limited.following.to_query()}"
+    return f"{said} The next: {request.build_absolute_uri(following)}"
 
 
 def _of_permalink(request: HttpRequest, link: Permalink, pinned: records.Pinned) -> Document:

@@ -24,6 +24,7 @@ from fsbench_web.core.scoring.confidence import Interval, interval
 from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
 from fsbench_web.figures import lines
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
 
 MOST_LINES = 100
@@ -99,14 +100,26 @@ def _same_machine(stored: Mapping[str, Any]) -> Q:
     return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})
 
 
-def choices(series: Series) -> list[tuple[str, list[str]]]:
-    """What can be shown of the line: its tests in order, each with its categories. One query."""
-    pairs = (
+def choices(series: Series, asked: str = "") -> list[tuple[str, list[str]]]:
+    """What can be shown of the line: its tests in order, each with its categories. One query.
+
+    Of more than ``limits.MOST_TESTS`` tests the first by name, and the one that is ``asked`` for;
+    another query then.
+    """
+    every = (
         Score.objects.filter(series__in=Series.objects.filter(same_line(series)).values("pk"))
         .order_by()
         .values_list("test", "category")
         .distinct()
     )
+    most = limits.MOST_TESTS * len(categories.all_slugs())
+    pairs = list(every.order_by("test", "category")[: most + 1])
+    tests = list(dict.fromkeys(test for test, _ in pairs))
+    if len(tests) > limits.MOST_TESTS:
+        kept = set(tests[: limits.MOST_TESTS])
+        pairs = [pair for pair in pairs if pair[0] in kept]
+        if asked not in kept:
+            pairs += every.filter(test=asked)
     found: dict[str, list[str]] = defaultdict(list)
     for test, category in sorted(pairs, key=lambda pair: categories.place(pair[1])):
         found[test].append(category)

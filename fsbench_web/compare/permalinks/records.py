@@ -16,9 +16,11 @@ from fsbench_web.compare.models import LinkVisibility, Permalink
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables.bounds import answered
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.platform import limits
 from fsbench_web.studies.scores.source_runs import environments_of
 
 VERSION = 1
@@ -81,9 +83,10 @@ def pin(
 
     Raises SpecError, and NothingToPin when no score matches.
     """
-    live = comparison(spec)
+    limited = answered(spec, limits.PINNED)
+    live = comparison(limited.spec)
     # What is shown now of emulated results stays so, whatever is measured later.
-    spec = emulation.decided(spec, live.tables, len(live.left_out))
+    spec = emulation.decided(limited.spec, live.tables, len(live.left_out))
     live = replace(live, spec=spec)
     if not live.tables:
         raise NothingToPin("No score matches this comparison: there is nothing to pin.")
@@ -149,7 +152,8 @@ def title_of(permalink: Permalink) -> str:
 def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
     """Compare the pinned numbers with those of the same query now. Four queries."""
     try:
-        live = comparison(ComparisonSpec.from_query(permalink.query))
+        asked = ComparisonSpec.from_query(permalink.query)
+        live = comparison(answered(asked, limits.PINNED).spec)
     except SpecError as error:
         return Changes(problem=str(error))
     before, now = _scores(pinned.tables), _scores(live.tables)

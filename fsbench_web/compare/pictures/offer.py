@@ -15,6 +15,7 @@ from fsbench_web.compare.pictures.kinds import (
     PictureSpec,
 )
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.bounds import Bounded, by_rows
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, phases, testnames
@@ -119,17 +120,17 @@ def of_tests(
     spec: ComparisonSpec, tests: Iterable[str], slugs: Iterable[str], by: str = ""
 ) -> Comparison:
     """The comparison of some tests and categories; of every cell, without a baseline."""
-    return comparison(
-        replace(
-            spec.whole,
-            tests=tuple(tests),
-            categories=tuple(slugs),
-            by=by or spec.by,
-            baseline="",
-            cells="" if by else spec.cells,
-            sort="",
-        )
+    wanted = replace(
+        spec.whole,
+        tests=tuple(tests),
+        categories=tuple(slugs),
+        by=by or spec.by,
+        baseline="",
+        cells="" if by else spec.cells,
+        sort="",
     )
+    # Of more contenders than a page has room for the best: no picture shows more.
+    return comparison(by_rows(Bounded(wanted)).spec)
 
 
 def tables(spec: PictureSpec, tests: Iterable[str], category: str) -> tuple[list[DeltaTable], str]:

@@ -47,11 +47,12 @@ from fsbench_web.compare.tables import csv
 from fsbench_web.core.scoring import categories, phases, testnames
 from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.sizes import size_name
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import cells
 
-MOST_OFFERED = 200
-"""Contenders in a select box; more nobody scrolls through."""
+MOST_OFFERED = limits.MOST_OPTIONS
+"""Contenders in a select box."""
 
 
 @dataclass
@@ -274,12 +275,23 @@ def _draw_several(shown: Shown) -> None:
     )
 
 
+def _some(tests: Sequence[str], chosen: str) -> tuple[Sequence[str], int]:
+    """As many of the tests as a select box shows, the chosen one among them, and how many more."""
+    if len(tests) <= limits.MOST_OPTIONS:
+        return tests, 0
+    at = tests.index(chosen) if chosen in tests else 0
+    at = min(at, len(tests) - limits.MOST_OPTIONS)
+    return tests[at : at + limits.MOST_OPTIONS], len(tests) - limits.MOST_OPTIONS
+
+
 def _context(shown: Shown) -> dict[str, object]:
     spec = shown.spec
     comparison = spec.comparison.to_query()
     kind = KINDS[spec.kind]
     named = phases.label if kind.needs == PHASES else testnames.label
+    offered, more_tests = _some(shown.offer.of(kind.needs), shown.test)
     return {
+        "more_tests": more_tests,
         "shown": shown,
         "kind": kind,
         "query": spec.to_query(),
@@ -291,7 +303,7 @@ def _context(shown: Shown) -> dict[str, object]:
             if shown.offer.of(one.needs)
         ],
         "tests": folds.placed(
-            [(test, named(test)) for test in shown.offer.of(kind.needs)],
+            [(test, named(test)) for test in offered],
             lambda entry: entry[0],
             spec.comparison.tests,
         ),

@@ -36,11 +36,12 @@ def report_of(
     by: str,
     made_at: datetime,
     emulated: str = "",
+    left_out: str = "",
 ) -> Report:
     """``site`` is the address of the home page, with its last slash; ``address`` the report's.
 
     ``emulated`` says what the tables leave out because it was emulated, "" where they leave nothing
-    out.
+    out; ``left_out`` likewise what is more than a report holds.
     """
     places = {id(table): f"table-{number}" for number, table in enumerate(tables, start=1)}
 
@@ -51,7 +52,7 @@ def report_of(
     query = urlencode([("study", study.slug), *([("by", by)] if by != "filesystem" else [])])
     blocks: list[Block] = [
         *summary(study, tables, said, place, site),
-        *([prose(emulated)] if emulated else []),
+        *(prose(sentence) for sentence in (left_out, emulated) if sentence),
         *methodology(study, method),
         *analysis(study, tables, place, site),
         *appendices.tables_of(tables, places, f"{site}api/v1/deltas.csv?{query}"),

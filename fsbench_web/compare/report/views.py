@@ -13,7 +13,9 @@ from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
 from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
+from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 from fsbench_web.studies.models import Study
 
@@ -60,7 +62,11 @@ def _report(request: HttpRequest, study: Study) -> Report:
     )
     if by not in CONTENDERS:
         by = "filesystem"
-    tables, emulated = tables_and_notice(ComparisonSpec(studies=(study.slug,), by=by))
+    spec = ComparisonSpec(studies=(study.slug,), by=by)
+    limited = bounds.Bounded(spec)
+    if not study.is_published:
+        limited = bounds.by_rows(limited, room=limits.REPORT)
+    tables, emulated = tables_and_notice(limited.spec)
     return report_of(
         study,
         tables,
@@ -69,7 +75,23 @@ def _report(request: HttpRequest, study: Study) -> Report:
         address=request.build_absolute_uri(reverse("report", args=[study.slug])),
         by=by,
         emulated=emulated.sentence if emulated and emulated.left_out else "",
+        left_out=_left_out(request, limited),
         made_at=timezone.localtime(),
+    )
+
+
+def _left_out(request: HttpRequest, limited: bounds.Bounded) -> str:
+    """What the report is without, and where it is."""
+    part = limited.part
+    if part is None:
+        return ""
+    page = f"{reverse('compare:page')}?{part.whole.to_query()}"
+    alone = " What is shown is ranked by itself." if part.is_apart else ""
+    return (
+        f"This report shows {part.shown:,} rows, those of {part.shown_tests:,} of "
+        f"{len(part.tests):,} tests: all of them are more than a report holds.{alone} The others, "
+        "part by part: "
+        f"{request.build_absolute_uri(page)}"
     )
 
 

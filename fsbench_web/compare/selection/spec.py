@@ -79,6 +79,10 @@ class ComparisonSpec:
     ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
     is shown as it stands among them, with verdicts that are corrected over all of them. Filters
     make another comparison, a part is a part of the same one.
+
+    ``from_test`` and ``from_row`` say where a part begins that is too long to be named: at which
+    of the tests in their order, and, of a single table, at which of its scores, best first; they
+    count from 1, and 0 is no part. ``compare.tables.bounds`` makes tests of the former.
     """
 
     studies: tuple[str, ...] = ()
@@ -107,6 +111,8 @@ class ComparisonSpec:
     min_runs: int = 1
     part_tests: tuple[str, ...] = ()
     part_categories: tuple[str, ...] = ()
+    from_test: int = 0
+    from_row: int = 0
 
     def __post_init__(self) -> None:
         # Frozen, so that it can be a key: this is the only way to put the canonical order in.
@@ -185,7 +191,9 @@ class ComparisonSpec:
     @property
     def whole(self) -> "ComparisonSpec":
         """The comparison that this one is a part of, or is itself."""
-        return replace(self, part_tests=(), part_categories=()) if self.is_part else self
+        if not (self.is_part or self.from_test or self.from_row):
+            return self
+        return replace(self, part_tests=(), part_categories=(), from_test=0, from_row=0)
 
     def shows(self, test: str, category: str) -> bool:
         """Whether a table of the whole is in the part that is shown."""
@@ -246,7 +254,10 @@ FILTERS = {
     "machine": "machines",
 }
 PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
-_SINGLE = ("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs")
+_SINGLE = (
+    *("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs"),
+    *("from_test", "from_row"),
+)
 _CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
@@ -307,11 +318,19 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _place(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9 and int(text) > 0):
+        raise ValueError("a whole number from 1")
+    return int(text)
+
+
 _READ = {
     "baseline": _contender,
     "matched": _yes,
     "margin": _percent,
     "min_runs": _count,
+    "from_test": _place,
+    "from_row": _place,
 }
 
 

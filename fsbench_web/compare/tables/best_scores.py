@@ -19,6 +19,7 @@ from fsbench_web.compare.tables.contenders import (
 )
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.units import lower_is_better
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Score, Selection
 from fsbench_web.studies.scores import best_score_query as best_candidates
 from fsbench_web.studies.scores.best_score_query import Candidate, Printed
@@ -61,6 +62,8 @@ def choose(spec: ComparisonSpec, counts_runs: bool = False) -> Chosen:
     Of a part of a comparison by configuration only that part is read whole: three queries, five
     with printed scores. Of any other part everything is chosen, and the caller leaves the rest out.
     """
+    if spec.by == "configuration" and spec.from_row:
+        return _some(spec)
     if spec.is_part and spec.by == "configuration" and not spec.matched:
         return _part(spec)
     return _every_configuration(spec) if spec.by == "configuration" else _best(spec, counts_runs)
@@ -75,7 +78,7 @@ def has_scores(spec: ComparisonSpec, known: Facts) -> bool:
 
     ``known`` keeps what is read of configurations and series, one query more, for the next call.
     """
-    considered = _Field(spec, known, leaves_out=False).considered
+    considered = Field(spec, known, leaves_out=False).considered
     if spec.emulated in (emulation.OUT, emulation.ONLY):
         emulated = list(best_candidates.emulated_in(spec.studies))
         is_of_them = Q(series_id__in=emulated)
@@ -94,7 +97,7 @@ def direction(unit: str) -> bool | None:
         return None
 
 
-class _Field:
+class Field:
     """Who competes: the values of the property compared, by configuration or by series.
 
     By configuration where neither the property nor a filter asks for more: there are few of them,
@@ -138,6 +141,24 @@ class _Field:
         self.left_out: frozenset[int] = frozenset()
         if leaves_out and (spec.emulated or any(facts[key].is_emulated for key in self.values)):
             self._leave_out(spec)
+        if spec.from_row:
+            self._take_some(spec.from_row)
+
+    def _take_some(self, first: int) -> None:
+        """Of one table the scores from the ``first`` on, best first, as many as are shown at once.
+
+        Two queries.
+        """
+        found = self.considered.order_by()
+        units = list(found.values_list("unit", flat=True)[:1])
+        is_lower = bool(units and direction(units[0]))
+        kept = list(
+            found.order_by("unit", "value" if is_lower else "-value", "pk").values_list(
+                "pk", flat=True
+            )[first - 1 : first - 1 + limits.WINDOW]
+        )
+        self.scores = self.scores.filter(pk__in=kept)
+        self.considered = self.considered.filter(pk__in=kept)
 
     def _leave_out(self, spec: ComparisonSpec) -> None:
         """Leave out what was emulated, or what was not. Two queries."""
@@ -157,7 +178,7 @@ class _Field:
 
 def considered(spec: ComparisonSpec) -> QuerySet[Score]:
     """All scores that pass the filters of ``spec``. One query now, and one when it is read."""
-    return _Field(spec).considered
+    return Field(spec).considered
 
 
 def _wanted(spec: ComparisonSpec) -> list[properties.Wanted]:
@@ -211,6 +232,24 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
         published_values.check(everything),
         _scores(spec).filter(series__in=list(names)) if wanted or left_out else _scores(spec),
         emulation.announced(left_out, spec),
+    )
+
+
+def _some(spec: ComparisonSpec) -> Chosen:
+    """Of one table of configurations those from ``from_row`` on, as a comparison by itself."""
+    field = Field(spec)
+    found = dict(field.considered.order_by("pk").values_list("pk", "series_id"))
+    series = series_facts(set(found.values()), spec.studies)
+    rows = best_candidates.rows_of(series, list(found))
+    names = configuration_names(series[pk] for pk in found.values())
+    return Chosen(
+        [
+            (key, each_configuration(kept, names))
+            for key, kept in sorted(_by_table(rows[pk] for pk in found).items(), key=_place)
+        ],
+        published_values.check(rows.values()),
+        field.considered,
+        emulation.announced(field.left_out, spec),
     )
 
 
@@ -273,7 +312,7 @@ def _checked(
 
 
 def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
-    field = _Field(spec)
+    field = Field(spec)
     found, run_count = field.best_candidates(counts_runs)
     printed = _tables_of_prints(spec) if any(score.is_printed for score in found) else []
     series = field.series

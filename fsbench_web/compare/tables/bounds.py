@@ -1,29 +1,29 @@
-"""How much a page compares at once when nobody said what to compare.
+"""How much of a comparison is shown at once.
 
 Without a choice of studies a comparison takes all, which with thousands of runs is more than a page
-can show or a reader can read. The page then takes the latest studies, and says so. Where each
-configuration stands for itself, it takes the first tests, and says so: they are a part of the same
-comparison (``ComparisonSpec.is_part``), with the verdicts that they have in the whole of it, on the
-page as in its files. CSV and API answer what they are asked, however much it is.
+can show or a reader can read. The page then takes the latest studies, and says so. Where there are
+more rows or tables than fit (``platform.limits``), it takes the first tests, and says so: they are
+a part of the same comparison (``ComparisonSpec.is_part``), with the verdicts that they have in the
+whole of it, on the page as in its files. Files and API answer what they are asked up to a limit of
+their own, and beyond that a part of it.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
-from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.tables.best_scores import considered
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.tables import best_scores
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.platform import limits
+from fsbench_web.platform.limits import Room
 from fsbench_web.studies.models import Score, Selection, Study
+from fsbench_web.studies.scores.choices import count_tables
 
-MOST_SCORES = 5000
-LATEST = 8
-
-
-MOST_ROWS = 600
-"""So many rows of single configurations are shown at once."""
+_MOST_NAMED = 20
+"""Tests of a part that its address names one by one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,15 @@ class Part:
     left out, else they are empty.
 
     ``is_apart``: what is shown is a comparison by itself, whose best, deltas and verdicts are among
-    its rows alone. A single table too large for a page is cut so, and scores over common cells.
+    its rows alone. A single table too large for a page is cut so, and scores over common cells, and
+    parts of more than ``limits.MOST_COMPARED`` rows.
+
+    ``from_test`` is the place of the first test that is shown, and ``next_test`` that of the first
+    one that is not; ``from_row`` and ``next_row`` those of scores, where one table is cut. They
+    count from 1, and are 0 where there is none. ``next_categories`` are those of the one test that
+    are not shown.
+
+    ``rows`` are counted before the best of each contender is chosen: there may be fewer.
     """
 
     whole: ComparisonSpec
@@ -44,6 +52,24 @@ class Part:
     categories: tuple[str, ...] = ()
     filesystems: tuple[str, ...] = ()
     is_apart: bool = False
+    from_test: int = 0
+    next_test: int = 0
+    from_row: int = 0
+    next_row: int = 0
+    next_categories: tuple[str, ...] = ()
+
+    @property
+    def shown_tests(self) -> int:
+        return (self.next_test or len(self.tests) + 1) - self.from_test
+
+    @property
+    def last_row(self) -> int:
+        return self.from_row + self.shown - 1
+
+    @property
+    def fits_answer(self) -> bool:
+        """Whether a file of the page's own, or the API, gives all at once."""
+        return self.rows <= limits.ANSWER.rows
 
 
 @dataclass(frozen=True)
@@ -58,48 +84,167 @@ class Bounded:
     studies: int | None = None
     part: Part | None = None
 
+    @property
+    def address(self) -> ComparisonSpec:
+        """``spec`` in few words: a part of many tests by where it begins."""
+        named = self.spec.part_tests or self.spec.tests
+        if self.part is None or not self.part.from_test or len(named) <= _MOST_NAMED:
+            return self.spec
+        return replace(self.part.whole, from_test=self.part.from_test)
 
-def bounded(spec: ComparisonSpec) -> Bounded:
+    @property
+    def following(self) -> ComparisonSpec | None:
+        """The part after this one; None after the last."""
+        if self.part is None:
+            return None
+        here = replace(self.part.whole, from_test=self.part.from_test)
+        if self.part.next_row:
+            kept = self.spec.part_categories or self.spec.categories
+            return replace(here, part_categories=kept, from_row=self.part.next_row)
+        if self.part.next_categories:
+            return replace(here, part_categories=self.part.next_categories)
+        if self.part.next_test:
+            return replace(self.part.whole, from_test=self.part.next_test)
+        return None
+
+
+def bounded(spec: ComparisonSpec, room: Room | None = None) -> Bounded:
     """What of ``spec`` a page shows: so many studies, and of these so many rows."""
-    found = _latest(spec)
-    return by_rows(found) if spec.by == "configuration" else found
+    return by_rows(_latest(spec), room=room)
 
 
-def by_rows(given: Bounded, filesystems: Sequence[str] = ()) -> Bounded:
-    """The first tests of ``given`` that together have at most MOST_ROWS rows.
+def answered(spec: ComparisonSpec, room: Room | None = None) -> Bounded:
+    """What of ``spec`` a file or an answer of the API holds: all of it, or the part it asks for.
+
+    Raises SpecError where all is more than ``room`` has, that of ANSWER unless it is said.
+    """
+    room = limits.ANSWER if room is None else room
+    if spec.from_test or spec.from_row:
+        return by_rows(Bounded(spec), room=room)
+    found = by_rows(Bounded(spec.whole), room=room)
+    if found.part is None:
+        return Bounded(spec)
+    if spec.is_part:
+        # Of a large comparison a few tables, as they stand in it: the part is what must fit.
+        own = replace(
+            spec.whole,
+            tests=spec.part_tests or spec.tests,
+            categories=spec.part_categories or spec.categories,
+        )
+        if by_rows(Bounded(own), room=room).part is None:
+            return Bounded(own if found.part.is_apart else spec)
+    raise SpecError([too_many(found.part, room)])
+
+
+def too_many(part: Part, room: Room) -> str:
+    """A sentence for a comparison that is more than one answer holds, and what to do."""
+    rows = room.single_rows if part.whole.by == "configuration" else room.rows
+    return (
+        f"This comparison has {part.rows:,} rows of {len(part.tests):,} tests, and one answer "
+        f"holds {rows:,} rows and {room.tables:,} tables. Choose tests, categories or file "
+        "systems, or take it in parts: from_test=1 gives the first tests, and names where the "
+        "next begin."
+    )
+
+
+def by_rows(given: Bounded, filesystems: Sequence[str] = (), room: Room | None = None) -> Bounded:
+    """The first tests of ``given`` that have room, or those from ``from_test`` on.
 
     A single test may have more, and is then cut to some of its categories, the overall score
-    before all others; a single table to some file systems. Where there is more than fits, what
-    ``given`` is a part of, and what ``filesystems`` names, goes before. Where all fits, all is
-    shown. Three queries, or two.
+    before all others; a single table to some file systems, and where these are too many too, to
+    the scores from ``from_row`` on, best first. Where there is more than fits, what ``given`` is a
+    part of, and what ``filesystems`` names, goes before. Where all fits, all is shown. Three
+    queries; fewer where there are so few tables and contenders that all must fit.
     """
-    spec = given.spec.whole
-    scores = considered(spec).order_by()
+    room = limits.PAGE if room is None else room
+    asked, spec = given.spec, given.spec.whole
+    most = room.single_rows if spec.by == "configuration" else room.rows
+    field = best_scores.Field(spec)
+    contenders = len({value.slug for value in field.values.values()})
+    if spec.by != "configuration":
+        tables = count_tables(room.tables + 1)
+        if tables <= room.tables and tables * contenders <= most:
+            return replace(given, spec=replace(asked, from_test=0, from_row=0))
+    else:
+        contenders = 2**63
+    scores = field.considered.order_by()
     counts: dict[str, dict[str, int]] = defaultdict(dict)
-    for test, category, count in scores.values_list("test", "category").annotate(Count("pk")):
-        counts[test][category] = count
+    named = scores.values_list("test", "category").annotate(Count("pk"))
+    for test, category, count in named:
+        counts[test][category] = min(count, contenders)
     of_tests = {test: sum(counts[test].values()) for test in counts}
     rows = sum(of_tests.values())
-    if rows <= MOST_ROWS:
-        return replace(given, spec=spec)
+    if rows <= most and sum(map(len, counts.values())) <= room.tables:
+        is_cut = spec.by == "configuration"
+        return replace(given, spec=spec if is_cut else replace(asked, from_test=0, from_row=0))
     tests = sorted(of_tests, key=testnames.place)
-    taken, shown = _first(tests, of_tests, given.spec.part_tests)
+    size = {test: (of_tests[test], len(counts[test]), len(test)) for test in tests}
+    from_test = min(asked.from_test, len(tests))
+    if from_test:
+        taken, shown = _first(tests[from_test - 1 :], size, (), most, room.tables)
+    else:
+        taken, shown = _first(tests, size, asked.part_tests, most, room.tables)
+    at = tests.index(taken[0]) + 1
+    following = at + len(taken)
+    part = Part(
+        *(spec, shown, rows, tuple(tests)),
+        is_apart=spec.matched or rows > _most_compared(spec),
+        from_test=at,
+        next_test=following if following <= len(tests) else 0,
+    )
     kept: list[str] = []
     few: list[str] = []
-    part = Part(spec, shown, rows, tuple(tests), is_apart=spec.matched)
-    if shown > MOST_ROWS:
+    if shown > most:
         of_test = counts[taken[0]]
         slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
-        kept, shown = _first(slugs, of_test, given.spec.part_categories)
+        sizes = {slug: (of_test[slug], 1, 0) for slug in slugs}
+        kept, shown = _first(slugs, sizes, asked.part_categories, most, room.tables)
+        wished = [slug for slug in slugs if slug in asked.part_categories] or slugs
+        part = replace(part, next_categories=tuple(slug for slug in wished if slug not in kept))
         slugs.sort(key=categories.place)
         part = replace(part, shown=shown, categories=tuple(slugs))
-        if shown > MOST_ROWS:
-            of_table = scores.filter(test=taken[0], category=kept[0])
-            named = of_table.values_list("series__configuration__filesystem")
-            by_name = dict(named.annotate(Count("pk")))
-            few, shown = _first(sorted(by_name), by_name, filesystems)
-            part = replace(part, shown=shown, filesystems=tuple(sorted(by_name)), is_apart=True)
+        if shown > most:
+            few, part = _cut_table(
+                part, scores.filter(test=taken[0], category=kept[0]), asked, filesystems, most
+            )
     return replace(given, spec=_narrowed(part, taken, kept, few), part=part)
+
+
+def _most_compared(spec: ComparisonSpec) -> int:
+    single = spec.by == "configuration"
+    return limits.MOST_COMPARED_SINGLE if single else limits.MOST_COMPARED
+
+
+def _cut_table(
+    part: Part,
+    of_table: QuerySet[Score],
+    asked: ComparisonSpec,
+    filesystems: Sequence[str],
+    most: int,
+) -> tuple[list[str], Part]:
+    """A table that is more than a page: some of its file systems, or some of its scores."""
+    named = of_table.values_list("series__configuration__filesystem")
+    by_name = dict(named.annotate(Count("pk"))[: limits.MOST_LINKS + 1])
+    few: list[str] = []
+    count = sum(by_name.values())
+    names: tuple[str, ...] = ()
+    if len(by_name) <= limits.MOST_LINKS and not asked.from_test:
+        names = tuple(sorted(by_name))
+        sizes = {name: (by_name[name], 0, 0) for name in by_name}
+        few, count = _first(names, sizes, filesystems, most, most)
+    else:
+        count = of_table.count()
+    part = replace(part, shown=count, filesystems=names, is_apart=True)
+    if count <= most:
+        return few, part
+    at = min(max(asked.from_row, 1), count)
+    end = at + limits.WINDOW
+    return few, replace(
+        part,
+        shown=min(limits.WINDOW, count - at + 1),
+        from_row=at,
+        next_row=end if end <= count else 0,
+    )
 
 
 def _narrowed(
@@ -107,51 +252,65 @@ def _narrowed(
 ) -> ComparisonSpec:
     if not part.is_apart:
         return replace(part.whole, part_tests=tuple(tests), part_categories=tuple(slugs))
-    narrow = replace(part.whole, tests=tuple(tests))
+    narrow = replace(part.whole, tests=tuple(tests), from_row=part.from_row)
     narrow = replace(narrow, categories=tuple(slugs)) if slugs else narrow
     return replace(narrow, filesystems=tuple(filesystems)) if filesystems else narrow
 
 
 def _first(
-    names: Sequence[str], counts: Mapping[str, int], wished: Sequence[str]
+    names: Sequence[str],
+    sizes: Mapping[str, tuple[int, int, int]],
+    wished: Sequence[str],
+    most: int,
+    most_tables: int,
 ) -> tuple[list[str], int]:
-    """As many of the first names as together count MOST_ROWS at most, and their count.
+    """As many of the first names as together have room, and how many rows they have.
 
-    At least one; of those ``wished`` alone where it names any.
+    ``sizes`` are rows, tables and the length of the name. At least one; of those ``wished`` alone
+    where it names any.
     """
     taken: list[str] = []
-    together = 0
-    for name in [name for name in names if name in wished] or names:
-        if taken and together + counts[name] > MOST_ROWS:
+    rows = tables = letters = 0
+    for name in [name for name in names if name in wished] if wished else names:
+        more, more_tables, length = sizes[name]
+        if taken and (
+            rows + more > most
+            or tables + more_tables > most_tables
+            or letters + length > limits.MOST_LETTERS
+        ):
             break
         taken.append(name)
-        together += counts[name]
-    return taken, together
+        rows, tables, letters = rows + more, tables + more_tables, letters + length
+    if wished and not taken:
+        return _first(names, sizes, (), most, most_tables)
+    return taken, rows
 
 
 def _latest(spec: ComparisonSpec) -> Bounded:
     """``spec`` itself unless it has no studies and more than MOST_SCORES scores.
 
-    Then the latest studies that have scores, as many of LATEST as stay below that, and at least
-    one. One query; where there is too much three more, and one for each study that is looked at.
+    Then the latest studies that have scores, as many of LATEST_STUDIES as stay below that, and at
+    least one. One query; where there is too much three more, and one for each study that is looked
+    at.
     """
     if spec.studies:
         return Bounded(spec)
+    most = limits.MOST_SCORES
     wanted = Score.selections.filter(selection=spec.cells or Selection.ALL).order_by()
     if spec.tests:
         wanted = wanted.filter(test__in=spec.tests)
     if spec.categories:
         wanted = wanted.filter(category__in=spec.categories)
     # No further than it takes to know that it is too much; a count is had from the index alone.
-    if wanted[: MOST_SCORES + 1].count() <= MOST_SCORES:
+    if wanted[: most + 1].count() <= most:
         return Bounded(spec)
-    latest = list(Study.objects.order_by("-created_at", "-pk").values_list("pk", "slug")[:LATEST])
+    newest = Study.objects.order_by("-created_at", "-pk").values_list("pk", "slug")
     taken: list[str] = []
     together = 0
-    for pk, slug in latest:
-        count = wanted.filter(series__study=pk)[: MOST_SCORES + 1].count()
+    for pk, slug in list(newest[: limits.LATEST_STUDIES]):
+        count = wanted.filter(series__study=pk)[: most + 1].count()
         together += count
-        if taken and together > MOST_SCORES:
+        if taken and together > most:
             break
         if count:
             taken.append(slug)

@@ -1,10 +1,12 @@
-"""Links to the parts of a comparison that has more rows than a page shows."""
+"""Links to the parts of a comparison that has more rows than are shown at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import Part
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.platform import limits
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,9 @@ def part_links(
     """How to get from ``spec``, which is a part, to the others, by what they differ in.
 
     Without ``names_study`` the query strings are for the page of the study itself. File systems
-    are filters: each is a comparison by itself (``Part.is_apart``).
+    are filters: each is a comparison by itself (``Part.is_apart``). Of more names than there is
+    room for (``limits.MOST_LINKS``) those from the first that is shown on are links; "before" and
+    "next" lead to all others.
     """
 
     def way(label: str, is_shown: bool, other: ComparisonSpec) -> RelaxedFilter:
@@ -34,10 +38,12 @@ def part_links(
     tests = spec.part_tests or spec.tests
     slugs = spec.part_categories or spec.categories
     of_table = replace(whole, tests=tests, categories=slugs)
+    steps = _steps(part, whole, replace(spec, from_row=0))
     found = {
+        "Parts": [way(label, False, other) for label, other in steps],
         "Tests": [
             way(testnames.label(name), name in tests, replace(whole, part_tests=(name,)))
-            for name in part.tests
+            for name in _around(part.tests, part.from_test)
         ],
         "Categories": [
             way(
@@ -53,3 +59,32 @@ def part_links(
         ],
     }
     return {title: ways for title, ways in found.items() if ways}
+
+
+def _around(names: Sequence[str], first: int) -> Sequence[str]:
+    """All names, or as many as there is room for: from the ``first`` that is shown on."""
+    if len(names) <= limits.MOST_LINKS:
+        return names
+    at = max(0, min(first - 1, len(names) - limits.MOST_LINKS))
+    return names[at : at + limits.MOST_LINKS]
+
+
+def _steps(
+    part: Part, whole: ComparisonSpec, table: ComparisonSpec
+) -> list[tuple[str, ComparisonSpec]]:
+    """Before and next, of the scores of one table (``table``) and of many tests."""
+    found = []
+    if part.from_row > 1:
+        before = max(1, part.from_row - limits.WINDOW)
+        found.append((f"Scores from {before:,}", replace(table, from_row=before)))
+    if part.next_row:
+        found.append((f"Scores from {part.next_row:,}", replace(table, from_row=part.next_row)))
+    if len(part.tests) <= limits.MOST_LINKS:
+        return found
+    shown = (part.next_test or len(part.tests) + 1) - part.from_test
+    if part.from_test > 1:
+        before = max(1, part.from_test - shown)
+        found.append((f"Tests from {before:,}", replace(whole, from_test=before)))
+    if part.next_test:
+        found.append((f"Tests from {part.next_test:,}", replace(whole, from_test=part.next_test)))
+    return found

@@ -22,7 +22,7 @@ from fsbench_web.compare.pictures.sections import sections
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import FILTERS, describe
-from fsbench_web.compare.tables.bounds import bounded
+from fsbench_web.compare.tables.bounds import Bounded, answered, bounded, by_rows
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, relaxed_filters
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.matched import coverage
@@ -44,12 +44,12 @@ def page(request: HttpRequest) -> HttpResponse:
     except SpecError as error:
         return refused(request, error)
     context = {
-        "spec": spec,
+        "spec": limited.address,
         "all_studies": limited.studies,
         "part": limited.part,
         "part_links": part_links(spec, limited.part) if limited.part else None,
-        "query": spec.to_query(),
-        "form": form(spec, shown.choices, shown.tables),
+        "query": limited.address.to_query(),
+        "form": form(limited.address, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
         **in_folds(
             sections(shown.tables, spec.sort),
@@ -83,7 +83,8 @@ def _relaxed_filters(spec: ComparisonSpec) -> list[dict[str, object]]:
 def csv_file(request: HttpRequest) -> HttpResponse:
     """The same comparison as CSV; a refusal is plain text."""
     try:
-        tables = delta_tables(ComparisonSpec.from_query(request.GET))
+        limited = answered(ComparisonSpec.from_query(request.GET))
+        tables = delta_tables(limited.spec)
     except SpecError as error:
         return plain_refusal(error)
     return csv_answer(tables, "fsbench-deltas.csv")
@@ -95,10 +96,20 @@ def csv_file(request: HttpRequest) -> HttpResponse:
 def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
-        tables = delta_tables(ComparisonSpec.from_query(request.GET))
+        tables = delta_tables(_of_test(ComparisonSpec.from_query(request.GET), test))
     except SpecError as error:
         return plain_refusal(error)
     return charts_answer(request, tables, test)
+
+
+def _of_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
+    """Of the comparison one test, as much of it as a page shows."""
+    if spec.from_row:
+        return spec
+    limited = by_rows(Bounded(replace(spec, part_tests=(test,), from_test=0)))
+    if limited.part is None and test:
+        return spec
+    return limited.spec
 
 
 @require_safe
@@ -107,7 +118,7 @@ def cells(request: HttpRequest, test: str) -> HttpResponse:
     """Which cells the contenders of one test were measured on, fetched when asked for."""
     try:
         spec = ComparisonSpec.from_query(request.GET)
-        shown = comparison(replace(spec, tests=(test,), matched=False))
+        shown = comparison(by_rows(Bounded(replace(spec.whole, tests=(test,), matched=False))).spec)
         contenders = [each for table in shown.shown for each in table]
         measured: CellsByTest | None = cells_of_runs(shown.shown_series, [test])
     except SpecError as error:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
+from fsbench_web.compare.selection.spec import LONGEST_VALUE
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Run, Series, Study
@@ -24,7 +25,7 @@ def page(request: HttpRequest) -> HttpResponse:
     if not asked:
         return _choose(request)
     series = lines.series_of(asked)
-    offered = dict(lines.choices(series))
+    offered = dict(lines.choices(series, request.GET.get("test", "")[:LONGEST_VALUE]))
     test = request.GET.get("test", "")
     test = test if test in offered else next(iter(offered), "")
     of_test = offered.get(test, [])

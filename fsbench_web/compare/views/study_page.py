@@ -120,7 +120,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "studies/study_progress.html", context)
     spec = ComparisonSpec(studies=(slug,), by=by)
     part = None
-    if by == "configuration" and not found.is_published:
+    if not found.is_published:
         wish = replace(spec, **_part(request.GET))
         limited = bounds.by_rows(bounds.Bounded(wish), request.GET.getlist("filesystem"))
         spec, part = limited.spec, limited.part
@@ -174,6 +174,10 @@ def _part(query: QueryDict) -> dict[str, Any]:
     return {
         f"part_{name}": tuple(query.getlist(f"part_{one}") or query.getlist(one))
         for one, name in (("test", "tests"), ("category", "categories"))
+    } | {
+        name: int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        for name in ("from_test", "from_row")
+        for text in (query.get(name, ""),)
     }
 
 

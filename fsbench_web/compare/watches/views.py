@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
+from fsbench_web.compare.selection.spec import LONGEST_VALUE
 from fsbench_web.compare.watches import deliveries, retry, rights, watching, webhook
 from fsbench_web.compare.watches.form import WatchForm
 from fsbench_web.core.scoring import categories, testnames
@@ -184,8 +185,8 @@ def _page(request: HttpRequest, one: Watch, *, secret: str = "", status: int = 2
 def _line(said: QueryDict) -> dict[str, Any]:
     """The line that is to be watched, with its words. Raises Http404 when there is none."""
     series = lines.series_of(said.get("series", ""))
-    offered = dict(lines.choices(series))
-    test, category = said.get("test", ""), said.get("category", "")
+    test, category = said.get("test", "")[:LONGEST_VALUE], said.get("category", "")
+    offered = dict(lines.choices(series, test))
     if category not in offered.get(test, []):
         raise Http404(
             "This configuration has no such test or category. Its page under Over time, /history/, "

@@ -11,7 +11,7 @@ from django.db import models, transaction
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
-from fsbench_web.imports import existing_runs
+from fsbench_web.imports import existing_runs, work
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
@@ -79,23 +79,34 @@ def import_uploads(
     user: User | None,
     *,
     only_new: bool = False,
+    within_request: bool = False,
 ) -> ImportResult:
     """``import_files`` of open files, which are read piece by piece.
 
     With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
+    ``within_request``: raises LeavesRequest, and nothing is stored, for more than a request does.
     """
     target = Target(*(text.strip() for text in vars(target).values()))
     sources = unpack([(safe_name(name), file) for name, file in uploads])
-    return import_sources(sources, target, user, only_new=only_new)
+    return import_sources(sources, target, user, only_new=only_new, within_request=within_request)
 
 
 def import_sources(
-    sources: Sequence[SourceFile], target: Target, user: User | None, *, only_new: bool = False
+    sources: Sequence[SourceFile],
+    target: Target,
+    user: User | None,
+    *,
+    only_new: bool = False,
+    within_request: bool = False,
 ) -> ImportResult:
-    """Store unpacked files: all of them or none. Raises ImportRefused."""
+    """Store unpacked files: all of them or none. Raises ImportRefused, and LeavesRequest."""
     if large.is_large(sources):
-        return large.import_large(sources[0], target, user, only_new=only_new)
+        return large.import_large(
+            sources[0], target, user, only_new=only_new, within_request=within_request
+        )
     plan = plan_files(sources, target)
+    if within_request and not plan.all_problems and work.of_plan(plan).is_much:
+        raise work.LeavesRequest(sources)
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)

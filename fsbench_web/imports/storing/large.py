@@ -16,7 +16,7 @@ from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.long import Columns, LargeTable, Own
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import existing_runs
+from fsbench_web.imports import existing_runs, work
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Target, label_problems, target_problems, unit_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
@@ -166,10 +166,11 @@ def import_large(
     say: Say = lambda what, share: None,
     *,
     only_new: bool = False,
+    within_request: bool = False,
 ) -> ImportResult:
     """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then.
 
-    ``only_new`` is that of ``commit.import_uploads``.
+    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``.
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
@@ -177,6 +178,8 @@ def import_large(
     problems += key_problems({"keys": [[*own[:3], 1] for own in table.runs]}, source, target)
     if problems:
         raise ImportRefused(problems)
+    if within_request and work.of_table(table).is_much:
+        raise work.LeavesRequest([source])
     with transaction.atomic():
         row = Import(target=vars(target), created_by=user)
         row.save()

@@ -9,6 +9,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.core.scoring.confidence import SAMPLES, Interval
 from fsbench_web.core.units import SUM
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Score
 
 
@@ -59,13 +60,15 @@ class ScoreTable:
 
     ``lines`` are tests with a matrix; ``by_load`` and ``single`` those that give one value a
     repeat, as the times of mkfs and mount, and those of one cell and one repeat, whose scores are
-    all that number. What was measured at two loads or more is in ``by_load``.
+    all that number. What was measured at two loads or more is in ``by_load``. ``has_more``: there
+    are more scores than ``limits.MOST_LISTED_SCORES``, and these are the first.
     """
 
     categories: list[Any]
     lines: list[ScoreLine]
     by_load: list[LoadTable]
     single: list[SureScore]
+    has_more: bool = False
 
     @property
     def has_samples(self) -> bool:
@@ -78,7 +81,9 @@ class ScoreTable:
 def score_table(run: Run) -> ScoreTable:
     """Scores of the run's series; only categories that any test has. One query."""
     by_test: dict[str, dict[str, Score]] = defaultdict(dict)
-    for score in Score.objects.filter(series=run.series_id).order_by("id"):
+    most = limits.MOST_LISTED_SCORES
+    found = list(Score.objects.filter(series=run.series_id).order_by("id")[: most + 1])
+    for score in found[:most]:
         by_test[score.test][score.category] = score
     present = {category for scores in by_test.values() for category in scores}
     categories = [category for slug, category in CATEGORIES.items() if slug in present]
@@ -101,7 +106,8 @@ def score_table(run: Run) -> ScoreTable:
         if any(category.slug in scores for category in categories) and not _is_one_number(scores)
     ]
     by_load, rest = _by_load(single)
-    return ScoreTable(categories, lines, by_load, [SureScore.of(score) for score in rest])
+    sure = [SureScore.of(score) for score in rest]
+    return ScoreTable(categories, lines, by_load, sure, len(found) > most)
 
 
 def _by_load(scores: Iterable[Score]) -> tuple[list[LoadTable], list[Score]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.catalog.workers.machines import EMULATED
@@ -76,12 +76,14 @@ def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFa
 
     ``is_emulated`` says whether any of its series was.
     """
-    series = Series.objects.filter(configuration=OuterRef("pk"))
+    # Not asked of each configuration: with thousands of them in one study that is a long question.
+    series = Series.objects.order_by()
     found = FilesystemConfiguration.objects.order_by()
     if study_slugs:
         series = series.filter(study__slug__in=list(study_slugs))
-        found = found.filter(Exists(series))
-    found = found.annotate(is_emulated=Exists(series.filter(**_IS_EMULATED)))
+        found = found.filter(pk__in=series.values("configuration"))
+    emulated = series.filter(**_IS_EMULATED).values("configuration")
+    found = found.annotate(is_emulated=Q(pk__in=emulated))
     return {
         pk: ConfigurationFacts(
             configuration=label,

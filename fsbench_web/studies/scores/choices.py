@@ -74,6 +74,16 @@ def _distinct_pairs() -> list[tuple[str, str]]:
         return [(test, category) for test, category in cursor.fetchall()]
 
 
+def count_tables(most: int) -> int:
+    """How many tests in how many categories any scores have, at most ``most``. One query."""
+    if connection.vendor != "postgresql" or hidden_studies():
+        return Score.objects.order_by().values("test", "category").distinct()[:most].count()
+    with connection.cursor() as cursor:
+        table = connection.ops.quote_name(Score._meta.db_table)
+        cursor.execute(_PAIRS.format(table=table) + " LIMIT %s", [most])
+        return len(cursor.fetchall())
+
+
 def score_choices() -> ScoreChoices:
     """Everything that any score belongs to, and every study. Five queries.
 

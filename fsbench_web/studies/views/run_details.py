@@ -19,15 +19,14 @@ from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, workload_of
 from fsbench_web.figures import heatmap
 from fsbench_web.figures.frame import Plain
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Artefact, Run, RunState
 from fsbench_web.studies.orders.forms import run_form
 from fsbench_web.studies.orders.forms import workload as workload_form
 from fsbench_web.studies.orders.submission import ConfigurationRequest, GuestRequest, RunRequest
 from fsbench_web.studies.runs import quality
-from fsbench_web.studies.runs.numbers import RunNumber
+from fsbench_web.studies.runs.numbers import RunNumber, numbers_of
 
-# A page with more numbers is no page any more: its heat maps would be larger than a screen.
-MAX_MEASUREMENTS_SHOWN = 20_000
 STEPS = [
     RunState.QUEUED,
     RunState.LEASED,
@@ -89,6 +88,14 @@ class TestMatrix:
             (file, [self.measured.get((record, file)) for record in records])
             for file in sorted({file for _, file in self.cells})
         ]
+
+
+def shown_numbers(run: Run) -> list[RunNumber] | None:
+    """The run's measurements; None where they, or their tests, are more than a page shows."""
+    found = numbers_of(run, limits.MOST_NUMBERS)
+    if found is None or len({(one.test, one.load, one.unit) for one in found}) > limits.MOST_TESTS:
+        return None
+    return found
 
 
 def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:

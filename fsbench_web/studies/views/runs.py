@@ -28,9 +28,6 @@ from fsbench_web.studies.runs import (
     repeats,
     scores,
 )
-from fsbench_web.studies.runs import (
-    numbers as run_numbers,
-)
 from fsbench_web.studies.runs.steadiness import steadiness
 from fsbench_web.studies.views import run_details
 
@@ -75,7 +72,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     is_queued = shown.state == RunState.QUEUED
     retried_as = shown.retried_as.pk if hasattr(shown, "retried_as") else None
     is_done = shown.state == RunState.DONE
-    numbers = run_numbers.numbers_of(shown, run_details.MAX_MEASUREMENTS_SHOWN)
+    numbers = run_details.shown_numbers(shown)
     too_many = shown.measurements.count() if numbers is None else 0
     matrices = run_details.test_matrices(shown, numbers or ())
     waiting = Run.objects.filter(pk=shown.pk, state=RunState.QUEUED)
