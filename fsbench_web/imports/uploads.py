@@ -181,18 +181,18 @@ def correct(row_id: int, target: Target, corrections: Mapping[int, Correction], 
 
 
 def commit_stashed(row_id: int, user: User) -> ImportResult | None:
-    """Store the files that were previewed; None when that was done before, or is now the
-    importer's work: the state is accepted then.
+    """Store the files that were previewed; None when that was done before, or is the importer's
+    work, now or already: the state is accepted then.
 
     Raises Import.DoesNotExist when the upload is gone, and ImportRefused.
     """
     with transaction.atomic():
         row = Import.objects.select_for_update().get(pk=row_id, created_by=user)
-        if row.state == ImportState.DONE:
+        if row.state != ImportState.PREVIEWED:
             return None
         target = Target(**row.target)
         plan = plan_files(sources_of(row), target)
-        if row.state == ImportState.PREVIEWED and work.of_plan(plan).is_much:
+        if work.of_plan(plan).is_much:
             plan.check()
             row.state, row.phase, row.progress, row.report = ImportState.ACCEPTED, "", 0, {}
             row.save(update_fields=["state", "phase", "progress", "report"])

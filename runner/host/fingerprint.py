@@ -14,7 +14,9 @@ from runner.host.luns import LunEntry
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # A disk's place: its own names (vda, 0:0:0:0, virtio3) may be others after a reboot.
-_PASSING = re.compile(r"^(virtio\d+|host\d+|target[\d:]+|\d+:\d+:\d+:\d+|nvme\d+(c\d+)?(n\d+)?)$")
+_PASSING = re.compile(r"^(virtio\d+|host\d+|target[\d:]+|nvme\d+(c\d+)?(n\d+)?|block)$")
+# Of a SCSI address (host:channel:target:LUN) the host's number alone is counted anew.
+_SCSI = re.compile(r"^\d+:(\d+:\d+:\d+)$")
 
 
 def fingerprint(entry: LunEntry, device: str) -> dict[str, Any]:
@@ -84,7 +86,10 @@ def _slot(folder: Path) -> str:
     if "devices" not in parts or "virtual" in parts:
         return ""
     kept = parts[parts.index("devices") + 1 : -2]  # without block/vda
-    return "/".join(part for part in kept if not _PASSING.match(part) and part != "block")
+    place = [_SCSI.sub(r"\1", part) for part in kept if not _PASSING.match(part)]
+    if namespace := _line(folder / "nsid"):
+        place.append(f"namespace {namespace}")
+    return "/".join(place)
 
 
 def _line(path: Path) -> str:

@@ -8,6 +8,7 @@ from fsbench_web.catalog.workers import lun_identity
 
 DISK = {"kind": "device", "size_bytes": 500, "slot": "pci/5", "boot": "a", "disk": "17"}
 NAMED = DISK | {"serial": "S3Z", "wwn": "0x5002"}
+CLONE = DISK | {"partition": "1 at 2048", "partuuid": "of the template"}
 FILE = {"kind": "sparse-file", "size_bytes": 500, "inode": "12", "born": "1.5", "mark": "ab"}
 
 
@@ -24,6 +25,7 @@ FILE = {"kind": "sparse-file", "size_bytes": 500, "inode": "12", "born": "1.5", 
         (DISK, DISK | {"boot": "b", "slot": "pci/6"}, False),
         ({"kind": "device", "size_bytes": 500}, {"kind": "device", "size_bytes": 500}, False),
         (DISK | {"partition": "1 at 2048"}, DISK | {"partition": "2 at 4096"}, False),
+        (CLONE, CLONE | {"slot": "pci/6", "disk": "18"}, False),
         (FILE, FILE, True),
         (FILE, FILE | {"born": "2.5"}, False),
         (FILE, FILE | {"mark": "cd"}, False),
@@ -32,7 +34,15 @@ FILE = {"kind": "sparse-file", "size_bytes": 500, "inode": "12", "born": "1.5", 
     ids=[
         *("plugged in elsewhere", "another serial", "another size", "its name is gone"),
         *("its name is known now", "replaced", "after a reboot", "after a reboot elsewhere"),
-        *("nothing known", "another partition", "file", "made again", "restored", "another kind"),
+        *(
+            "nothing known",
+            "another partition",
+            "of one template",
+            "file",
+            "made again",
+            "restored",
+            "another kind",
+        ),
     ],
 )
 def test_is_same(confirmed: dict[str, Any], found: dict[str, Any], is_same: bool) -> None:

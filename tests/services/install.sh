@@ -34,6 +34,7 @@ need xz-utils have xz
 need git have git
 need iproute2 have ip
 need openssl have openssl
+need curl have curl
 # Completion is tried in the shells that it is for.
 need zsh have zsh
 need fish have fish

@@ -74,3 +74,31 @@ def test_runs_keep_what_was_confirmed_and_who_orders_again_confirms_anew(
     assert made is not None
     assert made.confirmed["data"] == OTHER
     assert made.state == RunState.QUEUED
+
+
+@pytest.mark.parametrize("kind", ["run", "sweep"])
+def test_who_tries_again_confirms_what_the_page_showed(
+    order: Callable[..., RunRequest],
+    ann: User,
+    worker: Worker,
+    disk: Lun,
+    client: Client,
+    kind: str,
+) -> None:
+    become(disk, FIRST)
+    run, *_ = submit(order(repeats=1), "disk1", ann)
+    lifecycle.cancel(run.pk, "ann")
+    client.force_login(ann)
+    address = f"/runs/{run.pk}/" if kind == "run" else f"/sweeps/{run.submission_id}/"
+    form = {
+        "confirmation": "disk1",
+        "cancelled": "yes",
+        "seen": seen_on(client.get(address).content),
+    }
+    become(disk, OTHER)
+    refused = client.post(f"{address}retry/", form, follow=True)
+    assert "has changed since the page was shown" in refused.content.decode()
+    assert not Run.objects.filter(retry_of=run).exists()
+    again = form | {"seen": seen_on(client.get(address).content)}
+    assert client.post(f"{address}retry/", again).status_code == 302
+    assert Run.objects.get(retry_of=run).confirmed == {"data": OTHER}

@@ -23,7 +23,8 @@ from typing import Any
 Fingerprint = Mapping[str, Any]
 
 _OWN_NAMES = ("serial", "wwn", "partition", "partuuid", "uuid", "inode", "born", "mark")
-_NAMES_OF_A_DISK = {"serial", "wwn", "partuuid", "uuid", "inode"}
+# Not partuuid: machines made of one template share it.
+_NAMES_OF_A_DISK = {"serial", "wwn", "uuid", "inode"}
 _LABELS = {
     "serial": "serial",
     "wwn": "WWN",

@@ -4,7 +4,7 @@ What changes a run's state is done by ``lifecycle``. Every function locks the or
 ``lifecycle.claim`` does: what is answered here holds from the answer on.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -151,14 +151,17 @@ def retry(
     confirmation: str,
     by: User | None,
     states: Collection[str] = RETRIED_STATES,
+    seen: str = "",
 ) -> list[Run]:
     """Order once more the runs that ended in ``states``; returns the new ones, queued.
 
     Each is a further repeat of its series and remembers the run it replaces. A run is ordered
     again once, however often and by however many people this is called. The LUNs will be erased
-    again: ``confirmation`` is what ``order_confirmation`` says. Raises ControlRefused.
+    again: ``confirmation`` is what ``order_confirmation`` says, and ``seen`` what ``seen_of`` said
+    of all that may be tried again on the page where it was typed. Raises ControlRefused.
     """
     order = _locked(order_id)
+    _refuse_others(seen, retriable(order, [*RETRIED_STATES, RunState.CANCELLED]))
     runs = retriable(order, states)
     made = _again(runs, confirmation, order_confirmation(order), by) if runs else []
     if made:
@@ -167,8 +170,10 @@ def retry(
 
 
 @transaction.atomic
-def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
+def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -> Run | None:
     """Order one run once more; None if that was done already, or it did not end badly.
+
+    ``seen`` is what ``seen_of`` said of it where the confirmation was typed.
 
     Raises Run.DoesNotExist and ControlRefused.
     """
@@ -183,6 +188,7 @@ def retry_run(run_id: int, confirmation: str, by: User | None) -> Run | None:
         return None
     if Run.objects.filter(retry_of=run).exists():
         return None
+    _refuse_others(seen, [run])
     made = _again([run], confirmation, run_confirmation(run), by)[0]
     audit.note(by, "run retried", f"run {run_id}", as_run=made.pk)
     return made
@@ -209,6 +215,23 @@ def confirmed_by(runs: Iterable[Run]) -> list[tuple[Lun, str]]:
     """What whoever types these names confirms: each LUN, and what it is now in words."""
     luns = {lun.pk: lun for run in runs for lun in _luns_of(run.series)}
     return [(lun, lun_identity.in_words(lun.fingerprint)) for lun in luns.values()]
+
+
+def seen_of(runs: Iterable[Run]) -> str:
+    """One word for the devices that ``confirmed_by`` shows, for the form they are confirmed on."""
+    luns = {lun.pk: lun for run in runs for lun in _luns_of(run.series)}
+    return lun_identity.digest(luns[key].fingerprint for key in sorted(luns))
+
+
+def _refuse_others(seen: str, runs: Sequence[Run]) -> None:
+    """Refuse where a name stands for another device than the page showed. Raises ControlRefused."""
+    if seen and runs and seen != seen_of(runs):
+        raise ControlRefused(
+            [
+                "What this stands for has changed since the page was shown: look at what would be "
+                "erased now, and type the name again."
+            ]
+        )
 
 
 def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:

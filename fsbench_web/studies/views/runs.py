@@ -117,6 +117,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "is_rerun": retried_as is not None and shown.retried_as.rerun > 0,
         "retry_confirmation": _retry_confirmation(shown, retried_as),
         "confirmed": control.confirmed_by([shown]),
+        "seen": control.seen_of([shown]),
         "waits_for": queue.before(shown) if is_queued else 0,
         "shared_in_use": leases.shared_in_use(series) if is_queued else [],
         "worker_problems": list(availability.lun_problems(lun)) if lun and is_queued else [],

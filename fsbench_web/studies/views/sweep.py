@@ -87,6 +87,7 @@ def _page(request: HttpRequest, order_id: int, problems: list[str] | None = None
         "drift_figure": _drift_figure(drift),
         "again": again,
         "confirmed": control.confirmed_by([*again["failed"], *again["cancelled"]]),
+        "seen": control.seen_of([*again["failed"], *again["cancelled"]]),
         "confirmation_text": control.order_confirmation(order),
         "least_priority": control.LEAST_PRIORITY,
         "most_priority": control.MOST_PRIORITY,
@@ -176,7 +177,8 @@ def retry(request: HttpRequest, order_id: int) -> HttpResponse:
         states.append(RunState.CANCELLED)
 
     def act(user: User) -> str:
-        made = control.retry(order_id, request.POST.get("confirmation", ""), user, states)
+        confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
+        made = control.retry(order_id, confirmation, user, states, seen)
         if not made:
             return "There is nothing to order again."
         return f"{len(made)} run{'' if len(made) == 1 else 's'} ordered again."
@@ -208,7 +210,8 @@ def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Order one run that failed, was lost or was cancelled once more."""
     assert isinstance(request.user, User)
     try:
-        made = control.retry_run(run_id, request.POST.get("confirmation", ""), request.user)
+        confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
+        made = control.retry_run(run_id, confirmation, request.user, seen)
     except Run.DoesNotExist:
         raise Http404(f"There is no run {run_id}. The list of runs shows all there are.") from None
     except ControlRefused as refused:
