@@ -28,9 +28,10 @@ CarryOut = Callable[[Run, Host], Run]
 
 
 @pytest.fixture
-def lun_file(tmp_path: Path) -> Path:
+def lun_file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     path = tmp_path / "luns.toml"
-    write_luns(path, sparse_lun(tmp_path / "scratch.img", size="64 MiB"))
+    size = getattr(request, "param", "64 MiB")
+    write_luns(path, sparse_lun(tmp_path / "scratch.img", size=size))
     return path
 
 
@@ -219,6 +220,8 @@ def test_what_held_for_the_run_is_noted_beside_what_always_holds(
     assert "Load average" in html
 
 
+# Large enough that its writing is still going on when somebody cancels.
+@pytest.mark.parametrize("lun_file", ["2048 MiB"], indirect=True)
 def test_a_run_that_is_stopped_while_the_lun_is_written_leaves_a_lun_that_is_known(
     host: Host, prepared: Callable[..., Run], carry_out: CarryOut, lun_file: Path
 ) -> None:
