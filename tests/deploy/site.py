@@ -114,11 +114,82 @@ def _spoil_raw_output() -> object:
     return Artefact.objects.update(sha256="0" * 64)
 
 
+def _spoil_measurements() -> object:
+    from fsbench_web.studies.models import MeasurementBlock
+
+    return MeasurementBlock.objects.update(content=b"fsbm\x01 not a block")
+
+
+def _measurements() -> object:
+    """All that is known of each measurement, run by run."""
+    from fsbench_web.studies.models import MeasurementBlock
+    from fsbench_web.studies.scores import measurements
+
+    return [[*row] for row in measurements.rows(MeasurementBlock.objects.all())]
+
+
+def _old_rows() -> object:
+    """Measurements as rows of the table that 0020 drops, as versions before it wrote them.
+
+    Returns them as ``measurements`` does once they were moved.
+    """
+    import random
+
+    from django.db import connection, transaction
+    from django.db.migrations.loader import MigrationLoader
+
+    from fsbench_web.catalog.configurations.records import configuration_for
+    from fsbench_web.studies.models import Study
+    from fsbench_web.studies.runs import lifecycle
+    from fsbench_web.studies.scores import ingest
+    from fsbench_web.studies.series import series_for
+
+    apps = MigrationLoader(connection).project_state(("studies", "0018_measurement_blocks")).apps
+    table = apps.get_model("studies", "Measurement")
+    chance = random.Random(1)
+    series = series_for(Study.objects.create(slug="old", title="Old"), configuration_for("xfs", {}))
+    fields = (
+        *("run_id", "artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
+        *("value", "unit", "samples", "flags"),
+    )
+    for repeat in range(1, 41):
+        with transaction.atomic():
+            run = lifecycle.record_finished(series, repeat, by=None, reason="Of old.")
+            kept = [ingest.store_artefact(run, name, b"out\n").pk for name in ("one", "two")]
+        rows = [
+            (run.pk, kept[0], place + 1, test, "", 2**record, 2**file, chance.uniform(1, 1e6))
+            + ("KB/s", None, chance.choice([None, None, ["clock"], ["spike", "of-a-later"], []]))
+            for place, (test, record, file) in enumerate(
+                (test, record, file)
+                for test in ("write", "read")
+                for record in range(4)
+                for file in range(4, 44, 3)
+            )
+        ]
+        rows += [
+            (run.pk, kept[1], None, "tput", f"jobs={jobs}", None, None, 0.1 * jobs)
+            + ("MB/s", [1, 2.5, None] if jobs == 2 else None, None)
+            for jobs in (1, 2, 3)
+        ]
+        rows += [
+            (run.pk, None, 7, "\u00b5 %s \\", "", 4, None, -0.0, "\u00b5s", None, None),
+            (run.pk, None, 8, "whole", "", None, 2**60, 5e-324, "s", [], None),
+        ]
+        table.objects.bulk_create(table(**dict(zip(fields, row, strict=True))) for row in rows)
+    return [[*row] for row in table.objects.order_by("id").values_list(
+        *("run_id", "artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
+        *("value", "unit", "samples", "flags"),
+    )]
+
+
 _STEPS: dict[str, Callable[[], object]] = {
     "runs_that_are_not_over": _runs_that_are_not_over,
     "content": _content,
     "states": _states,
     "spoil_raw_output": _spoil_raw_output,
+    "spoil_measurements": _spoil_measurements,
+    "measurements": _measurements,
+    "old_rows": _old_rows,
 }
 
 if __name__ == "__main__":
