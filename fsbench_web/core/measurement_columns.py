@@ -37,7 +37,7 @@ class UnreadableBlock(ValueError):
     """A block that is damaged, or of a form that this version does not know, as the text says."""
 
 
-class TestOf(NamedTuple):
+class MeasuredTest(NamedTuple):
     """What numbers of one name are of."""
 
     test: str
@@ -53,7 +53,7 @@ class MeasurementColumns:
     where there is none. Columns of whole numbers may be of any kind of these.
     """
 
-    tests: Sequence[TestOf]
+    tests: Sequence[MeasuredTest]
     codes: Column
     records: Column
     files: Column
@@ -103,7 +103,7 @@ class MeasurementColumns:
             if count
         ]
 
-    def rows(self) -> Iterator[tuple[TestOf, int | None, int | None, float, int | None]]:
+    def rows(self) -> Iterator[tuple[MeasuredTest, int | None, int | None, float, int | None]]:
         """(test, record KB, file KB, value, line) of each number."""
         return zip(
             map(self.tests.__getitem__, self.codes.tolist()),
@@ -127,7 +127,7 @@ def whole(numbers: Iterable[int | None]) -> Whole:
 
 
 def of_rows(
-    rows: Iterable[tuple[TestOf, int | None, int | None, float, int | None]],
+    rows: Iterable[tuple[MeasuredTest, int | None, int | None, float, int | None]],
 ) -> MeasurementColumns:
     """Columns of (test, record KB, file KB, value, line), at least one."""
     names, records, files, values, lines = zip(*rows, strict=True)
@@ -159,7 +159,7 @@ def decode(block: bytes) -> MeasurementColumns:
     if len(codes) and codes.max() >= len(tests):
         raise UnreadableBlock("The block counts more tests than it names.")
     return MeasurementColumns(
-        tuple(TestOf(*test) for test in tests),
+        tuple(MeasuredTest(*test) for test in tests),
         codes,
         records.astype(np.int64),
         files.astype(np.int64),

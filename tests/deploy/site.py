@@ -41,15 +41,18 @@ class Site:
         return done.stdout
 
     def step(self, name: str) -> Any:
-        done = subprocess.run(
+        done = self.try_step(name)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def try_step(self, name: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
             [sys.executable, "-m", "tests.deploy.site", name],
             env=self.environment | {"DJANGO_SETTINGS_MODULE": "fsbench_web.settings"},
             cwd=ROOT,
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)
 
 
 def _runs_that_are_not_over() -> object:
@@ -129,57 +132,37 @@ def _measurements() -> object:
 
 
 def _old_rows() -> object:
-    """Measurements as rows of the table that 0020 drops, as versions before it wrote them.
-
-    Returns them as ``measurements`` does once they were moved.
-    """
-    import random
-
-    from django.db import connection, transaction
+    """Measurements as versions before 0018 stored them; returns what ``measurements`` is to say."""
+    from django.db import connection
     from django.db.migrations.loader import MigrationLoader
 
-    from fsbench_web.catalog.configurations.records import configuration_for
-    from fsbench_web.studies.models import Study
-    from fsbench_web.studies.runs import lifecycle
-    from fsbench_web.studies.scores import ingest
-    from fsbench_web.studies.series import series_for
+    from tests.studies.old_measurements import store_old_rows
 
-    apps = MigrationLoader(connection).project_state(("studies", "0018_measurement_blocks")).apps
-    table = apps.get_model("studies", "Measurement")
-    chance = random.Random(1)
-    series = series_for(Study.objects.create(slug="old", title="Old"), configuration_for("xfs", {}))
-    fields = (
-        *("run_id", "artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
-        *("value", "unit", "samples", "flags"),
-    )
-    for repeat in range(1, 41):
-        with transaction.atomic():
-            run = lifecycle.record_finished(series, repeat, by=None, reason="Of old.")
-            kept = [ingest.store_artefact(run, name, b"out\n").pk for name in ("one", "two")]
-        rows = [
-            (run.pk, kept[0], place + 1, test, "", 2**record, 2**file, chance.uniform(1, 1e6))
-            + ("KB/s", None, chance.choice([None, None, ["clock"], ["spike", "of-a-later"], []]))
-            for place, (test, record, file) in enumerate(
-                (test, record, file)
-                for test in ("write", "read")
-                for record in range(4)
-                for file in range(4, 44, 3)
-            )
-        ]
-        rows += [
-            (run.pk, kept[1], None, "tput", f"jobs={jobs}", None, None, 0.1 * jobs)
-            + ("MB/s", [1, 2.5, None] if jobs == 2 else None, None)
-            for jobs in (1, 2, 3)
-        ]
-        rows += [
-            (run.pk, None, 7, "\u00b5 %s \\", "", 4, None, -0.0, "\u00b5s", None, None),
-            (run.pk, None, 8, "whole", "", None, 2**60, 5e-324, "s", [], None),
-        ]
-        table.objects.bulk_create(table(**dict(zip(fields, row, strict=True))) for row in rows)
-    return [[*row] for row in table.objects.order_by("id").values_list(
-        *("run_id", "artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
-        *("value", "unit", "samples", "flags"),
-    )]
+    state = MigrationLoader(connection).project_state(("studies", "0018_measurement_blocks"))
+    return store_old_rows(state.apps, runs=40)
+
+
+def _killed_while_moving() -> object:
+    """``manage.py migrate`` that is killed in the middle of the fourth run whose rows it moves."""
+    import os
+    import signal
+    from importlib import import_module
+
+    from django.core.management import call_command
+
+    moving = import_module("fsbench_web.studies.migrations.0019_move_measurements")
+    whole, moved = moving.blocks_of, []
+
+    def blocks_of(apps: Any, run_id: int) -> Any:
+        moved.append(run_id)
+        for block in whole(apps, run_id):
+            yield block
+            if len(moved) == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    moving.blocks_of = blocks_of  # type: ignore[attr-defined]
+    call_command("migrate", verbosity=0, skip_checks=True)
+    return None
 
 
 _STEPS: dict[str, Callable[[], object]] = {
@@ -190,6 +173,7 @@ _STEPS: dict[str, Callable[[], object]] = {
     "spoil_measurements": _spoil_measurements,
     "measurements": _measurements,
     "old_rows": _old_rows,
+    "killed_while_moving": _killed_while_moving,
 }
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.long import Columns, LargeTable, Own
 from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.core.measurement_columns import MeasurementColumns, TestOf
+from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import existing_runs, work
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
@@ -248,7 +248,7 @@ def store(
     runs = lifecycle.record_many_finished(places, by=user, reason=reason)
     audit.note(user, "imported", f"study {study.slug}", runs=len(runs), file=source.path)
     artefact = store_source(runs[0], source)
-    tests = [TestOf(test, "", unit) for test, unit in table.tests]
+    tests = [MeasuredTest(test, "", unit) for test, unit in table.tests]
     numbers = [columns_of(tests, entry.columns) for entry in entries]
     flags = _score({pk: touched[pk] for pk in fresh}, runs, numbers, say)
     total = len(table)
@@ -390,7 +390,7 @@ def _content(
     return digest, ImportProblem(message, source.path, lines[1])
 
 
-def columns_of(tests: Sequence[TestOf], columns: Columns) -> MeasurementColumns:
+def columns_of(tests: Sequence[MeasuredTest], columns: Columns) -> MeasurementColumns:
     """The numbers of one run, without a copy."""
     return MeasurementColumns(
         tests,

@@ -13,7 +13,7 @@ import numpy as np
 from django.db import migrations, transaction
 
 from fsbench_web.core import measurement_columns as columns_of
-from fsbench_web.core.measurement_columns import MOST_IN_BLOCK, TestOf
+from fsbench_web.core.measurement_columns import MOST_IN_BLOCK, MeasuredTest
 
 FIELDS = (
     *("artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
@@ -43,7 +43,7 @@ def blocks_of(apps: Any, run_id: int) -> Iterator[dict[str, Any]]:
     for artefact_id, of_artefact in groupby(rows_of(apps, run_id), key=lambda row: row[0]):
         while some := list(islice(of_artefact, MOST_IN_BLOCK)):
             columns = columns_of.of_rows(
-                (TestOf(test, load, unit), record_kb, file_kb, value, line)
+                (MeasuredTest(test, load, unit), record_kb, file_kb, value, line)
                 for _, line, test, load, record_kb, file_kb, value, unit, _, _ in some
             )
             flags = [None if row[9] is None else tuple(row[9]) for row in some]

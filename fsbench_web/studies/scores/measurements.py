@@ -18,8 +18,8 @@ from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.measurement_columns import (
     MOST_IN_BLOCK,
     Column,
+    MeasuredTest,
     MeasurementColumns,
-    TestOf,
     UnreadableBlock,
 )
 from fsbench_web.core.scoring.quality import FLAGS, Flag
@@ -335,7 +335,7 @@ def store_values(
     _refuse_repeated(run_id, some, is_new=is_new)
     columns = columns_of.of_rows(
         (
-            TestOf(one.test, one.load, one.unit),
+            MeasuredTest(one.test, one.load, one.unit),
             one.record_size_kb,
             one.file_size_kb,
             one.value,
@@ -355,7 +355,7 @@ def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:
         return
     columns = columns_of.of_rows(
         (
-            TestOf(one.test, one.load, one.unit),
+            MeasuredTest(one.test, one.load, one.unit),
             one.record_size_kb,
             one.file_size_kb,
             one.value,
