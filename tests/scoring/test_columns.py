@@ -1,26 +1,69 @@
 """Scores from columns are those of scoring.scores, to the last bit."""
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.core.scoring.columns import score_cells, score_one
-from fsbench_web.core.scoring.scores import score_repeats
+from fsbench_web.core.scoring import columns as scored
+from fsbench_web.core.scoring.columns import NO_SIZE, MixedMeasurements, scores, scores_of_runs
+from fsbench_web.core.scoring.confidence import intervals_of, score_intervals
+from fsbench_web.core.scoring.scores import score_mean, score_repeats
 
 CELLS = st.tuples(
     st.sampled_from([1, 4, 16, 64, 1024]), st.sampled_from([4, 64, 2048, 4096, 4_194_304, 10**8])
 )
-VALUE = st.floats(0, 1e15, allow_nan=False)
+VALUE = st.one_of(st.floats(0, 1e15, allow_nan=False), st.sampled_from([89.999, 0.0, 1.0]))
+Repeat = dict[tuple[int, int], float]
+
+
+def columns_of(repeats: list[Repeat]) -> scored.TestColumns:
+    """The numbers of runs 7, 8, 9 and so on, those of several runs mixed."""
+    rows = [
+        (7 + run, *cell, value) for run, one in enumerate(repeats) for cell, value in one.items()
+    ]
+    rows.sort(key=lambda row: hash(row[1:3]))
+    return scored.TestColumns(
+        *(np.array(column, dtype=np.int64) for column in list(zip(*rows, strict=True))[:3]),
+        np.array([row[3] for row in rows], dtype=np.float64),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(
+        st.lists(st.dictionaries(CELLS, VALUE, min_size=1), min_size=1, max_size=5),
+        st.dictionaries(CELLS, st.lists(VALUE, min_size=4, max_size=4), min_size=1).map(
+            lambda cells: [{cell: v[n] for cell, v in cells.items()} for n in range(4)]
+        ),
+    )
+)
+def test_a_matrix(repeats: list[Repeat]) -> None:
+    columns = columns_of(repeats)
+    assert scores("write", columns) == score_repeats(repeats)
+    each = [score_repeats([repeat]) for repeat in repeats]
+    assert scores_of_runs("write", columns) == {
+        slug: [one[slug].value for one in each if slug in one]
+        for slug in dict.fromkeys(slug for one in each for slug in one)
+    }
+    assert intervals_of(scores_of_runs("write", columns)) == score_intervals(each)
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.dictionaries(CELLS, VALUE, min_size=1))
-def test_one_repeat(repeat: dict[tuple[int, int], float]) -> None:
-    records, files = [cell[0] for cell in repeat], [cell[1] for cell in repeat]
-    assert score_one(records, files, list(repeat.values())) == score_repeats([repeat])
+@given(st.lists(VALUE, min_size=1, max_size=9))
+def test_values_without_sizes(values: list[float]) -> None:
+    none = np.full(len(values), NO_SIZE)
+    columns = scored.TestColumns(np.arange(len(values)), none, none, np.array(values))
+    assert scores("boot", columns) == {"mean": score_mean(values)}
+    assert scores_of_runs("boot", columns) == {"mean": values}
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.dictionaries(CELLS, st.lists(VALUE, min_size=3, max_size=3), min_size=1))
-def test_repeats_of_the_same_cells(cells: dict[tuple[int, int], list[float]]) -> None:
-    repeats = [{cell: values[n] for cell, values in cells.items()} for n in range(3)]
-    assert score_cells(cells, 3) == score_repeats(repeats)
+def test_what_no_score_is_made_of() -> None:
+    some = scored.TestColumns(
+        *np.array([[1, 1], [4, NO_SIZE], [64, NO_SIZE]]), np.array([1.0, 2.0])
+    )
+    with pytest.raises(MixedMeasurements, match="write has values with sizes and values without"):
+        scores("write", some)
+    with pytest.raises(ValueError, match="not a finite number"):
+        scores("write", columns_of([{(4, 64): 1.0, (4, 128): float("inf")}]))
+    assert scores("write", some.taken(np.zeros(2, dtype=np.bool_))) == {}

@@ -1,73 +1,174 @@
-"""The scores of scoring.scores for very many numbers: the same values from less memory. Pure.
+"""The scores of scoring.scores for very many numbers: the same values from columns. Pure.
 
 Sums are exact before they are rounded (math.fsum), so that the order of values and the way here
 cannot make a difference.
 """
 
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from dataclasses import dataclass
+from math import fsum
 
-from fsbench_web.core.scoring.categories import CATEGORIES, SUMMED, Cell, Region
-from fsbench_web.core.scoring.scores import ScoreValue, mean, overall
+import numpy as np
+
+from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, SUMMED
+from fsbench_web.core.scoring.quality_cells import Mask, Numbers
+from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
+from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, mean, overall
+
+NO_SIZE = -1
 
 
-def score_one(
-    records: Sequence[int], files: Sequence[int], values: Sequence[float]
-) -> dict[str, ScoreValue]:
-    """``score_repeats`` of a single repeat whose cells come as columns: sizes in KB, and values.
+class MixedMeasurements(ValueError):
+    """Measurements of one test that no score can be made of: two units, or cells beside a mean."""
 
-    Raises ValueError for a value that is not a finite number.
+
+@dataclass(frozen=True)
+class TestColumns:
+    """The numbers of one test: run (any integers), record KB, file KB (NO_SIZE: none), value.
+
+    A run has one number of a cell, and without sizes any.
     """
-    if not all(map(isfinite, values)):
+
+    runs: Whole
+    records: Whole
+    files: Whole
+    values: Numbers
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def taken(self, which: Mask | Whole) -> "TestColumns":
+        """Some of the numbers, by mask or place."""
+        return TestColumns(
+            self.runs[which], self.records[which], self.files[which], self.values[which]
+        )
+
+    def region(self, category: str) -> Mask | None:
+        """Which numbers lie in the region of a category; None for those without one."""
+        region = None if category == MEAN else CATEGORIES[category].region
+        if region is None:
+            return None
+        inside: Mask = (self.records >= region.minimum_record_kb) & (
+            self.records <= region.maximum_record_kb
+        )
+        inside &= self.files >= region.minimum_file_kb
+        inside &= self.files <= region.maximum_file_kb
+        return inside
+
+    def is_matrix(self, test: str) -> bool:
+        """Whether the numbers have sizes. Raises MixedMeasurements where some have."""
+        sized = self.records >= 0
+        if sized.all() != sized.any():
+            raise MixedMeasurements(f"{test} has values with sizes and values without.")
+        return bool(sized.all())
+
+
+def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
+    """The scores by category, as ``score_repeats`` and ``score_mean`` give them.
+
+    Raises MixedMeasurements, and ValueError for a value that is not a finite number.
+    """
+    if not len(columns):
+        return {}
+    is_matrix = columns.is_matrix(test)
+    _refuse_infinite(columns.values)
+    if not is_matrix:
+        return {MEAN: ScoreValue(_mean(columns.values), cells=1, repeats=len(columns))}
+    of_runs = _places(columns.runs)
+    repeats = int(of_runs.max()) + 1
+    cells = None if repeats == 1 else cells_of(columns.records, columns.files)[0]
+    found = {}
+    for slug in SUMMED:
+        inside = columns.region(slug)
+        some = slice(None) if inside is None else inside
+        values = columns.values[some]
+        if not len(values):
+            continue
+        of_cell = np.arange(len(values)) if cells is None else cells[some]
+        numbers = np.bincount(of_cell)
+        count = int(np.count_nonzero(numbers))
+        by_run = np.bincount(of_runs[some], minlength=repeats)
+        if inside is None:
+            value = _of_each(slug, values, np.array([len(values)]))[0]
+        else:
+            value = _mean(_means(values[np.argsort(of_cell, kind="stable")], numbers))
+        found[slug] = ScoreValue(
+            value,
+            cells=count,
+            repeats=int(np.count_nonzero(by_run)),
+            flags=() if (by_run == count).all() else (UNEQUAL_REPEATS,),
+        )
+    if len(found) == len(SUMMED):
+        found["overall"] = overall(found)
+    return found
+
+
+def scores_of_runs(test: str, columns: TestColumns) -> dict[str, list[float]]:
+    """The values of ``scores`` of each run by itself, those of a category in the order of runs.
+
+    Raises as ``scores`` does.
+    """
+    if not len(columns):
+        return {}
+    is_matrix = columns.is_matrix(test)
+    _refuse_infinite(columns.values)
+    columns = columns.taken(np.argsort(columns.runs, kind="stable"))
+    of_runs = _places(columns.runs)
+    repeats = int(of_runs.max()) + 1
+    found: dict[str, dict[int, float]] = {}
+    for slug in SUMMED if is_matrix else (MEAN,):
+        inside = columns.region(slug)
+        some = slice(None) if inside is None else inside
+        numbers = np.bincount(of_runs[some], minlength=repeats)
+        present = np.flatnonzero(numbers)
+        if len(present):
+            values = _of_each(slug, columns.values[some], numbers[present])
+            found[slug] = dict(zip(present.tolist(), values, strict=True))
+    if is_matrix and len(found) == len(SUMMED):
+        whole = [run for run in range(repeats) if all(run in one for one in found.values())]
+        if whole:
+            found["overall"] = {run: fsum(one[run] for one in found.values()) for run in whole}
+    return {slug: list(values.values()) for slug, values in found.items()}
+
+
+def _refuse_infinite(values: Numbers) -> None:
+    if not np.isfinite(values).all():
         raise ValueError("a value is not a finite number")
-    scores = {}
-    for slug in SUMMED:
-        region = CATEGORIES[slug].region
-        kept = values if region is None else _inside(region, records, files, values)
-        if len(kept):
-            scores[slug] = ScoreValue(_summary(slug, kept), cells=len(kept), repeats=1)
-    return _with_overall(scores)
 
 
-def score_cells(cells: Mapping[Cell, Sequence[float]], repeats: int) -> dict[str, ScoreValue]:
-    """``score_repeats`` of repeats that all have the same cells; ``cells`` holds their values.
+def _places(runs: Whole) -> Whole:
+    """The place of each number's run among all, in order."""
+    known = np.sort(runs)
+    known = known[np.flatnonzero(np.diff(known, prepend=known[0] - 1))]
+    return np.searchsorted(known, runs)
 
-    Raises ValueError for a cell with fewer or more values, and for one that is not finite.
+
+def _of_each(slug: str, values: Numbers, counts: Whole) -> list[float]:
+    """A category of each of several runs whose numbers stand behind each other."""
+    starts = np.cumsum(counts) - counts
+    found: Numbers
+    if slug == "maximum":
+        found = np.maximum.reduceat(values, starts)
+    elif slug == "minimum":
+        found = np.minimum.reduceat(values, starts)
+    else:
+        found = _means(values, counts)
+    return found.tolist()
+
+
+def _means(values: Numbers, counts: Whole) -> Numbers:
+    """The mean of the first ``counts[0]`` numbers, of the next ``counts[1]``, and so on; of none
+    there is none.
     """
-    for cell, values in cells.items():
-        if len(values) != repeats or not all(map(isfinite, values)):
-            raise ValueError(f"the values of cell {cell} are not {repeats} finite numbers")
-    scores = {}
-    for slug in SUMMED:
-        category = CATEGORIES[slug]
-        kept = [values for cell, values in cells.items() if category.holds(cell)]
-        if kept:
-            flat = (
-                [value for values in kept for value in values]
-                if category.region is None
-                else [mean(values) for values in kept]
-            )
-            scores[slug] = ScoreValue(_summary(slug, flat), cells=len(kept), repeats=repeats)
-    return _with_overall(scores)
+    counts = counts[counts > 0]
+    starts = np.cumsum(counts) - counts
+    found = values[starts]
+    pairs = starts[counts == 2]
+    found[counts == 2] = (values[pairs] + values[pairs + 1]) / 2
+    for place in np.flatnonzero(counts > 2).tolist():
+        found[place] = _mean(values[starts[place] : starts[place] + counts[place]])
+    return found
 
 
-def _inside(
-    region: Region, records: Sequence[int], files: Sequence[int], values: Sequence[float]
-) -> list[float]:
-    lowest, highest = region.minimum_record_kb, region.maximum_record_kb
-    smallest, largest = region.minimum_file_kb, region.maximum_file_kb
-    return [
-        value
-        for record, file, value in zip(records, files, values, strict=True)
-        if lowest <= record <= highest and smallest <= file <= largest
-    ]
-
-
-def _summary(slug: str, values: Sequence[float]) -> float:
-    return max(values) if slug == "maximum" else min(values) if slug == "minimum" else mean(values)
-
-
-def _with_overall(scores: dict[str, ScoreValue]) -> dict[str, ScoreValue]:
-    if len(scores) == len(SUMMED):
-        scores["overall"] = overall(scores)
-    return scores
+def _mean(values: Numbers) -> float:
+    """``scores.mean``, without a list of all numbers."""
+    return mean(memoryview(np.ascontiguousarray(values)))  # type: ignore[arg-type]

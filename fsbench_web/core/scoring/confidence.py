@@ -122,6 +122,11 @@ def score_intervals(repeats: Iterable[Mapping[str, ScoreValue]]) -> dict[str, In
     for scores in repeats:
         for category, score in scores.items():
             values[category].append(score.value)
+    return intervals_of(values)
+
+
+def intervals_of(values: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
+    """The same of the values of the repeats by category."""
     return {
         category: found
         for category, numbers in values.items()

@@ -15,6 +15,7 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
+from fsbench_web.core.scoring.columns import MixedMeasurements as MixedMeasurements
 from fsbench_web.core.scoring.confidence import REPEATS
 from fsbench_web.core.units import overall_unit
 from fsbench_web.core.workloads import ParameterError, workload_of
@@ -27,7 +28,6 @@ from fsbench_web.studies.models import (
     Series,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
-from fsbench_web.studies.scores.columns import MixedMeasurements as MixedMeasurements
 from fsbench_web.studies.scores.judging import Found
 from fsbench_web.studies.scores.quality import Basis
 from fsbench_web.studies.scores.rows import as_json, insert_rows

@@ -12,13 +12,19 @@ import numpy as np
 
 from fsbench_web.core.measurement_columns import Column, MeasurementColumns
 from fsbench_web.core.scoring.categories import MEAN
-from fsbench_web.core.scoring.confidence import Interval, sample_interval
+from fsbench_web.core.scoring.columns import (
+    NO_SIZE,
+    MixedMeasurements,
+    TestColumns,
+    scores,
+    scores_of_runs,
+)
+from fsbench_web.core.scoring.confidence import Interval, intervals_of, sample_interval
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements, quality
-from fsbench_web.studies.scores.columns import MixedMeasurements, RunColumns
 from fsbench_web.studies.scores.measurements import StoredBlock
-from fsbench_web.studies.scores.quality import Basis, Bits, TestColumns
+from fsbench_web.studies.scores.quality import Basis, Bits
 from fsbench_web.studies.scores.selections import SelectedScores, TestQuality, quality_of
 
 MOST_AT_ONCE = 200_000
@@ -85,8 +91,9 @@ def _judge(
     tests = _by_test(parts, wanted)
     wholes = {}
     for test, gathered in tests.items():
-        columns = RunColumns.of(gathered.columns)
-        wholes[test] = SelectedScores(columns.scores(test), columns.intervals(test))
+        wholes[test] = SelectedScores(
+            scores(test, gathered.columns), intervals_of(scores_of_runs(test, gathered.columns))
+        )
     if series is not None:
         _add_samples(series, wholes)
     for test, gathered in tests.items():
@@ -133,11 +140,31 @@ def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, 
     return {
         name: _Test(
             units[name],
-            TestColumns.of([(run_id, columns) for run_id, _, _, columns in some]),
+            _side_by_side([(run_id, columns) for run_id, _, _, columns in some]),
             [(bits, places) for _, bits, places, _ in some],
         )
         for name, some in pieces.items()
     }
+
+
+def _side_by_side(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColumns:
+    """Numbers of one test, (run, columns); one size alone is none."""
+    records, files = [], []
+    for _, columns in pieces:
+        is_cell = columns.is_cell
+        if is_cell.all():
+            records.append(columns.records)
+            files.append(columns.files)
+        else:
+            records.append(np.where(is_cell, columns.records, NO_SIZE))
+            files.append(np.where(is_cell, columns.files, NO_SIZE))
+    lengths = [len(columns) for _, columns in pieces]
+    return TestColumns(
+        np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths),
+        np.concatenate(records, dtype=np.int64),
+        np.concatenate(files, dtype=np.int64),
+        np.concatenate([columns.values for _, columns in pieces]),
+    )
 
 
 def _some_at_a_time(

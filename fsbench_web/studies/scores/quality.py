@@ -23,6 +23,7 @@ from fsbench_web.catalog.workers.machines import EMULATED, KVM
 from fsbench_web.core.scoring import quality_cells as cells
 from fsbench_web.core.scoring import quality_repeats as repeats
 from fsbench_web.core.scoring.cache_boundary import Boundary, Edge, boundary
+from fsbench_web.core.scoring.columns import TestColumns
 from fsbench_web.core.scoring.quality import (
     ABOVE_DEVICE,
     BUFFERED,
@@ -37,7 +38,6 @@ from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.models import Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
-from fsbench_web.studies.scores.columns import TestColumns
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 
 CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from fsbench_web.core.scoring.cache_boundary import Boundary
-from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
-from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.columns import TestColumns, scores_of_runs
+from fsbench_web.core.scoring.columns import scores as scores_of
+from fsbench_web.core.scoring.confidence import Interval, intervals_of
 from fsbench_web.core.scoring.quality import CACHED, SPIKE, UNCACHED, ordered
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
 from fsbench_web.core.scoring.scores import ScoreValue
 from fsbench_web.studies.models import Selection
-from fsbench_web.studies.scores.columns import RunColumns
-from fsbench_web.studies.scores.quality import CELL_FLAGS, Basis, Judged, TestColumns, slugs
+from fsbench_web.studies.scores.quality import CELL_FLAGS, Basis, Judged, slugs
 
 
 @dataclass(frozen=True)
@@ -142,14 +142,14 @@ def _without(
         taken |= mask
     if not taken.any():
         return whole
-    kept = RunColumns.of(columns, ~taken)
-    if not kept.runs:
+    kept = columns.taken(~taken)
+    if not len(kept):
         return SelectedScores({})
-    scores = kept.scores(test)
+    scores = scores_of(test, kept)
     cell, _ = cells_of(columns.records, columns.files)
     return SelectedScores(
         scores,
-        kept.intervals(test),
+        intervals_of(scores_of_runs(test, kept)),
         {
             category: left_out
             for category in scores
@@ -164,26 +164,22 @@ def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -
     """What the region lost: cells of which no number is left, numbers of how many, and why."""
     counts = {slug: int(np.count_nonzero(mask & region)) for slug, mask in why.items()}
     return {
-        "cells": len(np.unique(cell[region])) - len(np.unique(cell[region & ~taken])),
+        "cells": _count(cell[region]) - _count(cell[region & ~taken]),
         "numbers": int(np.count_nonzero(taken & region)),
         "of": int(np.count_nonzero(region)),
         "why": {slug: counts[slug] for slug in ordered(set(counts)) if counts[slug]},
     }
 
 
+def _count(cell: Whole) -> int:
+    """How many different cells there are."""
+    return int(np.count_nonzero(np.bincount(cell)))
+
+
 def _region(category: str, columns: TestColumns) -> Mask:
     """Which numbers lie in the region of a category; all for those without one."""
-    region = None if category == MEAN else CATEGORIES[category].region
-    if region is None:
-        return np.ones(len(columns.values), dtype=np.bool_)
-    records, files = columns.records, columns.files
-    return np.asarray(
-        (records >= region.minimum_record_kb)
-        & (records <= region.maximum_record_kb)
-        & (files >= region.minimum_file_kb)
-        & (files <= region.maximum_file_kb),
-        dtype=np.bool_,
-    )
+    inside = columns.region(category)
+    return np.ones(len(columns), dtype=np.bool_) if inside is None else inside
 
 
 def _cached(columns: TestColumns, judged: Judged) -> Mask:
