@@ -7,18 +7,19 @@ from django.db.models import F
 
 from fsbench_web.imports.models import RunContent
 from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.scores import measurements, quality
-from fsbench_web.studies.scores.digests import digest_of_columns
+from fsbench_web.studies.scores import digests, measurements, quality
 
 
 @dataclass
 class Known:
-    """What a series holds: its finished runs by the digest of their numbers; the number of the next
-    repeat, which is used by no run, whatever became of it; and its finished runs in their order, of
-    which is read what ``quality.basis_of`` wants, key and repeat.
+    """What a series holds: its finished runs by the digest of their numbers; all its repeats,
+    whatever became of them, with their runs (None: one of this very import); the number of the
+    next one; and its finished runs in their order, of which is read what ``quality.basis_of``
+    wants, key and repeat.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
+    repeats: dict[int, int | None] = field(default_factory=dict)
     following: int = 1
     finished: list[Run] = field(default_factory=list)
 
@@ -36,6 +37,7 @@ def of_series(serieses: Iterable[Series]) -> dict[int, Known]:
         .order_by("id")
     ):
         there = found[run.series_id]
+        there.repeats[run.repeat] = run.pk
         there.following = max(there.following, run.repeat + 1)
         if run.state == RunState.DONE:
             there.finished.append(run)
@@ -51,7 +53,7 @@ def known(series: Series) -> dict[str, Run]:
 def digest_of(run_id: int) -> str:
     """The digest of the numbers that a run holds, counted now."""
     blocks = measurements.read(measurements.of_run(run_id))
-    return digest_of_columns([numbers.columns for numbers in blocks])
+    return digests.digest_of(*(numbers.columns for numbers in blocks))
 
 
 def forget(run_ids: Sequence[int]) -> None:

@@ -15,7 +15,6 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform import plain_text
 from fsbench_web.platform.names import slug_of
-from fsbench_web.studies.scores.digests import digest_of_rows
 
 # All files of an import together; a single table may hold more (imports.storing.large).
 MAX_VALUES = 300_000
@@ -59,13 +58,6 @@ class PlannedRun:
     parsed: ParsedResult
     values: list[ParsedValue] = field(default_factory=list)
     own: list[OwnKey] = field(default_factory=list)
-
-    @property
-    def content(self) -> str:
-        """What makes two runs the same measurement, whatever their files look like."""
-        return digest_of_rows(
-            (v.test, v.load, v.unit, v.record_size_kb, v.file_size_kb, v.value) for v in self.values
-        )
 
 
 @dataclass

@@ -221,6 +221,7 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
         raise ImportRefused([ImportProblem("The account that uploaded this is gone.")])
     with transaction.atomic():
         large.store(row, source, table, target, row.created_by, say, known)
+        row.files.all().delete()
         report = {"large": True, "values": len(table), "rows": table.rows}
         _finish(row, report | ({"known": len(known)} if known else {}))
 

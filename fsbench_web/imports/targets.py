@@ -11,7 +11,7 @@ from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform.names import is_called, slug_of
-from fsbench_web.studies.models import Artefact, Run, Study
+from fsbench_web.studies.models import Artefact, Study
 from fsbench_web.studies.orders.checking import new_study_columns
 
 ONCE = (
@@ -86,15 +86,8 @@ def hardware_for(name: str, file: str) -> HardwareProfile | None:
     return hardware
 
 
-def store_source(run: Run, source: SourceFile) -> Artefact:
-    """Keep an uploaded file as it came; it is compressed already."""
-    artefact = artefact_of(source)
-    artefact.run = run
-    artefact.save()
-    return artefact
-
-
 def artefact_of(source: SourceFile) -> Artefact:
+    """An uploaded file as it came; it is compressed already."""
     return Artefact(
         name=source.name[:200],
         sha256=source.sha256,

@@ -8,6 +8,8 @@ for a minute, behind a request that nobody waits for that long.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.imports.plan import Plan
 from fsbench_web.imports.sources import SourceFile
@@ -54,5 +56,5 @@ def of_table(table: LargeTable) -> Work:
     """That of a large table, whose runs and numbers are written in bulk: its series count."""
     series: dict[Collection[object], set[int]] = {}
     for own, columns in table.runs.items():
-        series.setdefault(own[:3], set()).update(columns.tests)
+        series.setdefault(own[:3], set()).update(np.unique(columns.codes).tolist())
     return Work(len(series), sum(map(len, series.values())), 0)

@@ -23,11 +23,12 @@ def read(data: bytes, mapping: Mapping | None = None) -> Found:
     table = long.read(io.BytesIO(data), len(data), mapping)
     return sorted(
         (
-            (line, *own, *table.tests[test], record, file, value)
-            for own, run in table.runs.items()
-            for test, record, file, value, line in zip(
-                run.tests, run.records, run.files, run.values, run.lines, strict=True
+            (
+                *(line, *own, test.test, test.unit),
+                *(-1 if record is None else record, -1 if file is None else file, value),
             )
+            for own, run in table.runs.items()
+            for test, record, file, value, line in run.rows()
         ),
         key=repr,
     )
@@ -274,7 +275,8 @@ def outcome(data: bytes, said: Mapping | None) -> object:
         table = long.read(io.BytesIO(data), len(data), said)
     except UnreadableFile as error:
         return error.problems, error.units
-    return table, list(table.runs)
+    runs = [(own, list(run.rows())) for own, run in table.runs.items()]
+    return table.numbers.tests, runs, table.rows, table.zeros, table.unused
 
 
 @settings(max_examples=300, deadline=None)

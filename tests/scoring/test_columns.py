@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsbench_web.core.measurement_columns import NONE
 from fsbench_web.core.scoring import columns as scored
-from fsbench_web.core.scoring.columns import NO_SIZE, MixedMeasurements, scores, scores_of_runs
+from fsbench_web.core.scoring.columns import MixedMeasurements, scores, scores_of_runs
 from fsbench_web.core.scoring.confidence import intervals_of, score_intervals
 from fsbench_web.core.scoring.scores import score_mean, score_repeats
 
@@ -52,16 +53,14 @@ def test_a_matrix(repeats: list[Repeat]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(VALUE, min_size=1, max_size=9))
 def test_values_without_sizes(values: list[float]) -> None:
-    none = np.full(len(values), NO_SIZE)
+    none = np.full(len(values), NONE)
     columns = scored.TestColumns(np.arange(len(values)), none, none, np.array(values))
     assert scores("boot", columns) == {"mean": score_mean(values)}
     assert scores_of_runs("boot", columns) == {"mean": values}
 
 
 def test_what_no_score_is_made_of() -> None:
-    some = scored.TestColumns(
-        *np.array([[1, 1], [4, NO_SIZE], [64, NO_SIZE]]), np.array([1.0, 2.0])
-    )
+    some = scored.TestColumns(*np.array([[1, 1], [4, NONE], [64, NONE]]), np.array([1.0, 2.0]))
     with pytest.raises(MixedMeasurements, match="write has values with sizes and values without"):
         scores("write", some)
     with pytest.raises(ValueError, match="not a finite number"):

@@ -14,8 +14,6 @@ from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, mean, overall
 
-NO_SIZE = -1
-
 
 class MixedMeasurements(ValueError):
     """Measurements of one test that no score can be made of: two units, or cells beside a mean."""
@@ -23,7 +21,7 @@ class MixedMeasurements(ValueError):
 
 @dataclass(frozen=True)
 class TestColumns:
-    """The numbers of one test: run (any integers), record KB, file KB (NO_SIZE: none), value.
+    """The numbers of one test: run (any integers), record KB, file KB (negative: none), value.
 
     A run has one number of a cell, and without sizes any.
     """

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
+from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.imports import existing_runs
@@ -14,7 +14,7 @@ from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing import large
 from fsbench_web.studies.models import Artefact
 from fsbench_web.studies.scores import measurements
-from fsbench_web.studies.scores.digests import Row, digest_of_rows
+from fsbench_web.studies.scores.digests import digest_of
 
 
 @dataclass
@@ -66,15 +66,13 @@ def _digests(
     )
     if large.is_large([source]):
         table = large.read(source, lambda what, share: None)
-        return {
-            runs.get(own, own): large.digest(table, columns) for own, columns in table.runs.items()
-        }
-    rows: dict[int | OwnKey, list[Row]] = defaultdict(list)
-    for v in _parsed(source).values:
+        return {runs.get(own, own): digest_of(columns) for own, columns in table.runs.items()}
+    values: dict[int | OwnKey, list[ParsedValue]] = defaultdict(list)
+    for value in _parsed(source).values:
         # A run that was measured here has its output to itself.
-        place = runs.get(own_key(v), own_key(v)) if runs else artefact.run_id
-        rows[place].append((v.test, v.load, v.unit, v.record_size_kb, v.file_size_kb, v.value))
-    return {place: digest_of_rows(found) for place, found in rows.items()}
+        place = runs.get(own_key(value), own_key(value)) if runs else artefact.run_id
+        values[place].append(value)
+    return {place: digest_of(measurements.of_values(some)[0]) for place, some in values.items()}
 
 
 def _parsed(source: SourceFile) -> ParsedResult:

@@ -7,38 +7,19 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from django.contrib.auth.models import User
-from django.db import models, transaction
+from django.db import transaction
 
-from fsbench_web.accounts import audit, rights
-from fsbench_web.catalog.configurations.records import from_label
-from fsbench_web.imports import existing_runs, work
-from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
+from fsbench_web.imports import work
+from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.targets import (
-    ALL_KNOWN,
-    ONCE,
-    ImportResult,
-    artefact_of,
-    hardware_for,
-    study_for,
-)
+from fsbench_web.imports.storing.runs import PlacedRun, StoredRun, store_runs
+from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
 from fsbench_web.imports.workloads import environment_of, workload_of
-from fsbench_web.studies.models import Artefact, Run, Series, Study
-from fsbench_web.studies.runs import lifecycle
-from fsbench_web.studies.scores import ingest
-from fsbench_web.studies.scores.rows import insert_together
-from fsbench_web.studies.series import lock_all, series_for
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A run that an import made (or would make): what it is, and where its numbers came from."""
-
-    run: Run
-    planned: PlannedRun
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.scores import measurements
 
 
 @dataclass(frozen=True)
@@ -131,18 +112,13 @@ def commit(
     """
     plan.check()
     was_kept, row.state = row.pk is not None, ImportState.DONE
-    notes: list[models.Model] = []
-    stored = _store(plan.files, target, user, row, notes, known)
+    stored = _store(plan.files, target, user, row, known)
     if stored.problems:
         raise ImportRefused(stored.problems)
     if was_kept:
+        row.save()
         row.files.all().delete()
-    runs, thing = [entry.run.pk for entry in stored.runs], f"import {row.pk}"
-    insert_together(
-        *notes,
-        *(Import.runs.through(import_id=row.pk, run_id=run) for run in runs),
-        audit.entry(user, "imported", thing, study=stored.study.slug, runs=len(runs)),
-    )
+    runs = [entry.run.pk for entry in stored.runs]
     return ImportResult(row.pk, str(row.state), runs, known=known or [])
 
 
@@ -152,7 +128,7 @@ def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
     """
     with transaction.atomic():
         row = Import.objects.create(target=target.__dict__, created_by=user)
-        stored = _store([file for file in plan.files if not file.problems], target, user, row, [])
+        stored = _store([file for file in plan.files if not file.problems], target, user, row)
         transaction.set_rollback(True)
     return stored
 
@@ -168,170 +144,34 @@ def _store(
     target: Target,
     user: User | None,
     row: Import,
-    notes: list[models.Model],
     passed_over: list[KnownRun] | None = None,
 ) -> ImportPreview:
-    """``notes`` takes new rows, to be written once all is stored: how to know and to read it again.
-
-    ``row`` is written with the first run where it is new.
-    """
     study, is_new = study_for(target, user)
-    # Whether they may is decided. What a run is numbered and how it is judged must not depend on
-    # which studies they may see.
-    with rights.as_user(None):
-        stored, problems = _store_in(study, files, user, row, notes, passed_over)
-    return ImportPreview(study, is_new, stored, problems)
+    placed = [_placed(file, entry) for file in files for entry in file.runs]
+    stored = store_runs(row, study, placed, user, passed_over)
+    return ImportPreview(study, is_new, stored.runs, stored.problems)
 
 
-def _store_in(
-    study: Study,
-    files: Sequence[PlannedFile],
-    user: User | None,
-    row: Import,
-    notes: list[models.Model],
-    passed_over: list[KnownRun] | None,
-) -> tuple[list[StoredRun], list[ImportProblem]]:
-    problems: list[ImportProblem] = []
-    stored: list[StoredRun] = []
-    is_one = sum(len(file.runs) for file in files) == 1
-    places = [[_series(study, entry, is_locked=is_one) for entry in file.runs] for file in files]
-    touched = {series.pk: series for serieses in places for series in serieses}
-    if not is_one:
-        lock_all(touched.values())
-    there = existing_runs.of_series(touched.values())
-    known_of: dict[int, dict[str, Run | str]] = {pk: {**there[pk].runs} for pk in touched}
-    row.study = study
-    if row.pk is not None:
-        row.save()
-    for file, serieses in zip(files, places, strict=True):
-        kept: list[StoredRun] = []
-        artefact: Artefact | None = None
-        for entry, series in zip(file.runs, serieses, strict=True):
-            known = known_of[series.pk]
-            content = entry.content
-            same = _same(entry, known.get(content))
-            if passed_over is not None and isinstance(same, Run):
-                passed_over.append({"file": file.path, "run": same.pk})
-                continue
-            refusal = _refusal(entry, series, same, [*stored, *kept])
-            if refusal is not None:
-                problems.append(refusal)
-                continue
-            following = there[series.pk].following
-            new = artefact_of(file.source) if artefact is None else None
-            run = lifecycle.record_finished(
-                series,
-                _said_repeat(entry) or following,
-                by=user,
-                reason=_reason(entry),
-                environment=environment_of(entry.parsed),
-                artefact=new,  # a file is kept with the first of its runs
-                beside=[row] if row.pk is None else [],
-            )
-            there[series.pk].following = max(following, run.repeat + 1)
-            there[series.pk].finished.append(run)
-            artefact = artefact or new
-            ingest.store_values(run, artefact, entry.values, is_new=True)
-            notes.append(RunContent(run=run, digest=content))
-            known[content] = file.path
-            kept.append(StoredRun(run, entry))
-        if artefact is not None:
-            notes.append(_how_read(row, file, artefact, kept))
-        stored += kept
-    if row.pk is None:  # no file held a run, or each was refused
-        row.save()
-    for series in touched.values():
-        try:
-            ingest.rescore_locked(series, there[series.pk].finished)
-        except ingest.MixedMeasurements as error:
-            problems.append(
-                ImportProblem(
-                    f"{series.configuration.label}: {error} Runs of one configuration in one "
-                    "study are repeats of each other; import these into a study of their own."
-                )
-            )
-    return stored, problems
-
-
-def _how_read(
-    row: Import, file: PlannedFile, artefact: Artefact, kept: list[StoredRun]
-) -> ImportedFile:
-    """For reading the file again."""
-    return ImportedFile(
-        import_of=row,
-        artefact=artefact,
-        path=file.path,
-        mapping=file.source.mapping,
-        runs=[[own, entry.run.pk] for entry in kept for own in entry.planned.own],
-    )
-
-
-def _series(study: Study, entry: PlannedRun, *, is_locked: bool) -> Series:
-    hardware = hardware_for(entry.hardware, entry.file)
-    configuration = from_label(entry.configuration, entry.filesystem)
-    workload = workload_of(entry.parsed)
-    series = series_for(
-        study, configuration, workload=workload, hardware=hardware, is_locked=is_locked
-    )
-    # A preview shows them after they were taken back, when they cannot be read any more.
-    series.study, series.configuration = study, configuration
-    series.workload, series.hardware = workload, hardware
-    return series
-
-
-def _said_repeat(entry: PlannedRun) -> int | None:
-    """The repeat that the user or a table names. The output of a tool only counts its own."""
-    counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
-    return None if counted else entry.repeat
-
-
-def _same(entry: PlannedRun, same: Run | str | None) -> Run | str | None:
-    """The run, or the file of this import, that holds the very same measurement, or None.
-
-    Who numbers the repeats, in a table or in the preview, says that they are several, also when a
-    coarse clock gave two of them the same numbers; the same file sent again is then told by its
-    numbers of repeats.
-    """
-    said = _said_repeat(entry)
-    return same if said is None or (isinstance(same, Run) and same.repeat == said) else None
-
-
-def _refusal(
-    entry: PlannedRun, series: Series, same: Run | str | None, ours: Sequence[StoredRun]
-) -> ImportProblem | None:
-    """Why this run cannot be stored beside those that are there, or None.
-
-    ``same`` holds the very same numbers: a run, or a file of this import. ``ours`` are runs of this
-    very import: nobody can look at them yet.
-    """
-    said = _said_repeat(entry)
-    label = series.configuration.label
-    if isinstance(same, str):
-        message = f"{same} holds the very same numbers: {ONCE}"
-        return ImportProblem(message, file=entry.file)
-    if same is not None:
-        return ImportProblem(
-            f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of {label} "
-            f"in {series.study.slug}). A repeat hardly ever gives the very same numbers: {ONCE}",
-            file=entry.file,
-            run_id=same.pk,
-        )
-    there = series.runs.filter(repeat=said).first() if said is not None else None
-    if there is not None:
-        return ImportProblem(
-            f"Repeat {said} of {label} is already there. Leave the repeat empty, and the runs are "
-            "numbered on.",
-            file=entry.file,
-            line=entry.values[0].line,
-            run_id=None if there.pk in {one.run.pk for one in ours} else there.pk,
-        )
-    return None
-
-
-def _reason(entry: PlannedRun) -> str:
+def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
+    columns, samples = measurements.of_values(entry.values)
+    # The output of a tool only counts its own repeats; a table or the user names them.
+    is_counted = entry.parsed.tool != "table" and entry.values[0].repeat is not None
     reason = f"Imported from {entry.file}."
     if not entry.parsed.complete:
         reason += (
             f" The file ends before the tool did; the {len(entry.values)} values it holds are kept."
         )
-    return reason
+    return PlacedRun(
+        source=file.source,
+        filesystem=entry.filesystem,
+        configuration=entry.configuration,
+        hardware=entry.hardware,
+        repeat=None if is_counted else entry.repeat,
+        columns=columns,
+        own=entry.own,
+        reason=reason,
+        samples=samples,
+        workload=workload_of(entry.parsed),
+        environment=environment_of(entry.parsed),
+        planned=entry,
+    )

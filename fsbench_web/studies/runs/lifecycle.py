@@ -149,7 +149,6 @@ def create_all_queued(
     return runs
 
 
-@transaction.atomic(savepoint=False)
 def record_finished(
     series: Series,
     repeat: int,
@@ -165,52 +164,50 @@ def record_finished(
     In the same visits to the database: ``artefact``, a new one, as its own, and ``beside``, new
     rows that need neither.
     """
-    now = clock.now()
-    run = Run(
-        series=series,
-        repeat=repeat,
-        origin=Run.Origin.IMPORTED,
-        state=RunState.DONE,
-        reason=reason,
-        progress=1,
-        environment=environment,
-        created_by=by,
-        ended_at=now,
-    )
-    insert_together(*beside, run)
-    rows: list[models.Model] = [StateChange(run=run, at=now, state=RunState.DONE, reason=reason)]
-    if artefact is not None:
-        artefact.run = run
-        rows.append(artefact)
-    insert_together(*rows)
-    return run
+    finished = FinishedRun(series, repeat, reason, environment, artefact)
+    return record_all_finished([finished], by=by, beside=beside)[0]
 
 
-@transaction.atomic
-def record_many_finished(
-    places: Sequence[tuple[Series, int]], *, by: User | None, reason: str
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own."""
+
+    series: Series
+    repeat: int
+    reason: str
+    environment: Environment | None = None
+    artefact: Artefact | None = None
+
+
+@transaction.atomic(savepoint=False)
+def record_all_finished(
+    finished: Sequence[FinishedRun], *, by: User | None, beside: Iterable[models.Model] = ()
 ) -> list[Run]:
-    """``record_finished`` for many runs of one import: (series, repeat) each."""
+    """``record_finished`` for all runs of one import."""
     now = clock.now()
-    runs = Run.objects.bulk_create(
-        [
-            Run(
-                series=series,
-                repeat=repeat,
-                origin=Run.Origin.IMPORTED,
-                state=RunState.DONE,
-                reason=reason,
-                progress=1,
-                created_by=by,
-                ended_at=now,
-            )
-            for series, repeat in places
-        ],
-        batch_size=500,
-    )
-    StateChange.objects.bulk_create(
-        [StateChange(run=run, at=now, state=RunState.DONE, reason=reason) for run in runs],
-        batch_size=500,
+    runs = [
+        Run(
+            series=one.series,
+            repeat=one.repeat,
+            origin=Run.Origin.IMPORTED,
+            state=RunState.DONE,
+            reason=one.reason,
+            progress=1,
+            environment=one.environment,
+            created_by=by,
+            ended_at=now,
+        )
+        for one in finished
+    ]
+    insert_together(*beside, *runs)
+    artefacts = []
+    for one, run in zip(finished, runs, strict=True):
+        if one.artefact is not None:
+            one.artefact.run = run
+            artefacts.append(one.artefact)
+    insert_together(
+        *(StateChange(run=run, at=now, state=RunState.DONE, reason=run.reason) for run in runs),
+        *artefacts,
     )
     return runs
 

@@ -1,86 +1,72 @@
 """What makes two runs the same measurement: a digest over their numbers, in any order.
 
-A cell is 32 bytes: eight of the digest of its test, load and unit, then sizes and value. Sorting
-them brings repeated cells together and makes the digest independent of files and of order.
+A cell is 32 bytes, most significant first: eight of the digest of its test, load and unit, then
+sizes (NONE without) and value. Their order as bytes brings repeated cells together and makes the
+digest independent of files and of order.
 """
 
 import hashlib
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fsbench_web.core.measurement_columns import MeasurementColumns
+from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
 
-NO_SIZE = -1
-_CELL = struct.Struct(">qqd")
-PREFIX_BYTES = 8
-VALUE_BYTES = 8
+Words = NDArray[np.uint64]
+_PIECE = 65_536
+
+
+@dataclass(frozen=True)
+class Content:
+    """The digest of some numbers; ``twice`` are the places of two numbers of one cell, if any."""
+
+    digest: str
+    twice: tuple[int, int] | None
 
 
 @lru_cache(maxsize=4096)
-def test_prefix(test: str, load: str, unit: str) -> bytes:
+def _of_test(test: MeasuredTest) -> int:
     """The first bytes of all cells of a test."""
-    return hashlib.sha256("\x1f".join((test, load, unit)).encode()).digest()[:PREFIX_BYTES]
+    named = "\x1f".join((test.test, test.load, test.unit)).encode()
+    return int.from_bytes(hashlib.sha256(named).digest()[:8], "big")
 
 
-def cell(prefix: bytes, record_kb: int | None, file_kb: int | None, value: float) -> bytes:
-    """One number; sizes in KB, None or NO_SIZE without."""
-    return prefix + _CELL.pack(
-        NO_SIZE if record_kb is None else record_kb, NO_SIZE if file_kb is None else file_kb, value
-    )
+def _words(columns: MeasurementColumns) -> list[Words]:
+    """Test, sizes and value of each number, such that numbers sort as the bytes of cells do."""
+    tests = np.array([_of_test(test) for test in columns.tests], dtype=np.uint64)
+    return [
+        tests[columns.codes],
+        columns.records.astype(np.int64).view(np.uint64),
+        columns.files.astype(np.int64).view(np.uint64),
+        columns.values.astype(np.float64).view(np.uint64),
+    ]
 
 
-def digest(cells: Iterable[bytes]) -> str:
-    """The digest of a run's numbers."""
-    return digest_of_sorted(sorted(cells))
+def content_of(blocks: Sequence[MeasurementColumns]) -> Content:
+    """What all blocks of a run hold; places count through the blocks."""
+    words = [np.concatenate(some) for some in zip(*map(_words, blocks), strict=True)]
+    order = np.lexsort(words[2::-1])
+    found, twice = hashlib.sha256(), None
+    for start in range(0, len(order), _PIECE):
+        # With the cell before it, which may be the same.
+        before = max(start - 1, 0)
+        some = order[before : start + _PIECE]
+        cells = np.stack([one[some] for one in words], axis=1).astype(">u8")
+        found.update(cells[start - before :].tobytes())
+        same = np.flatnonzero((cells[1:, :3] == cells[:-1, :3]).all(axis=1))
+        if len(same):
+            twice = int(some[same[0]]), int(some[same[0] + 1])
+            # Such cells are in order by their values.
+            order = np.lexsort(words[::-1])
+            cells = np.stack([one[order] for one in words], axis=1).astype(">u8")
+            found = hashlib.sha256(cells.tobytes())
+            break
+    return Content(found.hexdigest(), twice)
 
 
-def digest_of_sorted(cells: Iterable[bytes]) -> str:
-    """The same of cells in order."""
-    found = hashlib.sha256()
-    for one in cells:
-        found.update(one)
-    return found.hexdigest()
-
-
-Row = tuple[str, str, str, int | None, int | None, float]
-"""Test, load, unit, record KB, file KB, value."""
-
-
-def digest_of_rows(rows: Iterable[Row]) -> str:
-    """The digest of (test, load, unit, record KB, file KB, value)."""
-    return digest(
-        cell(test_prefix(test, load, unit), record_kb, file_kb, value)
-        for test, load, unit, record_kb, file_kb, value in rows
-    )
-
-
-def cells_of_columns(columns: MeasurementColumns) -> np.ndarray:
-    """The cells of columns, sorted: one array of 32 bytes each."""
-    cells = np.empty(
-        len(columns), dtype=[("test", "S8"), ("record", ">i8"), ("file", ">i8"), ("value", ">f8")]
-    )
-    prefixes = [test_prefix(one.test, one.load, one.unit) for one in columns.tests]
-    cells["test"] = np.array(prefixes, dtype="S8")[columns.codes]
-    cells["record"], cells["file"] = columns.records, columns.files
-    cells["value"] = columns.values
-    return np.sort(cells.view("S32"))
-
-
-def digest_of_columns(columns: Sequence[MeasurementColumns]) -> str:
+def digest_of(*blocks: MeasurementColumns) -> str:
     """The digest of the numbers of all blocks of a run."""
-    cells = np.sort(np.concatenate([cells_of_columns(one) for one in columns]))
-    return hashlib.sha256(cells.tobytes()).hexdigest()
-
-
-def first_repeated(ordered: Sequence[bytes]) -> bytes | None:
-    """A cell (without its value) that stands twice among sorted cells, or None."""
-    previous = b""
-    for one in ordered:
-        place = one[:-VALUE_BYTES]
-        if place == previous:
-            return place
-        previous = place
-    return None
+    return content_of(blocks).digest

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fsbench_web.core.measurement_columns import Column, MeasurementColumns
+from fsbench_web.core.measurement_columns import NONE, Column, MeasurementColumns
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.columns import (
-    NO_SIZE,
     MixedMeasurements,
     TestColumns,
     scores,
@@ -156,8 +155,8 @@ def _side_by_side(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColum
             records.append(columns.records)
             files.append(columns.files)
         else:
-            records.append(np.where(is_cell, columns.records, NO_SIZE))
-            files.append(np.where(is_cell, columns.files, NO_SIZE))
+            records.append(np.where(is_cell, columns.records, NONE))
+            files.append(np.where(is_cell, columns.files, NONE))
     lengths = [len(columns) for _, columns in pieces]
     return TestColumns(
         np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths),

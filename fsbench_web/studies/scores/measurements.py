@@ -333,6 +333,12 @@ def store_values(
     if not some:
         return 0
     _refuse_repeated(run_id, some, is_new=is_new)
+    columns, samples = of_values(some)
+    return store([NewBlock(run_id, artefact_id, columns, samples=samples)])
+
+
+def of_values(values: Sequence[ParsedValue]) -> tuple[MeasurementColumns, dict[int, Any]]:
+    """Numbers of one output, at least one, as columns; and their samples by place."""
     columns = columns_of.of_rows(
         (
             MeasuredTest(one.test, one.load, one.unit),
@@ -341,10 +347,9 @@ def store_values(
             one.value,
             one.line,
         )
-        for one in some
+        for one in values
     )
-    samples = {place: list(one.samples) for place, one in enumerate(some) if one.samples}
-    return store([NewBlock(run_id, artefact_id, columns, samples=samples)])
+    return columns, {place: list(one.samples) for place, one in enumerate(values) if one.samples}
 
 
 def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:

@@ -11,12 +11,15 @@ writes an object's statement anew each time, and waits for the answer of each.
 import json
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from django.db import connection, models
 
 _AT_ONCE = 200
 """Objects in one visit: each is some hundred bytes of text, or a whole compressed file."""
+_MANY = 20
+"""So many objects of one model are written by one statement: Django's own way of many."""
 
 
 def insert_rows(
@@ -56,6 +59,19 @@ def insert_together(*rows: models.Model) -> None:
     called, and no signals are sent. The caller holds the transaction. Raises what Django's own
     queries raise.
     """
+    some: list[models.Model] = []
+    for model, found in groupby(rows, key=lambda row: row._meta.model):
+        alike = list(found)
+        if len(alike) > _MANY:
+            _insert(some)
+            model._base_manager.bulk_create(alike, batch_size=500)
+            some = []
+        else:
+            some += alike
+    _insert(some)
+
+
+def _insert(rows: Sequence[models.Model]) -> None:
     for row in rows:
         row._prepare_related_fields_for_save(operation_name="save")  # type: ignore[attr-defined]
     options = connection.settings_dict["OPTIONS"]

@@ -8,7 +8,6 @@ other one goes through the very function that reads small tables (long_rows, cel
 import codecs
 import io
 import re
-from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,13 +17,14 @@ import numpy as np
 
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.core.formats.tables.grid import grid_of
-from fsbench_web.core.formats.tables.long_blocks import BlockReader, Column
-from fsbench_web.core.formats.tables.long_rows import NO_SIZE, Own, Test
+from fsbench_web.core.formats.tables.long_blocks import COLUMN_TYPES, BlockReader, Column
+from fsbench_web.core.formats.tables.long_rows import Own
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.formats.tables.table import check_header, needs_mapping, proposal
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH
+from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
 
-__all__ = ["NO_SIZE", "Columns", "LargeTable", "Own", "Test", "mapping_of", "read"]
+__all__ = ["LargeTable", "Own", "mapping_of", "read"]
 
 _HEAD_BYTES = 64 * 1024
 _HEAD_LINES = 60
@@ -35,39 +35,28 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass
-class Columns:
-    """The numbers of one run: ``tests`` are places in LargeTable.tests, sizes KB or NO_SIZE."""
-
-    tests: array = field(default_factory=lambda: array("H"))
-    records: array = field(default_factory=lambda: array("i"))
-    files: array = field(default_factory=lambda: array("q"))
-    values: array = field(default_factory=lambda: array("d"))
-    lines: array = field(default_factory=lambda: array("I"))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-
-@dataclass
 class LargeTable:
-    """All numbers of a table by the run they belong to. ``zeros`` counts values that are 0."""
+    """All numbers of a table: ``runs`` are parts of ``numbers`` by the run they belong to.
 
-    tests: list[Test] = field(default_factory=list)
-    runs: dict[Own, Columns] = field(default_factory=dict)
+    ``zeros`` counts values that are 0.
+    """
+
+    numbers: MeasurementColumns
+    runs: dict[Own, MeasurementColumns] = field(default_factory=dict)
     rows: int = 0
     zeros: int = 0
     unused: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return sum(map(len, self.runs.values()))
+        return len(self.numbers)
 
     def units(self) -> dict[str, int]:
         """The first line of each unit."""
         found: dict[str, int] = {}
         for columns in self.runs.values():
-            for test in set(columns.tests):
-                unit = self.tests[test][1]
-                line = columns.lines[columns.tests.index(test)]
+            codes, first = np.unique(columns.codes, return_index=True)
+            for code, line in zip(codes.tolist(), columns.lines[first].tolist(), strict=True):
+                unit = columns.tests[code].unit
                 found[unit] = min(line, found.get(unit, line))
         return found
 
@@ -123,10 +112,7 @@ def _finished(reader: BlockReader) -> LargeTable:
     rows = reader.rows
     if not rows.problem_count and not reader.blocks:
         rows.refuse(reader.line, None, "The table has a header and no values.")
-    table = LargeTable(list(rows.tests), rows=reader.line, unused=rows.unused)
-    if reader.blocks:
-        table.runs = _by_run(list(rows.runs), reader.blocks)
-        table.zeros = sum(run.values.count(0) for run in table.runs.values())
+    table = _table(reader)
     if rows.problem_count:
         more = rows.problem_count - len(rows.problems)
         last = [Problem(None, None, f"And {more} more problems.")] if more else []
@@ -134,29 +120,36 @@ def _finished(reader: BlockReader) -> LargeTable:
     return table
 
 
-def _by_run(runs: list[Own], blocks: list[list[Column]]) -> dict[Own, Columns]:
-    """The rows of each run that has any; ``blocks`` are taken apart, so that memory holds one."""
-    lines, places, *rest = (_taken(blocks, column) for column in range(len(blocks[0])))
+def _table(reader: BlockReader) -> LargeTable:
+    """The rows that were read, by run; the reader's blocks are taken apart, so that memory holds
+    the numbers once.
+    """
+    lines, places, *rest = (_taken(reader.blocks, column) for column in range(len(COLUMN_TYPES)))
     if (places[1:] < places[:-1]).any():
         order = np.argsort(places, kind="stable")
         lines, places = lines[order], places[order]
         rest = [rest.pop(0)[order] for _ in range(len(rest))]
-    cuts = np.searchsorted(places, np.arange(len(runs) + 1)).tolist()
-    return {
-        own: Columns(
-            *(
-                array(code, column[start:end].tobytes())
-                for code, column in zip("HiqdI", [*rest, lines], strict=True)
-            )
-        )
-        for own, (start, end) in zip(runs, pairwise(cuts), strict=True)
-        if start < end
-    }
+    tests = [MeasuredTest(name, "", unit) for name, unit in reader.rows.tests]
+    codes, records, files, values = rest
+    numbers = MeasurementColumns(tests, codes, records, files, values, lines)
+    cuts = np.searchsorted(places, np.arange(len(reader.rows.runs) + 1)).tolist()
+    return LargeTable(
+        numbers,
+        {
+            own: numbers.taken(slice(start, end))
+            for own, (start, end) in zip(reader.rows.runs, pairwise(cuts), strict=True)
+            if start < end
+        },
+        rows=reader.line,
+        zeros=int(np.count_nonzero(numbers.values == 0)),
+        unused=reader.rows.unused,
+    )
 
 
 def _taken(blocks: list[list[Column]], place: int) -> Column:
     """One column of all blocks, which is not in these any more."""
-    whole = np.concatenate([block[place] for block in blocks])
+    nothing = np.empty(0, dtype=COLUMN_TYPES[place])
+    whole = np.concatenate([nothing, *(block[place] for block in blocks)])
     for block in blocks:
         block[place] = block[place][:0]
     return whole

@@ -160,7 +160,7 @@ class BlockReader:
         return values, plain, pointed
 
     def _sizes(self, fields: Fields, name: str, most_kb: int) -> tuple[Ints, Flags]:
-        """Sizes in KB, NO_SIZE where none is said; and where that is what the row says."""
+        """Sizes in KB, NONE where none is said; and where that is what the row says."""
         column = self.mapping.columns.get(name)
         columns = [] if column is None else [column]
         sizes, fits = np.zeros(len(fields), dtype=np.int64), np.zeros(len(fields), dtype=np.bool_)

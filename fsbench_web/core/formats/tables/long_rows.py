@@ -18,10 +18,10 @@ from fsbench_web.core.formats.tables.cells import (
 from fsbench_web.core.formats.tables.grid import DELIMITERS, row_of
 from fsbench_web.core.formats.tables.mapping import FORMAT, Mapping
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, shown
+from fsbench_web.core.measurement_columns import NONE
 
 MAX_RUNS = 20_000
 MAX_TESTS = 60_000
-NO_SIZE = -1
 _OWN = ("filesystem", "configuration", "hardware", "repeat")
 # What no tool prints, and bytes that were no text.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
@@ -31,7 +31,7 @@ Own = tuple[str, str, str, int | None]
 Test = tuple[str, str]
 """Name and unit."""
 ReadRow = tuple[int, int, int, int, int, float]
-"""Line, places of run and test, record and file size in KB or NO_SIZE, value."""
+"""Line, places of run and test, record and file size in KB or NONE, value."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +114,15 @@ class RowReader:
         return number, run, test, record, file, value
 
     def size_of(self, name: str, word: str = "") -> int | None:
-        """What a word in the column of a size means, NO_SIZE for none; None where its row must be
-        read to tell.
+        """The size that a word in its column means, in KB, or NONE where it says none; None where
+        its row must be read to tell.
         """
         text = word or self.mapping.constants.get(name, "")
         reading = self._reading()
         size = read_size(reading, {name: Place(text)}, name, 0)
         if reading.problems or not text.isprintable():
             return None
-        return NO_SIZE if size is None else size
+        return NONE if size is None else size
 
     def _reading(self) -> Reading:
         return Reading(
@@ -188,8 +188,8 @@ class RowReader:
             self.refuse(number, None, f"The table has more than {MAX_TESTS} tests.")
             return None
         place = self.tests.setdefault(test, len(self.tests))
-        record = NO_SIZE if value.record_size_kb is None else value.record_size_kb
-        file = NO_SIZE if value.file_size_kb is None else value.file_size_kb
+        record = NONE if value.record_size_kb is None else value.record_size_kb
+        file = NONE if value.file_size_kb is None else value.file_size_kb
         return place, record, file, value.value
 
     def _run(self, words: list[str], number: int) -> int | None:
