@@ -74,7 +74,7 @@ def _runs_that_are_not_over() -> object:
     for _ in range(2):
         with transaction.atomic():
             repeat = next_repeat(series)
-            runs.append(lifecycle.create_queued(series, repeat, by=None, submission=None))
+            runs.append(lifecycle.create_queued(series, repeat, by=None, job=None))
     handle = lifecycle.claim(runs[0].pk, worker)
     assert handle is not None
     lifecycle.advance(handle, RunState.PREPARING)
@@ -132,13 +132,13 @@ def _measurements() -> object:
 
 
 def _old_rows() -> object:
-    """Measurements as versions before 0018 stored them; returns what ``measurements`` is to say."""
+    """Measurements as versions before 0019 stored them; returns what ``measurements`` is to say."""
     from django.db import connection
     from django.db.migrations.loader import MigrationLoader
 
     from tests.studies.old_measurements import store_old_rows
 
-    state = MigrationLoader(connection).project_state(("studies", "0018_measurement_blocks"))
+    state = MigrationLoader(connection).project_state(("studies", "0019_measurement_blocks"))
     return store_old_rows(state.apps, runs=40)
 
 
@@ -150,7 +150,7 @@ def _killed_while_moving() -> object:
 
     from django.core.management import call_command
 
-    moving = import_module("fsbench_web.studies.migrations.0019_move_measurements")
+    moving = import_module("fsbench_web.studies.migrations.0020_move_measurements")
     whole, moved = moving.blocks_of, []
 
     def blocks_of(apps: Any, run_id: int) -> Any:

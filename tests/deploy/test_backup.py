@@ -90,7 +90,7 @@ def test_what_was_backed_up_comes_back(kept: Kept, new_site: Callable[[], Site])
     assert there["runs"][str(kept.under_way)][0] == "lost"
     assert there["runs"][str(kept.waiting)] == ["queued", ""]
     assert there["leases"] == 0
-    # Nobody erases a disk for an order of last week before somebody has looked.
+    # Nobody erases a disk for a job of last week before somebody has looked.
     assert there["drained"] == [["lab", "manage.py restore"]]
 
     # What is there now is not lost without its name.
@@ -154,7 +154,7 @@ def test_a_backup_of_before_measurements_were_columns_comes_back(
 ) -> None:
     """And so does what somebody migrates where it is, also when that is killed on its way."""
     old = new_site()
-    old.manage("migrate", "studies", "0018", "--verbosity", "0", "--skip-checks")
+    old.manage("migrate", "studies", "0019", "--verbosity", "0", "--skip-checks")
     rows = old.step("old_rows")
     assert len(rows) == 40 * 117
     old.manage("backup", str(tmp_path / "old"))

@@ -1,4 +1,4 @@
-"""Rows of the table that held a measurement each, as versions before 0018 wrote them."""
+"""Rows of the table that held a measurement each, as versions before 0019 wrote them."""
 
 import random
 from typing import Any

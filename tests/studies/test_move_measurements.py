@@ -13,15 +13,15 @@ from fsbench_web.studies.models import MeasurementBlock
 from fsbench_web.studies.scores import measurements
 from tests.studies.old_measurements import store_old_rows
 
-moving = import_module("fsbench_web.studies.migrations.0019_move_measurements")
-dropping = import_module("fsbench_web.studies.migrations.0020_drop_measurement_rows")
+moving = import_module("fsbench_web.studies.migrations.0020_move_measurements")
+dropping = import_module("fsbench_web.studies.migrations.0021_drop_measurement_rows")
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def old() -> Iterator[StateApps]:
-    """The models of before, with the table that 0020 dropped."""
-    apps = MigrationLoader(connection).project_state(("studies", "0018_measurement_blocks")).apps
+    """The models of before, with the table that 0021 dropped."""
+    apps = MigrationLoader(connection).project_state(("studies", "0019_measurement_blocks")).apps
     table = apps.get_model("studies", "Measurement")
     with connection.schema_editor() as editor:
         editor.create_model(table)

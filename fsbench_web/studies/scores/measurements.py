@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import IntegrityError
-from django.db.models import BinaryField, Case, QuerySet, Sum, Value, When
+from django.db.models import Case, QuerySet, Sum, When
 
 from fsbench_web.core import measurement_columns as columns_of
 from fsbench_web.core.formats.result import ParsedValue
@@ -129,7 +129,9 @@ class StoredBlock:
     artefact_id: int | None
     count: int
     tests: list[list[Any]]
-    _kept: tuple[bytes, bytes | None, bytes | None] | None
+    _flags: bytes | None
+    _samples: bytes | None
+    _content: bytes | None
 
     def holds(self, is_wanted: IsWanted) -> bool:
         """Whether it has numbers of a wanted test."""
@@ -137,11 +139,10 @@ class StoredBlock:
 
     def read(self) -> Numbers:
         """Its numbers. Raises UnreadableBlock."""
-        kept = self._kept
-        if kept is None:
+        content = self._content
+        if content is None:
             rows = MeasurementBlock._base_manager.filter(pk=self.pk)
-            kept = rows.values_list("content", "flags", "samples").get()
-        content, flags, samples = kept
+            content = bytes(rows.values_list("content", flat=True).get())
         try:
             columns = columns_of.decode(content)
             return Numbers(
@@ -149,8 +150,8 @@ class StoredBlock:
                 self.run_id,
                 self.artefact_id,
                 columns,
-                *columns_of.decode_flags(flags, len(columns)),
-                columns_of.decode_samples(samples),
+                *columns_of.decode_flags(self._flags, len(columns)),
+                columns_of.decode_samples(self._samples),
             )
         except UnreadableBlock as error:
             raise UnreadableBlock(
@@ -170,22 +171,17 @@ def of_finished(series_ids: Iterable[int]) -> QuerySet[MeasurementBlock]:
 
 
 def listed(found: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:
-    """The blocks in order of series, run and storing. One query, and one for each large block that
+    """The blocks in order of series, run and storing; without ``samples`` where nobody wants them.
 
-    is read. Without ``samples`` those of small blocks are left out.
+    One query, and one for each large block that is read.
     """
-
-    def kept(name: str) -> Case:
-        return Case(When(count__lte=_WITH_THE_LIST, then=name))
-
+    small = Case(When(count__lte=_WITH_THE_LIST, then="content"))
+    fields = ("id", "run__series_id", "run_id", "artefact_id", "count", "tests", "flags")
     rows = found.order_by("run__series_id", "run_id", "id").values_list(
-        *("id", "run__series_id", "run_id", "artefact_id", "count", "tests"),
-        kept("content"),
-        kept("flags"),
-        kept("samples") if samples else Value(None, BinaryField()),
+        *fields, *(["samples"] if samples else []), small
     )
     return [
-        StoredBlock(*row[:6], None if row[6] is None else row[6:])  # type: ignore[misc]
+        StoredBlock(*row[:6], row[6], row[7] if samples else None, row[-1])  # type: ignore[call-arg]
         for row in rows
     ]
 
@@ -239,9 +235,12 @@ def unreadable() -> list[str]:
     """What is wrong with blocks that cannot be read, a sentence each. Reads all there are."""
     found = []
     blocks = MeasurementBlock._base_manager.order_by("id")
-    for row in blocks.values_list("id", "run__series_id", "run_id").iterator(chunk_size=2000):
+    fields = ("id", "run__series_id", "run_id", "flags", "samples")
+    for pk, series_id, run_id, flags, samples in blocks.values_list(*fields).iterator(
+        chunk_size=500
+    ):
         try:
-            StoredBlock(*row, None, 0, [], None).read()
+            StoredBlock(pk, series_id, run_id, None, 0, [], flags, samples, None).read()
         except UnreadableBlock as error:
             found.append(str(error))
     return found
@@ -252,7 +251,8 @@ def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Mea
 
     Only the blocks that these are in are read. One query, and one for each very large block.
     """
-    total, found = 0, []
+    total = 0
+    found: list[Measurement] = []
     for block in listed(of_run(run_id)):
         numbers_of = sum(count for name, _, _, count, _ in block.tests if test in ("", name))
         start, end = max(0, offset - total), min(numbers_of, offset + limit - total)
