@@ -437,7 +437,7 @@ def test_an_unexpected_failure_is_told_and_stores_nothing(
     def fail(*_: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(large.ingest, "replace_scores", fail)
+    monkeypatch.setattr(ingest, "replace_scores", fail)
     work()
     text = importing.get(where).content.decode()
     assert "no space left" in text
