@@ -124,6 +124,7 @@ def _finished(reader: BlockReader) -> LargeTable:
     if not rows.problem_count and not reader.blocks:
         rows.refuse(reader.line, None, "The table has a header and no values.")
     table = LargeTable(list(rows.tests), rows=reader.line, unused=rows.unused)
+    table.header_line = rows.mapping.header_line
     if reader.blocks:
         table.runs = _by_run(list(rows.runs), reader.blocks)
         table.zeros = sum(run.values.count(0) for run in table.runs.values())
