@@ -57,6 +57,7 @@ class LargeTable:
     rows: int = 0
     zeros: int = 0
     unused: list[str] = field(default_factory=list)
+    header_line: int = 0
 
     def __len__(self) -> int:
         return sum(map(len, self.runs.values()))
