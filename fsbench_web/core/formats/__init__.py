@@ -11,6 +11,7 @@ from fsbench_web.core.formats import (
     filebench,
     filemark,
     fs_mark,
+    io500,
     ior,
     mdtest,
     not_read,
@@ -42,6 +43,8 @@ class Format(NamedTuple):
     recognises: Callable[[list[str]], bool]
     parse: Callable[[list[str]], ParsedResult]
     has_long_lines: bool = False
+    long_line: str = ""
+    """What a line that may have any length begins with."""
 
 
 _HEAD_BYTES = 256 * 1024
@@ -61,8 +64,9 @@ _TEXT = (
     Format(postmark.FORMAT, postmark.recognises, postmark.parse),
     Format(filebench.FORMAT, filebench.recognises, filebench.parse),
     Format(sysbench.FORMAT, sysbench.recognises, sysbench.parse),
-    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse),
+    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse, long_line=mdtest.LONG_LINE),
     Format(ior.FORMAT, ior.recognises, ior.parse),
+    Format(io500.FORMAT, io500.recognises, io500.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
     Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
@@ -111,7 +115,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
     looked_at = lines_to_look_at(lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
-        check_lengths(lines)
+        check_lengths(lines, found.long_line if found is not None else "")
     if found is not None:
         result = found.parse(lines)
         result.warnings[:0] = [
