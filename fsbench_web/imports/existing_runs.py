@@ -45,11 +45,6 @@ def of_series(serieses: Iterable[Series]) -> dict[int, Known]:
     return found
 
 
-def known(series: Series) -> dict[str, Run]:
-    """The finished runs of a series by the digest of their numbers."""
-    return of_series([series])[series.pk].runs
-
-
 def digest_of(run_id: int) -> str:
     """The digest of the numbers that a run holds, counted now."""
     blocks = measurements.read(measurements.of_run(run_id))

@@ -135,10 +135,8 @@ def test_a_run_without_a_digest_is_known_too() -> None:
     import_files([("t.csv", table(1))], **TARGET, user=None)
     digests = {c.run_id: c.digest for c in RunContent.objects.all()}
     existing_runs.forget(list(digests))
-    for series in Series.objects.all():
-        assert {run.pk: digest for digest, run in existing_runs.known(series).items()}.items() <= (
-            digests.items()
-        )
+    for known in existing_runs.of_series(Series.objects.all()).values():
+        assert {run.pk: digest for digest, run in known.runs.items()}.items() <= digests.items()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from django.contrib.auth.models import User
@@ -87,14 +87,14 @@ def import_sources(
         )
     plan = plan_files(sources, target)
     if within_request and not plan.all_problems and work.of_plan(plan).is_much:
-        raise work.LeavesRequest(sources)
+        raise work.LeavesRequest(plan.sources, plan.warnings)
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
         done = commit(row, plan, target, user, known)
         if known and not done.runs:
             transaction.set_rollback(True)
-            return ImportResult(None, ALL_KNOWN, [], known=known)
+            return replace(done, id=None, state=ALL_KNOWN)
     return done
 
 
@@ -119,7 +119,8 @@ def commit(
         row.save()
         row.files.all().delete()
     runs = [entry.run.pk for entry in stored.runs]
-    return ImportResult(row.pk, str(row.state), runs, known=known or [])
+    warnings = [one.as_row() for one in plan.warnings]
+    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:

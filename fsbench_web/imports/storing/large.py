@@ -12,6 +12,7 @@ from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.table import unkept
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import work
@@ -111,6 +112,17 @@ def _tests(numbers: MeasurementColumns) -> list[list[Any]]:
     )
 
 
+def warnings_of(table: LargeTable, source: SourceFile) -> list[ImportProblem]:
+    """What whoever imports the table should know, as small tables say it (plan.Plan.warnings)."""
+    found = [
+        ImportProblem(unkept(word), source.path, table.header_line) for word in table.unused[:50]
+    ]
+    if table.zeros:
+        zeros = f"{table.zeros:,} values are 0, and are kept as measured."
+        found.append(ImportProblem(zeros, source.path))
+    return found
+
+
 def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
     """What is wrong with what the table, and somebody beside it, say it is of."""
     said = source.given
@@ -143,15 +155,17 @@ def import_large(
     problems += key_problems({"keys": [[*own[:3], 1] for own in table.runs]}, source, target)
     if problems:
         raise ImportRefused(problems)
+    warnings = warnings_of(table, source)
     if within_request and work.of_table(table).is_much:
-        raise work.LeavesRequest([source])
+        raise work.LeavesRequest([source], warnings)
+    said = [one.as_row() for one in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)
         runs = store(row, source, table, target, user, say, known)
         if known and not runs:
             transaction.set_rollback(True)
-            return ImportResult(None, ALL_KNOWN, [], known=known)
-    return ImportResult(row.pk, str(row.state), runs, known=known or [])
+            return ImportResult(None, ALL_KNOWN, [], known=known, warnings=said)
+    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=said)
 
 
 def store(
@@ -164,9 +178,10 @@ def store(
     passed_over: list[KnownRun] | None = None,
 ) -> list[int]:
     """Store all runs of a table, with their scores. The caller holds the transaction, and saves
+    ``row`` where it was saved before.
 
-    ``row``. Returns the runs' numbers; ``passed_over`` takes what is there already, which is
-    refused where it is None. Raises ImportRefused.
+    Returns the runs' numbers; ``passed_over`` takes what is there already, which is refused where
+    it is None. Raises ImportRefused.
     """
     study, _ = study_for(target, user)
     stored = store_runs(

@@ -208,8 +208,11 @@ def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | N
 
     Who numbers the repeats, in a table or in the preview, says that they are several, also when a
     coarse clock gave two of them the same numbers; the same file sent again is then told by its
-    numbers of repeats.
+    numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
+    counts_repeats = entry.own[0][3] is not None
+    if isinstance(same, PlacedRun) and same.source is entry.source and counts_repeats:
+        return None
     if entry.repeat is None or (isinstance(same, Run) and same.repeat == entry.repeat):
         return same
     return None

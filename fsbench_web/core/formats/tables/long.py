@@ -46,6 +46,7 @@ class LargeTable:
     rows: int = 0
     zeros: int = 0
     unused: list[str] = field(default_factory=list)
+    header_line: int = 0
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -141,6 +142,7 @@ def _table(reader: BlockReader) -> LargeTable:
             if start < end
         },
         rows=reader.line,
+        header_line=reader.mapping.header_line,
         zeros=int(np.count_nonzero(numbers.values == 0)),
         unused=reader.rows.unused,
     )
