@@ -3,10 +3,11 @@
     .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.import_rate [ROWS]
 
 Prints for each kind of table (many runs; one run with a cell a row), each in a process of its own:
-*import*, from the file's first byte to the last score, with its peak memory; *store* and *read*,
-the very numbers that this left, from columns into their table and back; and *bare*, the same
-numbers as rows into a table without keys and indexes, by COPY on PostgreSQL and one prepared
-INSERT on SQLite (without DATABASE_URL). Bytes are those of the tables with their indexes.
+*parse*, the file into columns; *import*, from the file's first byte to the last score, with its
+peak memory; *store* and *read*, the very numbers that this left, from columns into their table and
+back; and *bare*, the same numbers as rows into a table without keys and indexes, by COPY on
+PostgreSQL and one prepared INSERT on SQLite (without DATABASE_URL). Bytes are those of the tables
+with their indexes; processor seconds are the process's own, without the database server's.
 """
 
 import os
@@ -64,6 +65,16 @@ def measure_import(path: Path) -> float:
         source = pack(path.name, file)
     assert large.is_large([source])
     large.import_large(source, Target(path.stem, "ext4", "ext4"), None)
+    return time.perf_counter() - started
+
+
+def measure_parse(path: Path) -> float:
+    """Seconds from the file to its columns."""
+    from fsbench_web.core.formats.tables import long
+
+    started = time.perf_counter()
+    with path.open("rb") as file:
+        long.read(file, path.stat().st_size)
     return time.perf_counter() - started
 
 
@@ -154,14 +165,17 @@ def child(what: str, path: Path) -> None:
     django.setup()
     from fsbench_web.studies.models import MeasurementBlock
 
-    measures = {"store": measure_store, "read": measure_read, "bare": measure_bare}
-    seconds = measure_import(path) if what == "import" else measures[what]()
+    of_file = {"parse": measure_parse, "import": measure_import}
+    of_stored = {"store": measure_store, "read": measure_read, "bare": measure_bare}
+    before = time.process_time()
+    seconds = of_file[what](path) if what in of_file else of_stored[what]()
+    processor_s = time.process_time() - before if what in of_file else 0.0
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     size = stored_bytes(BARE if what == "bare" else MeasurementBlock._meta.db_table)
-    print(f"{seconds} {peak_mb} {size}")
+    print(f"{seconds} {processor_s} {peak_mb} {size}")
 
 
-def measured(what: str, path: Path) -> tuple[float, float, float]:
+def measured(what: str, path: Path) -> tuple[float, float, float, float]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.import_rate", what, str(path)],
         capture_output=True,
@@ -169,8 +183,8 @@ def measured(what: str, path: Path) -> tuple[float, float, float]:
     )
     if done.returncode:
         sys.exit(done.stderr)
-    seconds, peak_mb, size = done.stdout.split()
-    return float(seconds), float(peak_mb), float(size)
+    seconds, processor_s, peak_mb, size = map(float, done.stdout.split())
+    return seconds, processor_s, peak_mb, size
 
 
 def main(rows: int, folder: Path) -> None:
@@ -188,12 +202,17 @@ def main(rows: int, folder: Path) -> None:
             file.writelines(lines(rows))
         size_mb = path.stat().st_size / 1024 / 1024
         print(f"\n{kind}: {size_mb:.0f} MB")
-        found = {what: measured(what, path) for what in ("import", "store", "read", "bare")}
+        found = {
+            what: measured(what, path) for what in ("parse", "import", "store", "read", "bare")
+        }
         bare_s = found["bare"][0]
-        for what, (seconds, peak_mb, size) in found.items():
-            remark = f"{bare_s / seconds:6.2f} of bare, {size / rows:6.1f} bytes a number"
-            memory = f", peak {peak_mb:.0f} MB of memory" if what == "import" else ""
-            show(what, rows, seconds, remark + memory)
+        for what, (seconds, processor_s, peak_mb, size) in found.items():
+            remark = f"{bare_s / seconds:6.2f} of bare"
+            if what != "parse":
+                remark += f", {size / rows:6.1f} bytes a number"
+            if processor_s:
+                remark += f", {processor_s:.2f} s of a processor, peak {peak_mb:.0f} MB of memory"
+            show(what, rows, seconds, remark)
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE {BARE}")
 

@@ -10,6 +10,7 @@ from math import fsum
 import numpy as np
 
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, SUMMED
+from fsbench_web.core.scoring.confidence import Interval, intervals_of
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, mean, overall
@@ -52,6 +53,18 @@ class TestColumns:
         inside &= self.files <= region.maximum_file_kb
         return inside
 
+    @property
+    def is_one_run(self) -> bool:
+        """Whether all are of one run, which may have millions of numbers."""
+        return bool(self.runs.min() == self.runs.max())
+
+    @property
+    def cells(self) -> Whole:
+        """A number for the cell of each number, the same where cells are, all from 0."""
+        if self.is_one_run:
+            return np.arange(len(self))
+        return cells_of(self.records, self.files)[0]
+
     def is_matrix(self, test: str) -> bool:
         """Whether the numbers have sizes. Raises MixedMeasurements where some have."""
         sized = self.records >= 0
@@ -73,7 +86,7 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
         return {MEAN: ScoreValue(_mean(columns.values), cells=1, repeats=len(columns))}
     of_runs = _places(columns.runs)
     repeats = int(of_runs.max()) + 1
-    cells = None if repeats == 1 else cells_of(columns.records, columns.files)[0]
+    cells = columns.cells
     found = {}
     for slug in SUMMED:
         inside = columns.region(slug)
@@ -81,7 +94,7 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
         values = columns.values[some]
         if not len(values):
             continue
-        of_cell = np.arange(len(values)) if cells is None else cells[some]
+        of_cell = cells[some]
         numbers = np.bincount(of_cell)
         count = int(np.count_nonzero(numbers))
         by_run = np.bincount(of_runs[some], minlength=repeats)
@@ -98,6 +111,15 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
     if len(found) == len(SUMMED):
         found["overall"] = overall(found)
     return found
+
+
+def intervals(test: str, columns: TestColumns) -> dict[str, Interval]:
+    """The 95% interval of each category's score, each run scored by itself. Raises as ``scores``
+    does.
+    """
+    if not len(columns) or columns.is_one_run:
+        return {}
+    return intervals_of(scores_of_runs(test, columns))
 
 
 def scores_of_runs(test: str, columns: TestColumns) -> dict[str, list[float]]:
@@ -135,6 +157,8 @@ def _refuse_infinite(values: Numbers) -> None:
 
 def _places(runs: Whole) -> Whole:
     """The place of each number's run among all, in order."""
+    if runs.min() == runs.max():
+        return np.zeros(len(runs), dtype=np.int64)
     known = np.sort(runs)
     known = known[np.flatnonzero(np.diff(known, prepend=known[0] - 1))]
     return np.searchsorted(known, runs)

@@ -15,10 +15,10 @@ from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.columns import (
     MixedMeasurements,
     TestColumns,
+    intervals,
     scores,
-    scores_of_runs,
 )
-from fsbench_web.core.scoring.confidence import Interval, intervals_of, sample_interval
+from fsbench_web.core.scoring.confidence import Interval, sample_interval
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements, quality
@@ -90,9 +90,8 @@ def _judge(
     tests = _by_test(parts, wanted)
     wholes = {}
     for test, gathered in tests.items():
-        wholes[test] = SelectedScores(
-            scores(test, gathered.columns), intervals_of(scores_of_runs(test, gathered.columns))
-        )
+        columns = gathered.columns
+        wholes[test] = SelectedScores(scores(test, columns), intervals(test, columns))
     if series is not None:
         _add_samples(series, wholes)
     for test, gathered in tests.items():
@@ -134,7 +133,10 @@ def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, 
             if units.setdefault(name, test.unit) != test.unit:
                 raise MixedMeasurements(f"{name} was measured in {units[name]} and in {test.unit}.")
             places = order[start:end]
-            piece = (part.run_id, part.bits, places, columns.taken(places))
+            # One test alone is not copied: it may have millions of numbers.
+            whole = len(present) == 1
+            found = columns if whole else columns.taken(places)
+            piece = (part.run_id, part.bits, places, found)
             pieces.setdefault(name, []).append(piece)
     return {
         name: _Test(
@@ -157,6 +159,14 @@ def _side_by_side(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColum
         else:
             records.append(np.where(is_cell, columns.records, NONE))
             files.append(np.where(is_cell, columns.files, NONE))
+    if len(pieces) == 1:
+        [(run_id, columns)] = pieces
+        return TestColumns(
+            np.broadcast_to(np.int64(run_id), len(columns)),
+            records[0].astype(np.int64, copy=False),
+            files[0].astype(np.int64, copy=False),
+            columns.values,
+        )
     lengths = [len(columns) for _, columns in pieces]
     return TestColumns(
         np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths),
@@ -228,5 +238,5 @@ def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
             test = at_load(of.test, of.load)
             interval = sample_interval(samples or ()) if test in single else None
             if interval is not None:
-                intervals: Mapping[str, Interval] = {MEAN: interval}
-                wholes[test] = SelectedScores(wholes[test].scores, intervals)
+                found: Mapping[str, Interval] = {MEAN: interval}
+                wholes[test] = SelectedScores(wholes[test].scores, found)

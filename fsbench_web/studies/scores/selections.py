@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from fsbench_web.core.scoring.cache_boundary import Boundary
-from fsbench_web.core.scoring.columns import TestColumns, scores_of_runs
+from fsbench_web.core.scoring.columns import TestColumns, intervals
 from fsbench_web.core.scoring.columns import scores as scores_of
-from fsbench_web.core.scoring.confidence import Interval, intervals_of
+from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.quality import CACHED, SPIKE, UNCACHED, ordered
 from fsbench_web.core.scoring.quality_cells import Mask
-from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
+from fsbench_web.core.scoring.quality_repeats import Whole
 from fsbench_web.core.scoring.scores import ScoreValue
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.quality import CELL_FLAGS, Basis, Judged, slugs
@@ -116,9 +116,8 @@ def _runs(
     columns: TestColumns, categories: Iterable[str], kept: Mask | None = None
 ) -> dict[str, list[int]]:
     """The runs that gave a number to each category's score, oldest first."""
-    first, last = int(columns.runs.min()), int(columns.runs.max())
-    if first == last:  # which may have millions of numbers
-        return {category: [first] for category in categories}
+    if columns.is_one_run:
+        return {category: [int(columns.runs[0])] for category in categories}
     known, places = np.unique(columns.runs, return_inverse=True)
     found = {}
     for category in categories:
@@ -146,10 +145,10 @@ def _without(
     if not len(kept):
         return SelectedScores({})
     scores = scores_of(test, kept)
-    cell, _ = cells_of(columns.records, columns.files)
+    cell = columns.cells
     return SelectedScores(
         scores,
-        intervals_of(scores_of_runs(test, kept)),
+        intervals(test, kept),
         {
             category: left_out
             for category in scores
