@@ -29,6 +29,7 @@ from fsbench_web.studies.runs import (
     scores,
 )
 from fsbench_web.studies.runs.steadiness import steadiness
+from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import run_details
 
 PAGE_SIZE = 50
@@ -73,7 +74,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
     retried_as = shown.retried_as.pk if hasattr(shown, "retried_as") else None
     is_done = shown.state == RunState.DONE
     numbers = run_details.shown_numbers(shown)
-    too_many = shown.measurements.count() if numbers is None else 0
+    too_many = measurements.count(shown.pk) if numbers is None else 0
     matrices = run_details.test_matrices(shown, numbers or ())
     waiting = Run.objects.filter(pk=shown.pk, state=RunState.QUEUED)
     refusals = authority.refusals(waiting) if is_queued else []
