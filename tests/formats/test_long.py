@@ -13,7 +13,6 @@ from fsbench_web.core.formats import UnreadableFile, parse
 from fsbench_web.core.formats.tables import long, long_blocks
 from fsbench_web.core.formats.tables.long_rows import RowReader
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
-from fsbench_web.core.formats.tables.table import NeedsMapping
 
 HEADER = "test,record_size_kb,file_size_kb,value,unit\n"
 Found = list[tuple[object, ...]]
