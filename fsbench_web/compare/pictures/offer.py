@@ -50,9 +50,7 @@ class Offer:
 
 def offer(spec: ComparisonSpec) -> Offer:
     """What can be drawn of ``spec``. One query."""
-    found = cells.scored_tests(
-        spec.studies, spec.tests, spec.filesystems, spec.workloads, spec.hardware
-    )
+    found = cells.scored_tests(spec.score_filter.of_all_cells)
     by_test: dict[str, list[ScoredTest]] = defaultdict(list)
     for one in found:
         by_test[one.test].append(one)

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from django.db.models import Count, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import best_scores
+from fsbench_web.compare.tables.field import field_of
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.platform.limits import Room
-from fsbench_web.studies.models import Score, Selection, Study
+from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.choices import count_tables
 
 _MOST_NAMED = 20
@@ -159,7 +159,7 @@ def by_rows(given: Bounded, filesystems: Sequence[str] = (), room: Room | None =
     room = limits.PAGE if room is None else room
     asked, spec = given.spec, given.spec.whole
     most = room.single_rows if spec.by == "configuration" else room.rows
-    field = best_scores.Field(spec)
+    field = field_of(spec)
     contenders = len({value.slug for value in field.values.values()})
     if spec.by != "configuration":
         tables = count_tables(room.tables + 1)
@@ -296,11 +296,7 @@ def _latest(spec: ComparisonSpec) -> Bounded:
     if spec.studies:
         return Bounded(spec)
     most = limits.MOST_SCORES
-    wanted = Score.selections.filter(selection=spec.cells or Selection.ALL).order_by()
-    if spec.tests:
-        wanted = wanted.filter(test__in=spec.tests)
-    if spec.categories:
-        wanted = wanted.filter(category__in=spec.categories)
+    wanted = spec.score_filter.tables.scores.order_by()
     # No further than it takes to know that it is too much; a count is had from the index alone.
     if wanted[: most + 1].count() <= most:
         return Bounded(spec)

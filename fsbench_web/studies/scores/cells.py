@@ -5,7 +5,7 @@ they are. Only finished runs count, as in scores. Values are as measured: a mean
 is there, and what was not measured has no entry.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +14,8 @@ from django.db.models import Avg, Count, Q
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
 from fsbench_web.core.scoring.scores import mean
-from fsbench_web.studies.models import Measurement, RunState, Score
+from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 MOST_VALUES = 60_000
 """A picture of more numbers is no picture any more, and would be long in coming."""
@@ -224,28 +225,10 @@ class ScoredTest(NamedTuple):
     origin: str
 
 
-def scored_tests(
-    studies: Collection[str] = (),
-    tests: Collection[str] = (),
-    filesystems: Collection[str] = (),
-    workloads: Collection[str] = (),
-    hardware: Collection[str] = (),
-) -> list[ScoredTest]:
-    """Every test with the categories it is scored in; an empty filter takes all. One query."""
-    filters = {
-        "series__study__slug__in": studies,
-        "test__in": tests,
-        "series__configuration__filesystem__in": filesystems,
-        "series__workload__slug__in": workloads,
-        "series__hardware__slug__in": hardware,
-    }
-    found = (
-        Score.objects.filter(**{name: list(values) for name, values in filters.items() if values})
-        .order_by()
-        .values_list("test", "category", "origin")
-        .distinct()
-    )
-    return [ScoredTest(*row) for row in found]
+def scored_tests(asked: ScoreFilter) -> list[ScoredTest]:
+    """Every test that passes, with the categories it is scored in. One query."""
+    columns = ("test", "category", "origin")
+    return [ScoredTest(*row) for row in asked.scores.order_by().values_list(*columns).distinct()]
 
 
 CellsByTest = dict[str, dict[int, dict[int, dict[Cell, float]]]]
