@@ -58,18 +58,8 @@ def best_case_plain(
     extras = [given for given in (best, errors, names, links) if given is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
         raise ValueError("labels, values, best, errors, names and links must have the same length")
-    scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
-    ends = [
-        sure and (numbers.scaled(sure[0], unit), numbers.scaled(sure[1], unit))
-        for sure in errors or [None] * len(labels)
-    ]
+    bars = _bars(labels, values, unit, lower_is_better, best, errors or [None] * len(labels))
     unit = numbers.unit_name(unit)
-    best = _best(scaled, lower_is_better) if best is None else best
-    least = numbers.least_decimals(scaled)
-    bars = [
-        _Bar(label, value, is_best, sure, unit, least)
-        for label, value, is_best, sure in zip(labels, scaled, best, ends, strict=True)
-    ]
     sure = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
     series = palette.series_of(names or labels)
     trace = _trace(bars, series, links)
@@ -80,7 +70,7 @@ def best_case_plain(
         x_title=f"{_unit_in_words(unit)}, {direction}" + (INTERVALS if sure else ""),
         rows=len(bars),
         summary=f"{title}: bar chart, {direction}. {'; '.join(bar.in_words for bar in bars)}.",
-        gaps=_gaps(labels, scaled),
+        gaps=_gaps(labels, values),
         row_px=row_height_px(labels, row_px),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
@@ -124,6 +114,27 @@ class _Bar(NamedTuple):
         is_best = " (best)" if self.is_best else ""
         sure = f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
         return f"{self.label} {self.with_unit}{is_best}{sure}"
+
+
+def _bars(
+    labels: Sequence[str],
+    values: Sequence[float | None],
+    unit: str,
+    lower_is_better: bool,
+    best: Sequence[bool] | None,
+    errors: Sequence[tuple[float, float] | None],
+) -> list[_Bar]:
+    """The rows, from ``unit`` into the one that is shown."""
+    scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
+    ends = [
+        sure and (numbers.scaled(sure[0], unit), numbers.scaled(sure[1], unit)) for sure in errors
+    ]
+    best = _best(scaled, lower_is_better) if best is None else best
+    shown, least = numbers.unit_name(unit), numbers.least_decimals(scaled)
+    return [
+        _Bar(label, value, is_best, sure, shown, least)
+        for label, value, is_best, sure in zip(labels, scaled, best, ends, strict=True)
+    ]
 
 
 def _best(values: Sequence[float | None], lower_is_better: bool) -> list[bool]:
