@@ -1,7 +1,7 @@
 """IOzone's surface: record size and file size on the floor, the values above it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -34,7 +34,9 @@ def surface(
     files = size_axis(file for _, file in cells)
     low, high = (min(cells.values()), max(cells.values())) if cells else (0.0, 0.0)
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
-    heights = {cell: math.log10(one) if is_log else one for cell, one in cells.items()}
+    heights: dict[tuple[int | None, int | None], float] = {
+        cell: math.log10(one) if is_log else one for cell, one in cells.items()
+    }
     ends = f"From {numbers.with_unit(low, unit)} to {numbers.with_unit(high, unit)}."
     sheet = go.Surface(
         x=[_log2(size) for size in _places(files)],
@@ -49,7 +51,7 @@ def surface(
         opacity=0.95,
     )
     return figure(
-        [sheet, _markers(cells, heights, unit, links or {}, notes or {})],
+        [sheet, _markers(cells, list(heights.values()), unit, links or {}, notes or {})],
         {
             "title": heading(title),
             "height": 560,
@@ -75,7 +77,7 @@ def surface(
 
 def _markers(
     cells: Mapping[Cell, float],
-    heights: Mapping[Cell, float],
+    heights: Sequence[float],
     unit: str,
     links: Mapping[Cell, str],
     notes: Mapping[Cell, str],
@@ -90,7 +92,7 @@ def _markers(
     return go.Scatter3d(
         x=[_log2(file) for _, file in cells],
         y=[_log2(record) for record, _ in cells],
-        z=list(heights.values()),
+        z=heights,
         mode="markers",
         marker={"size": 4, "color": "#d55e00"},
         customdata=[words(cell) for cell in cells],

@@ -133,10 +133,11 @@ def _measured(shown: Run) -> dict[str, Any]:
 def _retried(shown: Run) -> dict[str, Any]:
     """Whether it was ordered again, or may be."""
     again = shown.retried_as if hasattr(shown, "retried_as") else None
+    retried_as = again.pk if again else None
     return {
-        "retried_as": again and again.pk,
+        "retried_as": retried_as,
         "is_rerun": again is not None and again.rerun > 0,
-        "retry_confirmation": _retry_confirmation(shown, again and again.pk),
+        "retry_confirmation": _retry_confirmation(shown, retried_as),
     }
 
 
