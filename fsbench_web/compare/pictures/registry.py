@@ -32,34 +32,36 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     given = QueryDict(query) if isinstance(query, str) else query
     comparison, problems = _comparison(given)
     kind = given.get("picture") or "bars"
+    test, category = given.get("of") or "", given.get("in") or ""
     if kind not in KINDS:
         problems.append(f'picture is "{kind[:60]}"; it can be {", ".join(KINDS)}.')
-    test, category = given.get("of") or "", given.get("in") or ""
     if len(test) > LONGEST_VALUE or "\x00" in test:
         problems.append("of is not the name of a test that fsbench could have given.")
     if category and category not in categories.all_slugs():
         known = ", ".join(categories.all_slugs())
         problems.append(f'There is no category "{category[:60]}"; there is {known}.')
-    texts = {parameter: given.get(parameter) or "" for parameter in NUMBERS}
-    numbers = {parameter: _number(text) for parameter, text in texts.items()}
-    problems += [
-        f'{parameter} is "{text[:60]}"; it is a whole number.'
-        for parameter, text in texts.items()
-        if text and numbers[parameter] is None
-    ]
-    lines = [_number(text) for text in given.getlist("line") if text]
-    if None in lines:
-        problems.append("line is a whole number, the key of a contender.")
+    numbers, lines, wrong = _keys_and_sizes(given)
+    problems += wrong
     if problems:
         raise SpecError(problems)
-    return PictureSpec(
-        comparison,
-        kind,
-        test,
-        category,
-        lines=tuple(sorted({line for line in lines if line is not None})),
-        **{name: numbers[parameter] for parameter, name in NUMBERS.items()},
-    )
+    return PictureSpec(comparison, kind, test, category, lines=lines, **numbers)
+
+
+def _keys_and_sizes(
+    given: QueryDict,
+) -> tuple[dict[str, int | None], tuple[int, ...], list[str]]:
+    """The numbers of the address by field, the keys of ``lines``, and problems."""
+    problems = []
+    numbers = {}
+    for parameter, name in NUMBERS.items():
+        text = given.get(parameter) or ""
+        numbers[name] = _number(text)
+        if text and numbers[name] is None:
+            problems.append(f'{parameter} is "{text[:60]}"; it is a whole number.')
+    lines = {_number(text) for text in given.getlist("line") if text}
+    if None in lines:
+        problems.append("line is a whole number, the key of a contender.")
+    return numbers, tuple(sorted(line for line in lines if line is not None)), problems
 
 
 def _comparison(given: QueryDict) -> tuple[ComparisonSpec, list[str]]:
