@@ -10,21 +10,16 @@ from fsbench_web.compare.pictures.of_contenders import OfOne
 from fsbench_web.compare.pictures.offer import MATRIX, Contender
 from fsbench_web.compare.pictures.parts import (
     FILE,
-    FLAGS,
     RECORD,
-    flags,
-    interval_cells,
-    interval_columns,
     is_lower,
-    mean_column,
     note,
-    run_links,
+    repeats_columns,
+    repeats_row,
     unknown_unit,
 )
-from fsbench_web.compare.pictures.table import PictureTable, Row
+from fsbench_web.compare.pictures.table import PictureTable
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.quality import FLAGS as FLAGS_OF_CELLS
-from fsbench_web.core.scoring.quality import ordered
+from fsbench_web.core.scoring.quality import FLAGS, ordered
 from fsbench_web.figures import heatmap
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs import quality as run_quality
@@ -75,22 +70,15 @@ class HeatMap(OfOne):
 
 
 def _table(matrix: Matrix) -> PictureTable:
-    columns = [RECORD, FILE, mean_column(matrix.unit), *interval_columns(matrix.unit), FLAGS]
-    rows = [
-        Row(
-            (*cell, repeats.mean, *interval_cells(repeats.interval), flags(repeats)),
-            run_links(repeats.run_ids),
-        )
-        for cell, repeats in sorted(matrix.cells.items())
-    ]
-    return PictureTable(columns, rows)
+    rows = [repeats_row(cell, repeats) for cell, repeats in sorted(matrix.cells.items())]
+    return PictureTable([RECORD, FILE, *repeats_columns(matrix.unit)], rows)
 
 
 def _flagged(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
     """The cells of each flag, {what the legend says: cells}."""
     present = {flag for repeats in cells.values() for flag in repeats.flags}
     return {
-        FLAGS_OF_CELLS[slug].of_cells if slug in FLAGS_OF_CELLS else slug: [
+        FLAGS[slug].of_cells if slug in FLAGS else slug: [
             cell for cell, repeats in cells.items() if slug in repeats.flags
         ]
         for slug in ordered(present)

@@ -6,17 +6,8 @@ from typing import NamedTuple
 from fsbench_web.compare.pictures.base import Picture
 from fsbench_web.compare.pictures.of_contenders import OfSeveral, point, sizes_in_words
 from fsbench_web.compare.pictures.offer import RUNS, Need, ScoredTests, is_measured
-from fsbench_web.compare.pictures.parts import (
-    FLAGS,
-    flags,
-    interval_cells,
-    interval_columns,
-    is_lower,
-    mean_column,
-    run_links,
-    unknown_unit,
-)
-from fsbench_web.compare.pictures.table import COUNT, Column, PictureTable, Row
+from fsbench_web.compare.pictures.parts import is_lower, repeats_columns, repeats_row, unknown_unit
+from fsbench_web.compare.pictures.table import COUNT, Column, PictureTable
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.figures import lines
 from fsbench_web.figures.lines import Line
@@ -103,30 +94,13 @@ class LoadCurves(OfSeveral):
 
 
 def _table(drawn: Curves, unit: str, axis: str) -> PictureTable:
-    columns = [
-        Column("Contender"),
-        Column("Load"),
-        Column(loads.label(axis).capitalize(), COUNT),
-        mean_column(unit),
-        *interval_columns(unit),
-        FLAGS,
-    ]
+    number = Column(loads.label(axis).capitalize(), COUNT)
     rows = [
-        Row(
-            (
-                name,
-                loads.words(one.load),
-                one.number,
-                one.repeats.mean,
-                *interval_cells(one.repeats.interval),
-                flags(one.repeats),
-            ),
-            run_links(one.repeats.run_ids),
-        )
+        repeats_row((name, loads.words(one.load), one.number), one.repeats)
         for name, points in drawn.items()
         for one in sorted(points, key=lambda one: one.number)
     ]
-    return PictureTable(columns, rows)
+    return PictureTable([Column("Contender"), Column("Load"), number, *repeats_columns(unit)], rows)
 
 
 def _notes(drawn: Curves, known: int) -> list[str]:

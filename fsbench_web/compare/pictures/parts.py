@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.urls import reverse
 
-from fsbench_web.compare.pictures.table import SIZE, VALUE, Column
+from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.rows import DeltaRow
 from fsbench_web.core.scoring.confidence import REPEATS, Interval
@@ -13,7 +13,6 @@ from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores.cells import Repeats
 
 RECORD, FILE = Column("Record size", SIZE), Column("File size", SIZE)
-FLAGS = Column("Flags")
 
 
 def run_links(run_ids: Sequence[int]) -> tuple[tuple[str, str], ...]:
@@ -55,12 +54,16 @@ def note(repeats: Repeats) -> str:
     return ", ".join([*words, *(flag_label(flag) for flag in repeats.flags)])
 
 
-def flags(repeats: Repeats) -> str:
-    return ", ".join(flag_label(flag) for flag in repeats.flags)
+def repeats_columns(unit: str) -> list[Column]:
+    """Those of ``repeats_row``, after what it is of."""
+    return [Column("Mean", VALUE, unit), *interval_columns(unit), Column("Flags")]
 
 
-def mean_column(unit: str) -> Column:
-    return Column("Mean", VALUE, unit)
+def repeats_row(of: Sequence[Content], repeats: Repeats) -> Row:
+    """The mean of repeats with its interval and its flags; ``of`` says of what."""
+    flags = ", ".join(flag_label(flag) for flag in repeats.flags)
+    cells = (*of, repeats.mean, *interval_cells(repeats.interval), flags)
+    return Row(cells, run_links(repeats.run_ids))
 
 
 def interval_columns(unit: str) -> list[Column]:

@@ -5,18 +5,14 @@ from fsbench_web.compare.pictures.of_contenders import AtSizes, point
 from fsbench_web.compare.pictures.offer import MATRIX, Offer
 from fsbench_web.compare.pictures.parts import (
     FILE,
-    FLAGS,
     RECORD,
-    flags,
-    interval_cells,
-    interval_columns,
     is_lower,
-    mean_column,
-    run_links,
+    repeats_columns,
+    repeats_row,
     unknown_unit,
 )
 from fsbench_web.compare.pictures.spec import PictureSpec
-from fsbench_web.compare.pictures.table import Column, PictureTable, Row
+from fsbench_web.compare.pictures.table import Column, PictureTable
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import lines
 from fsbench_web.figures.lines import Line
@@ -61,15 +57,11 @@ class Profile(AtSizes):
             is_lower(unit),
         )
         rows = [
-            Row(
-                (name, *cell, repeats.mean, *interval_cells(repeats.interval), flags(repeats)),
-                run_links(repeats.run_ids),
-            )
+            repeats_row((name, *cell), repeats)
             for name, of_one in numbers
             for cell, repeats in of_one
         ]
-        columns = [Column("Contender"), RECORD, FILE, mean_column(unit)]
-        table = PictureTable([*columns, *interval_columns(unit), FLAGS], rows)
+        table = PictureTable([Column("Contender"), RECORD, FILE, *repeats_columns(unit)], rows)
         gaps = [
             f"{name} was not measured at {len(places) - len(of_one)} of the sizes: its line has "
             "gaps there."
