@@ -26,8 +26,8 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.figures.frame import Plain
+from fsbench_web.studies.jobs import reproductions
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.orders import reproductions
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.views.study_progress import progress_of
 
@@ -174,7 +174,7 @@ def _of_measured(
         "progress": progress_of(found, request, not tables),
         "part": part,
         "part_links": part_links(limited.spec, part, names_study=False) if part else None,
-        "beside": comparison.papers_of(tables),
+        "papers": comparison.papers_of(tables),
         "series": shown_series.shown(series_page),
         "series_page": series_page,
         "imports": imports.annotate(run_count=Count("runs"))[:IMPORTS_SHOWN],

@@ -11,6 +11,7 @@ from fsbench_web.core.formats import (
     filebench,
     filemark,
     fs_mark,
+    io500,
     ior,
     mdtest,
     not_read,
@@ -18,7 +19,7 @@ from fsbench_web.core.formats import (
     postmark,
     sysbench,
 )
-from fsbench_web.core.formats.fio import report, terse
+from fsbench_web.core.formats.fio import normal, report, terse
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
@@ -42,6 +43,8 @@ class Format(NamedTuple):
     recognises: Callable[[list[str]], bool]
     parse: Callable[[list[str]], ParsedResult]
     has_long_lines: bool = False
+    long_line: str = ""
+    """What a line that may have any length begins with."""
 
 
 _HEAD_BYTES = 256 * 1024
@@ -54,14 +57,16 @@ _TEXT = (
     Format(composite.FORMAT, composite.recognises, composite.parse, has_long_lines=True),
     Format(report.FORMAT, report.recognises, report.parse, has_long_lines=True),
     Format(terse.FORMAT, terse.recognises, terse.parse),
+    Format(normal.FORMAT, normal.recognises, normal.parse),
     Format(throughput.FORMAT, throughput.recognises, throughput.parse),
     Format(log.FORMAT, log.recognises, log.parse),
     Format(aim7.FORMAT, aim7.recognises, aim7.parse),
     Format(postmark.FORMAT, postmark.recognises, postmark.parse),
     Format(filebench.FORMAT, filebench.recognises, filebench.parse),
     Format(sysbench.FORMAT, sysbench.recognises, sysbench.parse),
-    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse),
+    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse, long_line=mdtest.LONG_LINE),
     Format(ior.FORMAT, ior.recognises, ior.parse),
+    Format(io500.FORMAT, io500.recognises, io500.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
     Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
@@ -78,7 +83,7 @@ def _others(found: Format, lines: list[str]) -> list[str]:
     if found.name in (table.FORMAT, table.WIDE_FORMAT):
         return []
     # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
-    same = {found.name, terse.FORMAT, log.FORMAT, table.WIDE_FORMAT}
+    same = {found.name, terse.FORMAT, normal.FORMAT, log.FORMAT, table.WIDE_FORMAT}
     return [one.name for one in _TEXT if one.name not in same and one.recognises(lines)]
 
 
@@ -110,7 +115,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
     looked_at = lines_to_look_at(lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
-        check_lengths(lines)
+        check_lengths(lines, found.long_line if found is not None else "")
     if found is not None:
         result = found.parse(lines)
         result.warnings[:0] = [
