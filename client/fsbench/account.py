@@ -100,6 +100,8 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
 
 def _show_stored(found: Mapping[str, Any], url: str) -> None:
     runs, known = found["runs"], found.get("known", [])
+    for one in found.get("warnings", []):
+        terminal.note(line_of(one))
     if known:
         shown = ", ".join(f"run {one['run']}" for one in known[:SHOWN_RUNS])
         more = f" and {len(known) - SHOWN_RUNS:,} more" if len(known) > SHOWN_RUNS else ""

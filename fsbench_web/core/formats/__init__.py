@@ -22,7 +22,13 @@ from fsbench_web.core.formats import (
 from fsbench_web.core.formats.fio import normal, report, terse
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
+from fsbench_web.core.formats.result import (
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnknownFormat,
+    UnreadableFile,
+)
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.text import (
     MAX_LINES,
@@ -33,7 +39,15 @@ from fsbench_web.core.formats.text import (
     shown,
 )
 
-__all__ = ["FORMATS", "ParsedResult", "ParsedValue", "Problem", "UnreadableFile", "parse"]
+__all__ = [
+    "FORMATS",
+    "ParsedResult",
+    "ParsedValue",
+    "Problem",
+    "UnknownFormat",
+    "UnreadableFile",
+    "parse",
+]
 
 
 class Format(NamedTuple):
@@ -133,7 +147,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
     if (unmapped := table.unmapped(looked_at)) is not None:
         raise unmapped
     first = next(line for line in lines if line.strip())
-    raise UnreadableFile(
+    raise UnknownFormat(
         [
             Problem(
                 1,
