@@ -31,6 +31,7 @@ from fsbench_web.studies.runs import (
     scores,
 )
 from fsbench_web.studies.runs.steadiness import steadiness
+from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import run_details
 
 PAGE_SIZE = 50
@@ -114,7 +115,7 @@ def _log(shown: Run) -> dict[str, Any]:
 def _measured(shown: Run) -> dict[str, Any]:
     """What it measured, and what came of that once it is done."""
     numbers = run_details.shown_numbers(shown)
-    too_many = shown.measurements.count() if numbers is None else 0
+    too_many = measurements.count(shown.pk) if numbers is None else 0
     matrices = run_details.test_matrices(shown, numbers or ())
     found: dict[str, Any] = {
         "matrices": matrices,

@@ -1,4 +1,4 @@
-"""A job as a document, which ``job_plan.expand`` reads as the same job. No database."""
+"""A job as a document, which ``documents.plan.expand`` reads as the same job. No database."""
 
 from dataclasses import asdict
 from typing import Any
