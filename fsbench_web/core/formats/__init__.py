@@ -18,7 +18,7 @@ from fsbench_web.core.formats import (
     postmark,
     sysbench,
 )
-from fsbench_web.core.formats.fio import normal, report, terse
+from fsbench_web.core.formats.fio import logs, normal, report, terse
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
@@ -70,7 +70,7 @@ _TEXT = (
     Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),
 )
 
-FORMATS = (*(one.name for one in _TEXT), biff.FORMAT)
+FORMATS = (*(one.name for one in _TEXT), logs.FORMAT, biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
 
 
@@ -97,9 +97,10 @@ def _is_document(data: bytes) -> bool:
 
 
 def parse(name: str, data: bytes) -> ParsedResult:
-    """What a file holds, whatever it is called: ``name`` is for messages only.
+    """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
-    Raises UnreadableFile with everything that is wrong.
+    These are bare numbers, and only their names say of what. Raises UnreadableFile with everything
+    that is wrong.
     """
     if biff.recognises(data):
         return biff.parse(data)
@@ -109,6 +110,8 @@ def parse(name: str, data: bytes) -> ParsedResult:
         raise UnreadableFile([Problem(None, None, reason)])
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     looked_at = lines_to_look_at(lines)
+    if logs.is_named(name) and (logs.recognises(looked_at) or logs.recognises_histogram(looked_at)):
+        return logs.parse(name, lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
         check_lengths(lines)
