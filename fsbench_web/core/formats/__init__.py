@@ -19,6 +19,7 @@ from fsbench_web.core.formats import (
     sysbench,
 )
 from fsbench_web.core.formats.fio import logs, normal, report, terse
+from fsbench_web.core.formats.ior_summary_files import ior_csv, ior_json, mdtest_ranks
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
@@ -55,6 +56,9 @@ _TEXT = (
     Format(report.FORMAT, report.recognises, report.parse, has_long_lines=True),
     Format(terse.FORMAT, terse.recognises, terse.parse),
     Format(normal.FORMAT, normal.recognises, normal.parse),
+    Format(ior_json.FORMAT, ior_json.recognises, ior_json.parse, has_long_lines=True),
+    Format(ior_csv.FORMAT, ior_csv.recognises, ior_csv.parse),
+    Format(mdtest_ranks.FORMAT, mdtest_ranks.recognises, mdtest_ranks.parse),
     Format(throughput.FORMAT, throughput.recognises, throughput.parse),
     Format(log.FORMAT, log.recognises, log.parse),
     Format(aim7.FORMAT, aim7.recognises, aim7.parse),
