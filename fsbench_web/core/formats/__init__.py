@@ -7,7 +7,6 @@ from fsbench_web.core.formats import (
     aim7,
     bonnie,
     dbench,
-    elbencho,
     filebench,
     filemark,
     fs_mark,
@@ -16,13 +15,15 @@ from fsbench_web.core.formats import (
     not_read,
     own_lines,
     postmark,
-    sysbench,
 )
+from fsbench_web.core.formats.elbencho import csv_file, json_file
+from fsbench_web.core.formats.elbencho import table as elbencho_table
 from fsbench_web.core.formats.fio import logs, normal, report, terse
 from fsbench_web.core.formats.ior_summary_files import ior_csv, ior_json, mdtest_ranks
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
+from fsbench_web.core.formats.sysbench import fileio, others
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.text import (
     MAX_LINES,
@@ -50,7 +51,9 @@ _HEAD_BYTES = 256 * 1024
 _TEXT = (
     Format(table.FORMAT, table.recognises, table.parse),
     Format(own_lines.FORMAT, own_lines.recognises, own_lines.parse),
-    Format(elbencho.FORMAT, elbencho.recognises, elbencho.parse),
+    Format(csv_file.FORMAT, csv_file.recognises, csv_file.parse),
+    Format(json_file.FORMAT, json_file.recognises, json_file.parse, has_long_lines=True),
+    Format(elbencho_table.FORMAT, elbencho_table.recognises, elbencho_table.parse),
     Format(filemark.FORMAT, filemark.recognises, filemark.parse),
     Format(composite.FORMAT, composite.recognises, composite.parse, has_long_lines=True),
     Format(report.FORMAT, report.recognises, report.parse, has_long_lines=True),
@@ -64,7 +67,8 @@ _TEXT = (
     Format(aim7.FORMAT, aim7.recognises, aim7.parse),
     Format(postmark.FORMAT, postmark.recognises, postmark.parse),
     Format(filebench.FORMAT, filebench.recognises, filebench.parse),
-    Format(sysbench.FORMAT, sysbench.recognises, sysbench.parse),
+    Format(fileio.FORMAT, fileio.recognises, fileio.parse),
+    Format(others.FORMAT, others.recognises, others.parse),
     Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse),
     Format(ior.FORMAT, ior.recognises, ior.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
