@@ -14,7 +14,6 @@ from fsbench_web.catalog.models import (
     Workload,
 )
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.scoring.quality import FLAGS, Flag
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, Cause
 from fsbench_web.studies.visibility import Visible
 
@@ -139,20 +138,20 @@ ACTIVE_STATES = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState
 END_STATES = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST]
 
 
-class Submission(models.Model):
-    """An order: the sweep that some runs belong to, as it was planned and as it is steered.
+class Job(models.Model):
+    """A job: what was submitted at once and its runs, as it was planned and as it is steered.
 
-    ``token`` is the form's, so that sending it twice makes one. ``document`` is the order as data
-    (studies.orders.documents.text); an order that is written down from it is the same order.
+    ``token`` is the form's, so that sending it twice makes one. ``document`` is the job as data
+    (studies.jobs.documents.text); a job that is written down from it is the same job.
     """
 
     token = models.CharField(max_length=64, unique=True)
     body_sha256 = models.CharField(
         max_length=64,
         blank=True,
-        help_text="Of the call that ordered; empty: no call, or none kept",
+        help_text="Of the call that submitted; empty: no call, or none kept",
     )
-    study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="orders")
+    study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="jobs")
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
     document = models.JSONField(default=dict)
     left_out = models.JSONField(
@@ -168,7 +167,7 @@ class Submission(models.Model):
         "itself",
     )
     paused_at = models.DateTimeField(null=True)
-    # Null: a command on the host ordered it, and may. So no account with orders is deleted, which
+    # Null: a command on the host submitted it, and may. So no account with jobs is deleted, which
     # would make them the host's (studies.runs.authority).
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
@@ -183,19 +182,19 @@ class Submission(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(priority__gte=-10) & Q(priority__lte=10),
-                name="submission_priority_is_in_bounds",
+                name="job_priority_is_in_bounds",
             )
         ]
 
     def __str__(self) -> str:
-        return f"submission {self.pk}"
+        return f"job {self.pk}"
 
 
 class RepeatRule(models.Model):
-    """How often one configuration of an order is repeated: until its scores are sure enough.
+    """How often one configuration of a job is repeated: until its scores are sure enough.
 
     ``studies.runs.lifecycle`` writes the next run when one ends (scoring.confidence decides), and
-    the reason when it stops. Orders with a fixed number of repeats have no rule.
+    the reason when it stops. Jobs with a fixed number of repeats have no rule.
     """
 
     half_width_percent = models.FloatField(help_text="Of the mean, 95% Student-t")
@@ -216,15 +215,13 @@ class Run(models.Model):
         IMPORTED = "imported"
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="runs")
-    submission = models.ForeignKey(
-        Submission, null=True, on_delete=models.SET_NULL, related_name="runs"
-    )
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="runs")
     repeat = models.PositiveIntegerField(help_text="1 for the first")
     repeat_rule = models.ForeignKey(
         RepeatRule, null=True, on_delete=models.SET_NULL, related_name="runs"
     )
     is_reference = models.BooleanField(
-        default=False, help_text="Inserted into a sweep to show whether the machine drifts"
+        default=False, help_text="Inserted into a job to show whether the machine drifts"
     )
     # One to one: whoever presses "retry" twice, or at the same time as somebody else, makes one.
     retry_of = models.OneToOneField(
@@ -266,13 +263,13 @@ class Run(models.Model):
     )
     drift_percent = models.FloatField(
         null=True,
-        help_text="How far the reference of its order had moved around it; null: not known",
+        help_text="How far the reference of its job had moved around it; null: not known",
     )
     cancel_requested_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
-        on_delete=models.PROTECT,  # as of its order
+        on_delete=models.PROTECT,  # as of its job
         related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)
@@ -406,42 +403,35 @@ class Artefact(models.Model):
         ordering = ["id"]
 
 
-class Measurement(models.Model):
-    """One number of a run. Rows exist only for numbers that the tool printed."""
+class MeasurementBlock(models.Model):
+    """Measurements of a run as columns (core.measurement_columns), read and written by
+    studies.scores.measurements alone.
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurements")
+    Those of one output are a block, or several of MOST_IN_BLOCK each; in the order of their keys
+    they are in the order in which they were stored. ``flags`` and ``samples`` are blocks too, so
+    that judging a number again does not write it again. ``count`` and ``tests`` are what can be
+    told of them without reading one.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurement_blocks")
     artefact = models.ForeignKey(Artefact, null=True, on_delete=models.SET_NULL)
-    line = models.PositiveIntegerField(null=True, help_text="Line of the artefact, from 1")
-    test = models.CharField(max_length=120)
-    load = models.CharField(
-        max_length=60, blank=True, help_text="What worked at the same time: threads=8"
+    count = models.PositiveIntegerField(help_text="Numbers")
+    tests = models.JSONField(
+        help_text="[[test, load, unit, numbers, of these with both sizes], ...] by first number"
     )
-    record_size_kb = models.PositiveIntegerField(null=True)
-    file_size_kb = models.PositiveBigIntegerField(null=True)
-    value = models.FloatField()
-    unit = models.CharField(max_length=20)
-    samples = models.JSONField(
+    content = models.BinaryField()
+    flags = models.BinaryField(
+        null=True, help_text="What to know of them, slugs of scoring.quality; null: nothing"
+    )
+    samples = models.BinaryField(
         null=True, help_text="Values of the intervals in order, where the tool prints them"
-    )
-    flags = models.JSONField(
-        null=True, help_text="What to know of it, slugs of scoring.quality; null: nothing"
     )
 
     study_path = "run__series__study"
     objects = Visible()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "test", "load", "record_size_kb", "file_size_kb"],
-                name="measurement_unique_in_run",
-            )
-        ]
-
-    @property
-    def flag_words(self) -> list[Flag]:
-        """Its flags in words; those of another version are left out."""
-        return [FLAGS[slug] for slug in self.flags or () if slug in FLAGS]
+        ordering = ["id"]
 
 
 class WholeScores(Visible["Score"]):

@@ -20,6 +20,7 @@ from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.compare.conftest import make_score, make_study
+from tests.measured import change
 
 pytestmark = pytest.mark.django_db
 EVERY = "study=lab"
@@ -127,7 +128,12 @@ def test_a_heat_map_has_the_means_and_leads_to_the_runs(client: Client, lab: Any
 
 def test_flagged_cells_are_hatched_and_named_in_the_table(client: Client, lab: Any) -> None:
     run = lab["xfs"][0]
-    run.measurements.filter(test="write", record_size_kb=4).update(flags=["clock"])
+    change(
+        lambda one: (
+            one._replace(flags=["clock"]) if (one.test, one.record_size_kb) == ("write", 4) else one
+        ),
+        run,
+    )
     query = f"{EVERY}&picture=matrix&of=write&a={key(run)}"
     drawn = figure(page(client, query))["data"]
     assert [one.get("name") for one in drawn if one.get("fillpattern")] == [
