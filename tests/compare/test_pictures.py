@@ -11,7 +11,8 @@ from django.db import transaction
 from django.test import Client
 
 from fsbench_web.catalog.configurations.records import unknown_configuration
-from fsbench_web.compare.pictures.kinds import KINDS, PictureSpec
+from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import Column, PictureTable, Row, as_csv
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.core.formats import ParsedValue
@@ -93,8 +94,8 @@ def test_the_address_is_the_whole_picture() -> None:
         record_kb=4,
         file_kb=64,
     )
-    assert PictureSpec.from_query(spec.to_query()) == spec
-    assert PictureSpec.from_query("") == PictureSpec()
+    assert spec_of(spec.to_query()) == spec
+    assert spec_of("") == PictureSpec()
     assert PictureSpec().to_query() == ""
 
 
@@ -104,7 +105,7 @@ def test_the_address_is_the_whole_picture() -> None:
 )
 def test_a_wrong_address_is_refused_in_words(client: Client, query: str) -> None:
     with pytest.raises(SpecError):
-        PictureSpec.from_query(query)
+        spec_of(query)
     assert "cannot be shown" in page(client, query, 400)
     assert client.get(f"/compare/pictures.csv?{query}").status_code == 400
 

@@ -15,6 +15,7 @@ from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Stu
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest, judging, quality
 from fsbench_web.studies.scores.queries import scores_for
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.measured import measured as numbers_of
 from tests.measured import without_flags
@@ -108,10 +109,10 @@ def test_a_score_leaves_nothing_out_unless_asked(study: Study) -> None:
     series = series_of(study)
     measured(series, flat() | {(4, 1024): 1024 / 50e-6})
     assert series.scores.get(category="maximum").value == pytest.approx(1024 / 50e-6)
-    assert {row.category for row in scores_for(["lab"])} == set(
+    assert {row.category for row in scores_for(ScoreFilter(["lab"]))} == set(
         series.scores.values_list("category", flat=True)
     )
-    [maximum] = scores_for(["lab"], categories=["maximum"], selection="sound")
+    [maximum] = scores_for(ScoreFilter(["lab"], categories=["maximum"], selection="sound"))
     assert maximum.value == 1016
     assert maximum.left_out == {"cells": 1, "numbers": 1, "of": 18, "why": {"clock": 1, "spike": 1}}
     assert "partial" not in maximum.flags

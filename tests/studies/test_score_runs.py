@@ -15,6 +15,7 @@ from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.scores import judging
 from fsbench_web.studies.scores.queries import scores_for
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 from tests.compare.conftest import make_score
 from tests.studies.test_quality import flat, measured, series_of
 
@@ -130,7 +131,7 @@ def test_a_score_of_before_runs_were_kept_names_all_of_its_series_until_it_is_ma
     first = measured(series, flat(), "read")
     second = measured(series, flat(), "write")
     Score.selections.update(run_ids=None)
-    [old] = scores_for(["lab"], tests=["read"], categories=["maximum"])
+    [old] = scores_for(ScoreFilter(["lab"], tests=["read"], categories=["maximum"]))
     assert (old.run_ids, old.lacks_runs) == ((), True)
     [table] = delta_tables(ComparisonSpec(tests=("read",), categories=("maximum",)))
     assert table.rows[0].run_ids == (first.pk, second.pk)

@@ -6,7 +6,7 @@ as in scores. Values are as measured: a mean is the mean of what is there, and w
 has no entry.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,9 +15,9 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.scoring.scores import mean
-from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.measurements import Numbers
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 MOST_VALUES = 60_000
 """A picture of more numbers is no picture any more, and would be long in coming."""
@@ -213,28 +213,10 @@ class ScoredTest(NamedTuple):
     origin: str
 
 
-def scored_tests(
-    studies: Collection[str] = (),
-    tests: Collection[str] = (),
-    filesystems: Collection[str] = (),
-    workloads: Collection[str] = (),
-    hardware: Collection[str] = (),
-) -> list[ScoredTest]:
-    """Every test with the categories it is scored in; an empty filter takes all. One query."""
-    filters = {
-        "series__study__slug__in": studies,
-        "test__in": tests,
-        "series__configuration__filesystem__in": filesystems,
-        "series__workload__slug__in": workloads,
-        "series__hardware__slug__in": hardware,
-    }
-    found = (
-        Score.objects.filter(**{name: list(values) for name, values in filters.items() if values})
-        .order_by()
-        .values_list("test", "category", "origin")
-        .distinct()
-    )
-    return [ScoredTest(*row) for row in found]
+def scored_tests(asked: ScoreFilter) -> list[ScoredTest]:
+    """Every test that passes, with the categories it is scored in. One query."""
+    columns = ("test", "category", "origin")
+    return [ScoredTest(*row) for row in asked.scores.order_by().values_list(*columns).distinct()]
 
 
 CellsByTest = dict[str, dict[int, dict[int, dict[Cell, float]]]]
