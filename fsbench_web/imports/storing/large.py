@@ -54,9 +54,11 @@ def is_large(sources: Sequence[SourceFile]) -> bool:
     with source.open() as stream:
         head = stream.read(_HEAD_BYTES)
     if source.mapping is not None:
-        return Mapping.from_json(source.mapping).shape == "long"
+        mapping: Mapping | None = Mapping.from_json(source.mapping)
+        return mapping is not None and mapping.shape == "long" and not mapping.has_load
     try:
-        return long.mapping_of(head) is not None
+        mapping = long.mapping_of(head)
+        return mapping is not None and not mapping.has_load
     except UnreadableFile:
         return True
 
