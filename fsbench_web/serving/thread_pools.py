@@ -109,7 +109,6 @@ class Lanes(ASGIHandler):
             self._pages -= is_page
             _tell(self._files_are_done, not self._small_files)
             _tell(self._pages_are_done, not self._pages)
-        response._handler_class = self.__class__  # type: ignore[attr-defined]
         return response
 
     async def _let_files_go_first(self) -> None:
