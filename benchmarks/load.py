@@ -355,7 +355,7 @@ def wait_for_workers(count: int) -> None:
         time.sleep(0.5)
 
 
-def order(workers: int, each: int) -> None:
+def submit_runs(workers: int, each: int) -> None:
     """Queued runs for every worker, more than it can do."""
     from django.db import transaction
 
@@ -387,7 +387,7 @@ def order(workers: int, each: int) -> None:
             repeats = max(REPEATS, each // len(kinds) + 1)
             wanted += [lifecycle.NewRun(series, repeat + 1) for repeat in range(repeats)]
         with transaction.atomic():
-            lifecycle.create_all_queued(wanted, by=None, submission=None)
+            lifecycle.create_all_queued(wanted, by=None, job=None)
 
 
 def tokens_of(count: int) -> list[str]:
@@ -482,7 +482,7 @@ def main(options: argparse.Namespace) -> int:
         time.sleep(SETTLE_S)  # workers and web are still loading programs
         for study in studies * options.processes:  # nobody waits for a process that has just begun
             Client(port, Seen()).ask("warm", f"/compare/?study={study}")
-        order(options.workers, int(seconds / options.run_takes) + 20)
+        submit_runs(options.workers, int(seconds / options.run_takes) + 20)
         barrier = threading.Barrier(options.uploads + 1)
         clients = [
             threading.Thread(target=browse, args=(port, studies, seen, end))

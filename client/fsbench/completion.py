@@ -56,12 +56,14 @@ def _commands(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterato
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             said = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
             for name, made in action.choices.items():
-                found.words[name] = said.get(name, "")
+                if name not in said:  # a former name of another one
+                    continue
+                found.words[name] = said[name]
                 below += _commands(made, (*path, name))
         elif not action.option_strings:
             found.words |= dict.fromkeys(map(str, action.choices or ()), "")
             found.takes_files |= action.dest in _OF_FILES
-        else:
+        elif action.help != argparse.SUPPRESS:
             for option in action.option_strings:
                 found.options[option] = action.help or ""
                 if action.nargs != 0:

@@ -24,7 +24,7 @@ NOT_BEARER = (
     "that asks for a password of its own must not pass it on."
 )
 _HINT_LENGTH = 10
-# A sweep posts many requests in a second; its token need not write a row for each.
+# A job posts many requests in a second; its token need not write a row for each.
 _NOTE_USE_EVERY = timedelta(minutes=1)
 
 

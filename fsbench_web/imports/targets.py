@@ -11,8 +11,8 @@ from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform.names import is_called, slug_of
+from fsbench_web.studies.jobs.checking import new_study_columns
 from fsbench_web.studies.models import Artefact, Run, Study
-from fsbench_web.studies.orders.checking import new_study_columns
 
 ONCE = (
     "import each measurement once. If it was measured again and came out the same, say which "

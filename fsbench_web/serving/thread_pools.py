@@ -62,12 +62,6 @@ TOO_MANY = (
 )
 
 _FIRST_INNER = "fsbench_web.platform.static_files.StaticFiles"
-_under_way = 0
-
-
-def under_way() -> int:
-    """How many requests this process has taken and not answered; event streams not counted."""
-    return _under_way
 
 
 class Lanes(ASGIHandler):
@@ -89,11 +83,9 @@ class Lanes(ASGIHandler):
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """As Django's own, in a thread of the request's lane."""
-        global _under_way
         lane = self._lane_of(request)
         is_small_file = lane is self.files and _length(request) <= SMALL_FILE_BYTES
         is_page = lane is self.pages
-        _under_way += 1
         self._small_files += is_small_file
         self._pages += is_page
         try:
@@ -104,7 +96,6 @@ class Lanes(ASGIHandler):
                     await self._let_files_go_first()
                 response = await lane(request)
         finally:
-            _under_way -= 1
             self._small_files -= is_small_file
             self._pages -= is_page
             _tell(self._files_are_done, not self._small_files)

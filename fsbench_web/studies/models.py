@@ -139,20 +139,20 @@ ACTIVE_STATES = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState
 END_STATES = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST]
 
 
-class Submission(models.Model):
-    """An order: the sweep that some runs belong to, as it was planned and as it is steered.
+class Job(models.Model):
+    """A job: what was submitted at once and its runs, as it was planned and as it is steered.
 
-    ``token`` is the form's, so that sending it twice makes one. ``document`` is the order as data
-    (studies.orders.documents.text); an order that is written down from it is the same order.
+    ``token`` is the form's, so that sending it twice makes one. ``document`` is the job as data
+    (studies.jobs.documents.text); a job that is written down from it is the same job.
     """
 
     token = models.CharField(max_length=64, unique=True)
     body_sha256 = models.CharField(
         max_length=64,
         blank=True,
-        help_text="Of the call that ordered; empty: no call, or none kept",
+        help_text="Of the call that submitted; empty: no call, or none kept",
     )
-    study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="orders")
+    study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="jobs")
     lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL, related_name="+")
     document = models.JSONField(default=dict)
     left_out = models.JSONField(
@@ -168,7 +168,7 @@ class Submission(models.Model):
         "itself",
     )
     paused_at = models.DateTimeField(null=True)
-    # Null: a command on the host ordered it, and may. So no account with orders is deleted, which
+    # Null: a command on the host submitted it, and may. So no account with jobs is deleted, which
     # would make them the host's (studies.runs.authority).
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
@@ -183,19 +183,19 @@ class Submission(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(priority__gte=-10) & Q(priority__lte=10),
-                name="submission_priority_is_in_bounds",
+                name="job_priority_is_in_bounds",
             )
         ]
 
     def __str__(self) -> str:
-        return f"submission {self.pk}"
+        return f"job {self.pk}"
 
 
 class RepeatRule(models.Model):
-    """How often one configuration of an order is repeated: until its scores are sure enough.
+    """How often one configuration of a job is repeated: until its scores are sure enough.
 
     ``studies.runs.lifecycle`` writes the next run when one ends (scoring.confidence decides), and
-    the reason when it stops. Orders with a fixed number of repeats have no rule.
+    the reason when it stops. Jobs with a fixed number of repeats have no rule.
     """
 
     half_width_percent = models.FloatField(help_text="Of the mean, 95% Student-t")
@@ -216,15 +216,13 @@ class Run(models.Model):
         IMPORTED = "imported"
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="runs")
-    submission = models.ForeignKey(
-        Submission, null=True, on_delete=models.SET_NULL, related_name="runs"
-    )
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="runs")
     repeat = models.PositiveIntegerField(help_text="1 for the first")
     repeat_rule = models.ForeignKey(
         RepeatRule, null=True, on_delete=models.SET_NULL, related_name="runs"
     )
     is_reference = models.BooleanField(
-        default=False, help_text="Inserted into a sweep to show whether the machine drifts"
+        default=False, help_text="Inserted into a job to show whether the machine drifts"
     )
     # One to one: whoever presses "retry" twice, or at the same time as somebody else, makes one.
     retry_of = models.OneToOneField(
@@ -266,13 +264,13 @@ class Run(models.Model):
     )
     drift_percent = models.FloatField(
         null=True,
-        help_text="How far the reference of its order had moved around it; null: not known",
+        help_text="How far the reference of its job had moved around it; null: not known",
     )
     cancel_requested_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
-        on_delete=models.PROTECT,  # as of its order
+        on_delete=models.PROTECT,  # as of its job
         related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)

@@ -163,7 +163,7 @@ def test_what_a_run_left_can_be_had(writer: Client, client: Client) -> None:
     assert {score["test"] for score in one["scores"]} == {"write"}
 
 
-def test_a_failed_run_is_ordered_once_more(writer: Client, make_run: MakeRun) -> None:
+def test_a_failed_run_is_submitted_once_more(writer: Client, make_run: MakeRun) -> None:
     run = make_run(RunState.FAILED)
     path = f"/api/v1/runs/{run.pk}/retry"
     wrong = writer.post(path, {"confirm": "lun1"}, JSON)

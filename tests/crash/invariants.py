@@ -14,7 +14,7 @@ def assert_sound(lab: Lab, since: float, *runs: Run) -> None:
 
     Ends with a new run on the LUN, which must succeed.
     """
-    again = lab.order()
+    again = lab.submit()
     lab.wait_until(lambda: not Run.objects.exclude(state__in=END_STATES).exists(), timeout_s=120)
     again.refresh_from_db()
     assert again.state == RunState.DONE, again.reason

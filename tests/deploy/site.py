@@ -71,7 +71,7 @@ def _runs_that_are_not_over() -> object:
     for _ in range(2):
         with transaction.atomic():
             repeat = next_repeat(series)
-            runs.append(lifecycle.create_queued(series, repeat, by=None, submission=None))
+            runs.append(lifecycle.create_queued(series, repeat, by=None, job=None))
     handle = lifecycle.claim(runs[0].pk, worker)
     assert handle is not None
     lifecycle.advance(handle, RunState.PREPARING)

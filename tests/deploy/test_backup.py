@@ -89,7 +89,7 @@ def test_what_was_backed_up_comes_back(kept: Kept, new_site: Callable[[], Site])
     assert there["runs"][str(kept.under_way)][0] == "lost"
     assert there["runs"][str(kept.waiting)] == ["queued", ""]
     assert there["leases"] == 0
-    # Nobody erases a disk for an order of last week before somebody has looked.
+    # Nobody erases a disk for a job of last week before somebody has looked.
     assert there["drained"] == [["lab", "manage.py restore"]]
 
     # What is there now is not lost without its name.

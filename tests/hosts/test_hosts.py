@@ -74,7 +74,7 @@ def test_every_host_shows_its_lun_and_answers_its_own_queue(hosts: Hosts) -> Non
 
 def test_wrong_clocks_write_right_times(hosts: Hosts) -> None:
     before = timezone.now() - CLOSE
-    runs = [hosts.order(index) for index in range(len(hosts.names))]
+    runs = [hosts.submit(index) for index in range(len(hosts.names))]
     for run in runs:
         hosts.wait_for(run, RunState.DONE)
     after = timezone.now() + CLOSE
@@ -106,7 +106,7 @@ def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
 
             # Redis keeps nothing for who is not listening yet: a short run would go by unheard.
             hosts.wait_until(lambda: has_heard("worker-heartbeat"))
-            run = hosts.order(0)
+            run = hosts.submit(0)
             hosts.wait_until(lambda: has_heard("task-succeeded"))
     mine = [event for event in heard if event.get("hostname") == f"fsbench@{hosts.names[0]}"]
     tasks = {event["type"]: event for event in mine if event["type"].startswith("task-")}
@@ -121,11 +121,11 @@ def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
 
 
 def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> None:
-    cut = hosts.order(CUT, **FOR_MINUTES)
+    cut = hosts.submit(CUT, **FOR_MINUTES)
     hosts.wait_for(cut, RunState.RUNNING)
     hosts.wait_until(lambda: any("iozone" in command for command in hosts.at_work(CUT)))
     token = Lease.objects.get(run=cut).token
-    others = [hosts.order(index) for index in OTHERS for _ in range(2)]
+    others = [hosts.submit(index) for index in OTHERS for _ in range(2)]
 
     hosts.network.cut(CUT)
     began = time.monotonic()
@@ -142,7 +142,7 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
     # Its last sign of life may be younger than its lease.
     hosts.wait_until(lambda: not availability.is_alive(hosts.worker(CUT)), SILENT_AFTER_S)
 
-    following = hosts.order(CUT)
+    following = hosts.submit(CUT)
     hosts.network.heal(CUT)
     hosts.wait_for(following, RunState.DONE)
     # Its next sign of life may come after a run of a second.

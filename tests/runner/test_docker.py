@@ -85,13 +85,13 @@ class OnLun:
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_it_measures(
     host: Host,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     client: docker.DockerClient,
     filesystem: str,
 ) -> None:
     assert host.announcement().luns[0].problem == ""
-    run = carry_out(order(host, filesystem, scheduler="mq-deadline"), host)
+    run = carry_out(submitted(host, filesystem, scheduler="mq-deadline"), host)
     assert run.state == RunState.DONE, run.reason
     assert run.measurements.exclude(unit="s").count() == 24
     assert run.series.scores.exists()
@@ -143,12 +143,12 @@ def test_cancelling_stops_and_leaves_nothing(
 
 def test_a_killed_container_fails_the_run_with_the_reason(
     host: Host,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     client: docker.DockerClient,
     lun_file: Path,
 ) -> None:
-    run = order(host, "ext4", parameters=LONG)
+    run = submitted(host, "ext4", parameters=LONG)
 
     def kill_when_measuring() -> None:
         deadline = time.monotonic() + 120
@@ -305,9 +305,9 @@ def test_the_build_names_what_is_missing(docker_host: str, tmp_path: Path) -> No
 
 
 def test_a_lun_is_prepared_inside_the_container_too(
-    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
+    host: Host, submitted: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
 ) -> None:
-    run = order(host, "ext4", scheduler="none")
+    run = submitted(host, "ext4", scheduler="none")
     series = run.series
     series.preparation = {"discard": True, "precondition": True, "fill_percent": 20}
     series.save()
@@ -320,9 +320,12 @@ def test_a_lun_is_prepared_inside_the_container_too(
 
 
 def test_the_image_is_named_with_its_digest(
-    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run], runner_image: str
+    host: Host,
+    submitted: Callable[..., Run],
+    carry_out: Callable[[Run, Host], Run],
+    runner_image: str,
 ) -> None:
-    run = carry_out(order(host, "ext4"), host)
+    run = carry_out(submitted(host, "ext4"), host)
     assert run.environment is not None
     facts = dict(run.environment.facts["Execution"])
     assert facts["Image"] == runner_image

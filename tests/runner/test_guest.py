@@ -107,11 +107,11 @@ def test_it_measures_what_the_hosts_kernel_may_not_have(
     host: Host,
     machine: Machine,
     kernel: kernels.Kernel,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     run = carry_out(
-        order(
+        submitted(
             host,
             "reiser3",
             parameters=TINY,
@@ -141,7 +141,7 @@ def test_an_external_journal_is_the_guests_second_disk(
     kernel: kernels.Kernel,
     lun_file: Path,
     tmp_path: Path,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     write_luns(
@@ -152,7 +152,7 @@ def test_an_external_journal_is_the_guests_second_disk(
     host = make_host(guests=guests)
 
     run = carry_out(
-        order(
+        submitted(
             host,
             "jfs",
             parameters=TINY,
@@ -238,7 +238,7 @@ def test_a_panic_fails_the_run_and_is_its_reason(
     host: Host,
     machine: Machine,
     kernel: kernels.Kernel,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -253,7 +253,7 @@ def test_a_panic_fails_the_run_and_is_its_reason(
     )
 
     run = carry_out(
-        order(host, "ext4", parameters=TINY, machine=machine, kernel=kernel.version), host
+        submitted(host, "ext4", parameters=TINY, machine=machine, kernel=kernel.version), host
     )
 
     assert run.state == RunState.FAILED
@@ -268,9 +268,9 @@ def test_a_panic_fails_the_run_and_is_its_reason(
 def test_a_kernel_is_known_by_booting_it_once(
     guests: GuestExecutor, kernel: kernels.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    orders = {one["slug"]: one for one in guest._probe_orders()}
-    missing = orders["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
-    monkeypatch.setattr(guest, "_probe_orders", lambda: [orders["jfs"], missing])
+    probes = {one["slug"]: one for one in guest._probes()}
+    missing = probes["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
+    monkeypatch.setattr(guest, "_probes", lambda: [probes["jfs"], missing])
     # A folder that comes after the worker's start is found without a restart.
     elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
     guests.look()
@@ -318,7 +318,7 @@ def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
     host: Host,
     machine: Machine,
     kernel: kernels.Kernel,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     cases = (
@@ -328,7 +328,8 @@ def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
     )
     for filesystem, wanted, said in cases:
         run = carry_out(
-            order(host, filesystem, parameters=TINY, machine=wanted, kernel=kernel.version), host
+            submitted(host, filesystem, parameters=TINY, machine=wanted, kernel=kernel.version),
+            host,
         )
 
         assert run.state == RunState.FAILED

@@ -28,12 +28,12 @@ def host(make_host: Callable[..., Host]) -> Host:
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_it_measures(
     host: Host,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     filesystem: str,
     lun_file: Path,
 ) -> None:
-    run = carry_out(order(host, filesystem, scheduler="none"), host)
+    run = carry_out(submitted(host, filesystem, scheduler="none"), host)
     assert run.state == RunState.DONE, run.reason
     assert run.measurements.exclude(unit="s").count() == 24
     assert run.environment is not None
@@ -48,10 +48,10 @@ def test_it_measures(
 
 
 def test_mount_options_are_in_effect(
-    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
+    host: Host, submitted: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
 ) -> None:
     options = {"atime": "noatime", "journal_mode": "writeback"}
-    run = carry_out(order(host, "ext4", options=options), host)
+    run = carry_out(submitted(host, "ext4", options=options), host)
     assert run.state == RunState.DONE, run.reason
     assert run.environment is not None
     effective = dict(run.environment.facts["File system"])["Mount options in effect"].split(",")
@@ -59,7 +59,7 @@ def test_mount_options_are_in_effect(
 
 
 def test_a_lun_that_fills_up_fails_the_run_with_the_reason(
-    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run], lun_file: Path
+    host: Host, submitted: Callable[..., Run], carry_out: Callable[[Run, Host], Run], lun_file: Path
 ) -> None:
     """The check of the room there is, is told that little is needed: IOzone meets the end."""
     write_luns(lun_file, sparse_lun(lun_file.parent / "small.img", size="16 MiB"))
@@ -77,7 +77,7 @@ def test_a_lun_that_fills_up_fails_the_run_with_the_reason(
     assert reason.startswith("The LUN is full: iozone said “No space left on device”")
     assert checks.problem(checks.verify(entry, lun_file, device)) == ""
 
-    run = carry_out(order(host, "ext2", parameters=parameters), host)
+    run = carry_out(submitted(host, "ext2", parameters=parameters), host)
     assert run.state == RunState.FAILED
     assert "The LUN is too small" in run.reason
     assert not Measurement.objects.exists()
@@ -174,7 +174,7 @@ def test_a_file_system_the_kernel_does_not_know_is_not_usable(
 
 def test_a_real_run_in_a_directory(
     make_host: Callable[..., Host],
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     lun_file: Path,
     tmp_path: Path,
@@ -184,7 +184,7 @@ def test_a_real_run_in_a_directory(
     write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(tmp_path / "folder")})
     host = make_host(LocalExecutor())
     found = checks.directory_filesystem(tmp_path)
-    run = carry_out(order(host, found, lun="folder"), host)
+    run = carry_out(submitted(host, found, lun="folder"), host)
     assert run.state == RunState.DONE, run.reason
     assert run.measurements.exclude(unit="s").count() == 24
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["mine"]

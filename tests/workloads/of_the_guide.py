@@ -15,21 +15,21 @@ from runner.worker import Host
 
 @pytest.mark.django_db
 @pytest.mark.root
-def test_it_is_offered_ordered_run_and_scored(
+def test_it_is_offered_submitted_run_and_scored(
     client: Client, make_host: Callable[..., Host], carry_out: Callable[[Run, Host], Run]
 ) -> None:
     host = make_host(LocalExecutor())
     worker = announce(host.announcement(has_started=True))
     client.force_login(User.objects.create_user("ann"))
     lun = worker.luns.get()
-    order = (
+    query = (
         f"lun={lun.pk}&fs=ext4.1&fs=xfs.1&scheduler=none&workload=renames-small"
         "&repeats=1&new_study=Renaming"
     )
-    form = client.get(f"/runs/new/?{order}").content.decode()
+    form = client.get(f"/runs/new/?{query}").content.decode()
     assert "Renames per second at rising numbers of tasks" in form
     assert 'name="renames-small.tasks" type="text"' in form
-    address = f"/runs/new/review/?{order}"
+    address = f"/runs/new/review/?{query}"
     review = client.get(address).content.decode()
     assert "stress-ng --rename 2 --timeout 1" in review
     assert not Run.objects.exists()

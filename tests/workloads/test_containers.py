@@ -25,13 +25,13 @@ def test_it_measures_in_a_container(
     runner_image: str,
     monkeypatch: pytest.MonkeyPatch,
     make_host: Callable[..., Host],
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     host = make_host(DockerExecutor(runner_image, "test"))
     preset = presets()[slug]
-    wanted = order(
+    wanted = submitted(
         host, "ext4", tool=preset.tool, parameters=dict(preset.parameters), scheduler="none"
     )
     run = carry_out(wanted, host)

@@ -104,7 +104,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
 @pytest.mark.django_db
 @pytest.mark.root
 def test_a_failure_of_a_job_ends_the_run_with_its_words(measure: Measure) -> None:
-    # More than the test's machine has; a real order is refused before.
+    # More than the test's machine has; a real job is refused before.
     run = measure("ext4", "multiuser-small", cpus=[1000])
     assert run.state == RunState.FAILED
     assert "asks for 1000 processors" in run.reason

@@ -1,4 +1,4 @@
-"""What a run left: raw output, numbers, environment; and ordering it once more."""
+"""What a run left: raw output, numbers, environment; and submitting it once more."""
 
 from datetime import datetime
 from typing import Any
@@ -81,7 +81,7 @@ class RetryRunIn(Strict):
 
 
 class RunRetried(Schema):
-    """``run`` is the new one; null where it was ordered again already, or did not end badly."""
+    """``run`` is the new one; null where it was submitted again already, or did not end badly."""
 
     run: RunSummary | None
 
@@ -178,15 +178,15 @@ def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
     "/runs/{int:run_id}/retry",
     response={201: RunRetried, 200: RunRetried, 401: Error, 403: Error, 404: Error, 422: Error},
     auth=WRITER,
-    summary="Order a run again",
+    summary="Submit a run again",
     url_name="retry_run",
 )
 @requires(Action.STEER)
-def retry_run(request: HttpRequest, run_id: int, order: RetryRunIn) -> Status[dict[str, Any]]:
+def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict[str, Any]]:
     """A new run for one that failed, was lost or cancelled; once, however often it is called."""
     run_or_404(run_id)
     try:
-        made = control.retry_run(run_id, order.confirm, user_of(request))
+        made = control.retry_run(run_id, job.confirm, user_of(request))
     except ControlRefused as refused:
         raise not_retried(refused) from None
     if made is None:

@@ -44,7 +44,7 @@ class ConfigurationIn(Closed):
         if isinstance(value, str):
             raise ValueError(
                 f"an entry is an object: write {json.dumps({'filesystem': value[:60]})}, with "
-                "options, scheduler and journal if any (a sweep's document takes the bare name)"
+                "options, scheduler and journal if any (a job's document takes the bare name)"
             )
         return value
 
@@ -82,7 +82,7 @@ class GuestIn(Closed):
     cpus: StrictInt = DEFAULT_CPUS
 
 
-class Order(Closed):
+class JobIn(Closed):
     """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
 
     study: str = Field(description="slug of a study, or the title of one to be made")
@@ -146,7 +146,8 @@ class RunSummary(Schema):
     journal: str | None
     worker: str | None
     repeat: int
-    sweep: int | None
+    job: int | None
+    sweep: int | None = Field(description="the same as `job`, as it was called first")
     reference: bool
     retry_of: int | None
     retried_as: int | None
@@ -210,7 +211,7 @@ class RunOut(RunSummary):
 
     ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in
     ``others`` the runs that were active meanwhile. ``refusal`` says why a run that waits will not
-    start: who ordered it may not any more. ``confirmed`` is what its LUNs were when somebody
+    start: who submitted it may not any more. ``confirmed`` is what its LUNs were when somebody
     confirmed them, by role: another device is not erased.
     """
 
@@ -234,7 +235,7 @@ class RunsOut(PageOut):
     runs: list[RunSummary]
 
 
-class Ordered(Schema):
+class Submitted(Schema):
     """The runs that were made, in the order in which they will be run."""
 
     study: str
@@ -265,7 +266,8 @@ class RunFilters(Page):
     workload: str = Field("", description="slug of a workload")
     worker: str = Field("", description="name of a worker")
     lun: str = Field("", description="name of a data or journal LUN")
-    sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of an order")
+    job: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of a job")
+    sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="the same as `job`")
     series: int | None = Field(None, ge=1, le=LARGEST_ID)
 
 

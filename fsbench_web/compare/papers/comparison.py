@@ -12,7 +12,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import is_ranked
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import is_same
-from fsbench_web.studies.orders import reproductions
+from fsbench_web.studies.jobs import reproductions
 
 SHORT_TITLES = {
     "unisys-2005": "Unisys 2005",
@@ -72,7 +72,7 @@ class Agreement:
     same_pairs: int
 
 
-def beside(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[PaperTable]:
+def paper_tables(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[PaperTable]:
     """Every table of the paper, in its order, with that of the same test, category and unit."""
     known = {(table.test, table.category, table.unit): table for table in own}
     return [_table(table, known.get((table.test, table.category, table.unit))) for table in paper]

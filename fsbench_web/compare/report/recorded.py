@@ -8,8 +8,8 @@ from django.db.models import Count, Max, Q
 
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.models import Environment, HardwareProfile, Workload
+from fsbench_web.studies.jobs.forms.workload import named_parameters
 from fsbench_web.studies.models import END_STATES, Run, RunState, Series, Study
-from fsbench_web.studies.orders.forms.workload import named_parameters
 from fsbench_web.studies.runs import repeats
 
 MOST_SERIES = 150

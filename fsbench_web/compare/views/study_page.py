@@ -26,8 +26,8 @@ from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import bars, palette, stacked
 from fsbench_web.figures.frame import Plain
+from fsbench_web.studies.jobs import reproductions
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.orders import reproductions
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.views.study_progress import progress_of
 
@@ -142,7 +142,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
             "part": part,
             "part_links": part_links(spec, part, names_study=False) if part else None,
             "can_reproduce": found.slug in reproductions.PAPERS,
-            "beside": [] if found.is_published else comparison.papers_of(tables),
+            "papers": [] if found.is_published else comparison.papers_of(tables),
             "emulated": emulated,
             "groups": groups,
             "placed": placed,

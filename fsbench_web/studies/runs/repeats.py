@@ -51,7 +51,7 @@ def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
     """What is to follow the run that ended just now; None while others of its rule are unfinished.
 
     The interval is that of all finished repeats of the series, as the score is; least and most
-    count the runs of this order, without those that were interrupted and run again by itself.
+    count the runs of this job, without those that were interrupted and run again by itself.
     """
     counted = rule.runs.exclude(retried_as__rerun__gt=0)
     rows = list(counted.values_list("state", "cancel_requested_at"))

@@ -123,9 +123,9 @@ def move_to_kernel(
 ) -> Series:
     """Put the run into the series of what it really ran on, and number it there.
 
-    ``accelerator`` is what a guest was really run with; None: as it was ordered, or no guest. The
-    order was written before anybody knew the kernel. The series it leaves stays, also when it
-    is empty: another order may just be joining it.
+    ``accelerator`` is what a guest was really run with; None: as it was submitted, or no guest. The
+    job was written before anybody knew the kernel. The series it leaves stays, also when it
+    is empty: another job may just be joining it.
     """
     old = run.series
     machine = Machine.of(old.machine)

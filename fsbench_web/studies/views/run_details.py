@@ -20,10 +20,10 @@ from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, wor
 from fsbench_web.figures import heatmap
 from fsbench_web.figures.frame import Plain
 from fsbench_web.platform import limits
+from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms import workload as workload_form
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.models import Artefact, Run, RunState
-from fsbench_web.studies.orders.forms import run_form
-from fsbench_web.studies.orders.forms import workload as workload_form
-from fsbench_web.studies.orders.submission import ConfigurationRequest, GuestRequest, RunRequest
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.runs.numbers import RunNumber, numbers_of
 
@@ -193,8 +193,8 @@ def named_parameters(run: Run) -> list[tuple[str, str]]:
     return workload_form.named_parameters(workload.tool, workload.parameters)
 
 
-def order_again(run: Run) -> str:
-    """Query string of the form that orders this run once more, or "" where that cannot be."""
+def submit_again(run: Run) -> str:
+    """Query string of the form that submits this run once more, or "" where that cannot be."""
     series = run.series
     configuration, workload = series.configuration, series.workload
     if run.origin != Run.Origin.MEASURED or workload is None:
@@ -217,10 +217,10 @@ def order_again(run: Run) -> str:
     except PreparationError:
         return ""
     machine = series.runs_on
-    order = RunRequest(
+    spec = JobSpec(
         lun_id=series.lun_id,
         configurations=(
-            ConfigurationRequest(
+            ConfigurationSpec(
                 configuration.filesystem,
                 configuration.options,
                 configuration.scheduler,
@@ -231,9 +231,9 @@ def order_again(run: Run) -> str:
         parameters=workload.parameters,
         repeats=1,
         preparation=preparation,
-        guest=GuestRequest((machine.kernel,), machine.memory_bytes, machine.cpus)
+        guest=GuestSpec((machine.kernel,), machine.memory_bytes, machine.cpus)
         if machine.is_guest
         else None,
         study=series.study.slug,
     )
-    return run_form.prefilled(order).to_query()
+    return job_form.prefilled(spec).to_query()

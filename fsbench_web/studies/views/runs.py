@@ -54,7 +54,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     context |= {
         "studies": listing.studies(),
         "filesystems": listing.filesystems(),
-        "sweep_id": page[0].submission_id if wanted.order and len(page) else None,
+        "job_id": page[0].job_id if wanted.job and len(page) else None,
         "states": listing.STATES,
     }
     return render(request, "studies/runs.html", context)
@@ -112,7 +112,7 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "options": run_details.named_options(shown),
         "parameters": run_details.named_parameters(shown),
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
-        "again": run_details.order_again(shown),
+        "again": run_details.submit_again(shown),
         "retried_as": retried_as,
         "is_rerun": retried_as is not None and shown.retried_as.rerun > 0,
         "retry_confirmation": _retry_confirmation(shown, retried_as),
@@ -145,7 +145,7 @@ def cancel(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def _retry_confirmation(run: Run, retried_as: int | None) -> str:
-    """What has to be typed to order the run again; "" where that cannot be."""
+    """What has to be typed to submit the run again; "" where that cannot be."""
     if retried_as is not None or run.state not in control.RETRIABLE_STATES:
         return ""
     return control.run_confirmation(run) if run.origin == Run.Origin.MEASURED else ""
@@ -161,9 +161,7 @@ def _not_there(run_id: int) -> Http404:
 def _get(run_id: int) -> Run:
     # Two queries: to plan one join of all these tables takes PostgreSQL three times as long.
     found = (
-        Run.objects.select_related(
-            "environment", "repeat_rule", "created_by", "submission", "retried_as"
-        )
+        Run.objects.select_related("environment", "repeat_rule", "created_by", "job", "retried_as")
         .filter(pk=run_id)
         .first()
     )
