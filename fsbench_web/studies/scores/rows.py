@@ -74,7 +74,8 @@ def _insert_at_once(rows: Sequence[models.Model]) -> None:
         text, fields = _insertion(type(row), row.pk is None)
         for one in fields:
             # As Django's own save: null in place of what was never written would lose it.
-            if one.is_relation and getattr(row, one.attname) is None and getattr(row, one.name, 0):
+            unkeyed = one.is_relation and getattr(row, one.attname) is None
+            if unkeyed and getattr(row, one.name, None) is not None:
                 raise ValueError(f"insert_together() of an unsaved related object '{one.name}'.")
         texts.append(text)
         values += [one.get_db_prep_save(one.pre_save(row, True), connection) for one in fields]
