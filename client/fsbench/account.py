@@ -95,6 +95,8 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
         _show_preview(found, client.site.url)
     else:
         runs, known = found["runs"], found.get("known", [])
+        for one in found.get("warnings", []):
+            terminal.note(line_of(one))
         url = client.site.url
         if known:
             shown = ", ".join(f"run {one['run']}" for one in known[:SHOWN_RUNS])

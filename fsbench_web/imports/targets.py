@@ -27,6 +27,7 @@ class ImportResult:
     """What an import stored. ``errors`` is always empty: with errors nothing is stored.
 
     ``known`` are the runs that were passed over; ``id`` is None where no other was in the files.
+    ``warnings`` are what was not read, and what the numbers' readers should know.
     """
 
     id: int | None
@@ -34,6 +35,7 @@ class ImportResult:
     runs: list[int]
     errors: list[ErrorRow] = field(default_factory=list)
     known: list[KnownRun] = field(default_factory=list)
+    warnings: list[ErrorRow] = field(default_factory=list)
 
 
 def study_for(target: Target, user: User | None) -> tuple[Study, bool]:

@@ -93,4 +93,4 @@ def guest_spec(disk: Lun) -> Callable[..., JobSpec]:
 
 @pytest.fixture
 def old_and_new() -> GuestSpec:
-    return GuestSpec(("debian-6.1", "own-2.6"), 2 * GIB, 1)
+    return GuestSpec(("debian-6.1", "own-2.6"), 2048, 1)

@@ -238,10 +238,12 @@ def test_an_emulated_device_is_no_limit_of_a_real_one(
     found = {}
     for accelerator, value in (("emulated", 700.0), ("kvm", 900.0)):
         announced(accelerator=accelerator)
-        run = submit(replace(spec, new_study=accelerator), "disk1", ann)[0]
+        run = submit(spec.model_copy(update={"new_study": accelerator}), "disk1", ann)[0]
         complete(run, value)
         found[accelerator] = run.series
-    host = submit(replace(spec, new_study="host", guest=None), "disk1", ann)[0].series
+    host = submit(spec.model_copy(update={"new_study": "host", "guest": None}), "disk1", ann)[
+        0
+    ].series
     assert quality.best_direct_kb_s(found["emulated"]) == 700.0
     assert quality.best_direct_kb_s(found["kvm"]) == 900.0
     assert quality.best_direct_kb_s(host) == 900.0

@@ -1,7 +1,6 @@
 """Jobs of guests: kernels as a dimension of tuning, and what cannot be."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
@@ -68,7 +67,7 @@ def test_kernels_are_a_dimension_of_tuning(guest_spec: MakeSpec, ann: User) -> N
     assert "schedulers" in problems_of(spec)
     names = ("noop", "mq-deadline", "bfq", "anticipatory")
     wanted = tuple(ConfigurationSpec("jfs", {}, name) for name in names)
-    spec = replace(spec, configurations=wanted)
+    spec = spec.model_copy(update={"configurations": wanted})
     plan = planned(spec)
     ran = [(run.machine.kernel, run.scheduler, run.repeat) for run in plan.runs]
     # What was renamed is one scheduler; anticipatory and bfq exist on one side only.
@@ -118,12 +117,12 @@ def test_what_no_kernel_can_is_a_problem_and_so_is_a_kernel_that_can_nothing(
 def test_runs_of_a_guest_are_repeats_of_nothing_else(guest_spec: MakeSpec, ann: User) -> None:
     spec = guest_spec(configurations=(ConfigurationSpec("ext4", {}, "none"),))
     study = submit(spec, "disk1", ann)[0].series.study.slug
-    again = replace(spec, new_study="", study=study)
+    again = spec.model_copy(update={"new_study": "", "study": study})
     for changed in (
         again,
-        replace(again, guest=None),
-        replace(again, guest=GuestSpec(("debian-6.1",), 2 * GIB)),
-        replace(again, guest=GuestSpec(("debian-6.1",), cpus=1)),
+        again.model_copy(update={"guest": None}),
+        again.model_copy(update={"guest": GuestSpec(("debian-6.1",), 2048)}),
+        again.model_copy(update={"guest": GuestSpec(("debian-6.1",), cpus=1)}),
     ):
         submit(changed, "disk1", ann)
     announced(accelerator="emulated", accelerator_reason="There is no /dev/kvm.")
@@ -141,7 +140,7 @@ def test_runs_of_a_guest_are_repeats_of_nothing_else(guest_spec: MakeSpec, ann: 
         (GuestSpec(("debian-7",)), "kernels", 'has no kernel "debian-7"'),
         (GuestSpec(("broken-5",)), "kernels", "It panics"),
         (GuestSpec(("own-2.6", "own-2.6")), "kernels", "in the job twice"),
-        (GuestSpec(("debian-6.1",), 8 * GIB), "guest_memory_mib", "can give a guest 4 GiB"),
+        (GuestSpec(("debian-6.1",), 8192), "guest_memory_mib", "can give a guest 4 GiB"),
         (GuestSpec(("debian-6.1",), 1), "guest_memory_mib", "256 MiB or more"),
         (GuestSpec(("debian-6.1",), cpus=5), "guest_cpus", "can give a guest 4 CPUs"),
         (GuestSpec(("debian-6.1",), cpus=0), "guest_cpus", "1 to 256 CPUs"),

@@ -173,7 +173,7 @@ def test_without_a_crash_the_console_is_a_click_away(
 def test_a_run_is_submitted_again_in_the_same_guest(guest_spec: MakeSpec, ann: User) -> None:
     run = submit(
         guest_spec(
-            guest=GuestSpec(("own-2.6",), 2**30, 1),
+            guest=GuestSpec(("own-2.6",), 1024, 1),
             configurations=(guest_spec().configurations[:1]),
         ),
         "disk1",

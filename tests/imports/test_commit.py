@@ -383,3 +383,14 @@ def test_one_repeat_twice_in_an_import_links_to_no_run_that_will_not_be(sample: 
         import_sources(sources, Target("Lab", "ext4", "ext4"), None)
     [problem] = refusal.value.problems
     assert ("Repeat 1 of ext4 is already there" in problem.message, problem.run_id) == (True, None)
+
+
+def test_iterations_of_one_file_may_print_the_same(sample: Sample) -> None:
+    data = sample("ior-3.2-two-iterations")
+    data = data[: data.index(b"Summary of all tests")]
+    first, second = (line for line in data.splitlines() if line.startswith(b"read      "))
+    equal = data.replace(second, first.rstrip()[:-1] + b"1")
+    result = do(("ior.txt", equal))
+    assert [run.repeat for run in Run.objects.filter(pk__in=result.runs).order_by("pk")] == [1, 2]
+    with pytest.raises(ImportRefused, match="already there"):
+        do(("ior.txt", equal))

@@ -42,7 +42,7 @@ def problems(**changes: Any) -> dict[str, list[str]]:
     return dict(expand(job(**changes)).problems)
 
 
-def test_lists_multiply_in_the_job_they_are_written() -> None:
+def test_lists_multiply_in_the_order_they_are_written() -> None:
     assert configurations(
         configurations=[
             {
@@ -326,16 +326,20 @@ def test_the_defaults_are_two_repeats_in_a_random_order() -> None:
 
 
 SPECS = [
-    JobSpec(1, (ConfigurationSpec("ext4", {"atime": "noatime"}, "none"),), "iozone-small"),
     JobSpec(
-        1,
-        (
+        lun_id=1,
+        configurations=(ConfigurationSpec("ext4", {"atime": "noatime"}, "none"),),
+        workload="iozone-small",
+    ),
+    JobSpec(
+        lun_id=1,
+        configurations=(
             ConfigurationSpec("ext4", {"journal_mode": "writeback", "inode_size": "512"}, "bfq"),
             ConfigurationSpec("btrfs", {"copy_on_write": "off"}, "none"),
             ConfigurationSpec("xfs", {}, "", "log1"),
         ),
-        "iozone-small",
-        {"maximum_file_kb": 1024, "direct_io": True},
+        workload="iozone-small",
+        parameters={"maximum_file_kb": 1024, "direct_io": True},
         repeats=5,
         more_workloads=(WorkloadSpec("iozone-direct"),),
         order="random",
@@ -346,9 +350,9 @@ SPECS = [
         preparation=Preparation(precondition=True, fill_percent=10),
     ),
     JobSpec(
-        1,
-        (ConfigurationSpec("xfs"),),
-        "iozone-paper",
+        lun_id=1,
+        configurations=(ConfigurationSpec("xfs"),),
+        workload="iozone-paper",
         until=RepeatTarget(2.5, 3, 9),
         order="random",
         seed=4294967295,

@@ -103,7 +103,8 @@ class KnownRunOut(Schema):
 class ImportOut(Schema):
     """What was stored: the numbers of the runs that were made. ``errors`` is empty.
 
-    ``known`` was there already, and is empty unless `if_new` was asked for.
+    ``known`` was there already, and is empty unless `if_new` was asked for. ``warnings`` name what
+    was not read (a readme of an archive, a column of a table) and what else a reader should know.
     """
 
     id: int
@@ -111,6 +112,7 @@ class ImportOut(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
+    warnings: list[FileProblem]
 
 
 class NothingNew(Schema):
@@ -121,6 +123,7 @@ class NothingNew(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
+    warnings: list[FileProblem]
 
 
 class ImportRefusal(ProblemDocument):
@@ -181,7 +184,8 @@ def _handed_over(
     except ImportRefused as refused:
         raise refusal(refused) from None
     response["Location"] = f"/api/v1/imports/{row.pk}"
-    return Status(202, vars(ImportResult(row.pk, str(row.state), [])))
+    warnings = [one.as_row() for one in much.warnings]
+    return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
 
 
 def _is_true(text: str) -> bool:

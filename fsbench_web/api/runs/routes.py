@@ -25,7 +25,7 @@ from fsbench_web.api.runs.schemas import (
     Submitted,
 )
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
-from fsbench_web.catalog.workers.machines import MIB, Machine
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.lookup import existing_study, lun_named
@@ -208,7 +208,7 @@ def _spec(job: JobIn) -> JobSpec:
         preparation=Preparation(**job.preparation.model_dump()) if job.preparation else PLAIN,
         study=slug,
         new_study="" if slug else job.study,
-        guest=GuestSpec(tuple(job.guest.kernels), job.guest.memory_mib * MIB, job.guest.cpus)
+        guest=GuestSpec(tuple(job.guest.kernels), job.guest.memory_mib, job.guest.cpus)
         if job.guest
         else None,
         run_again=job.run_again,

@@ -11,6 +11,7 @@ from fsbench_web.core.formats import (
     filebench,
     filemark,
     fs_mark,
+    io500,
     ior,
     mdtest,
     not_read,
@@ -21,7 +22,13 @@ from fsbench_web.core.formats import (
 from fsbench_web.core.formats.fio import normal, report, terse
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
+from fsbench_web.core.formats.result import (
+    ParsedResult,
+    ParsedValue,
+    Problem,
+    UnknownFormat,
+    UnreadableFile,
+)
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.text import (
     MAX_LINES,
@@ -32,7 +39,15 @@ from fsbench_web.core.formats.text import (
     shown,
 )
 
-__all__ = ["FORMATS", "ParsedResult", "ParsedValue", "Problem", "UnreadableFile", "parse"]
+__all__ = [
+    "FORMATS",
+    "ParsedResult",
+    "ParsedValue",
+    "Problem",
+    "UnknownFormat",
+    "UnreadableFile",
+    "parse",
+]
 
 
 class Format(NamedTuple):
@@ -42,6 +57,8 @@ class Format(NamedTuple):
     recognises: Callable[[list[str]], bool]
     parse: Callable[[list[str]], ParsedResult]
     has_long_lines: bool = False
+    long_line: str = ""
+    """What a line that may have any length begins with."""
 
 
 _HEAD_BYTES = 256 * 1024
@@ -61,8 +78,9 @@ _TEXT = (
     Format(postmark.FORMAT, postmark.recognises, postmark.parse),
     Format(filebench.FORMAT, filebench.recognises, filebench.parse),
     Format(sysbench.FORMAT, sysbench.recognises, sysbench.parse),
-    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse),
+    Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse, long_line=mdtest.LONG_LINE),
     Format(ior.FORMAT, ior.recognises, ior.parse),
+    Format(io500.FORMAT, io500.recognises, io500.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
     Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
@@ -111,7 +129,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
     looked_at = lines_to_look_at(lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
-        check_lengths(lines)
+        check_lengths(lines, found.long_line if found is not None else "")
     if found is not None:
         result = found.parse(lines)
         result.warnings[:0] = [
@@ -129,7 +147,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
     if (unmapped := table.unmapped(looked_at)) is not None:
         raise unmapped
     first = next(line for line in lines if line.strip())
-    raise UnreadableFile(
+    raise UnknownFormat(
         [
             Problem(
                 1,

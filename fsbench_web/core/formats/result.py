@@ -52,6 +52,10 @@ class UnreadableFile(ValueError):
         self.units = dict(units)
 
 
+class UnknownFormat(UnreadableFile):
+    """A text that is neither the output of a tool that is read, nor a table: a readme, a script."""
+
+
 @dataclass(frozen=True)
 class ParsedValue:
     """One number that the file holds.

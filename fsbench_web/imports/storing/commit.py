@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from django.contrib.auth.models import User
@@ -106,14 +106,14 @@ def import_sources(
         )
     plan = plan_files(sources, target)
     if within_request and not plan.all_problems and work.of_plan(plan).is_much:
-        raise work.LeavesRequest(sources)
+        raise work.LeavesRequest(plan.sources, plan.warnings)
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
         done = commit(row, plan, target, user, known)
         if known and not done.runs:
             transaction.set_rollback(True)
-            return ImportResult(None, ALL_KNOWN, [], known=known)
+            return replace(done, id=None, state=ALL_KNOWN)
     return done
 
 
@@ -143,7 +143,8 @@ def commit(
         *(Import.runs.through(import_id=row.pk, run_id=run) for run in runs),
         audit.entry(user, "imported", thing, study=stored.study.slug, runs=len(runs)),
     )
-    return ImportResult(row.pk, str(row.state), runs, known=known or [])
+    warnings = [one.as_row() for one in plan.warnings]
+    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
@@ -290,8 +291,10 @@ def _same(entry: PlannedRun, same: Run | str | None) -> Run | str | None:
 
     Who numbers the repeats, in a table or in the preview, says that they are several, also when a
     coarse clock gave two of them the same numbers; the same file sent again is then told by its
-    numbers of repeats.
+    numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
+    if same == entry.file and entry.values[0].repeat is not None:
+        return None
     said = _said_repeat(entry)
     return same if said is None or (isinstance(same, Run) and same.repeat == said) else None
 

@@ -15,6 +15,7 @@ from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.long import Columns, LargeTable, Own
 from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.table import unkept
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import existing_runs, work
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
@@ -146,6 +147,17 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
     }
 
 
+def warnings_of(table: LargeTable, source: SourceFile) -> list[ImportProblem]:
+    """What whoever imports the table should know, as small tables say it (plan.Plan.warnings)."""
+    found = [
+        ImportProblem(unkept(word), source.path, table.header_line) for word in table.unused[:50]
+    ]
+    if table.zeros:
+        zeros = f"{table.zeros:,} values are 0, and are kept as measured."
+        found.append(ImportProblem(zeros, source.path))
+    return found
+
+
 def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
     """What is wrong with what the table, and somebody beside it, say it is of."""
     said = source.given
@@ -178,18 +190,20 @@ def import_large(
     problems += key_problems({"keys": [[*own[:3], 1] for own in table.runs]}, source, target)
     if problems:
         raise ImportRefused(problems)
+    warnings = warnings_of(table, source)
     if within_request and work.of_table(table).is_much:
-        raise work.LeavesRequest([source])
+        raise work.LeavesRequest([source], warnings)
+    said = [one.as_row() for one in warnings]
     with transaction.atomic():
         row = Import(target=vars(target), created_by=user)
         row.save()
         runs = store(row, source, table, target, user, say, known)
         if known and not runs:
             transaction.set_rollback(True)
-            return ImportResult(None, ALL_KNOWN, [], known=known)
+            return ImportResult(None, ALL_KNOWN, [], known=known, warnings=said)
         row.state = ImportState.DONE
         row.save()
-    return ImportResult(row.pk, str(row.state), runs, known=known or [])
+    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=said)
 
 
 def store(

@@ -40,7 +40,7 @@ def existing_study(text: str) -> str:
 
 def _usual_scheduler(plan: JobDocument, lun_id: int | None) -> str:
     """The scheduler in effect on the LUN, where the document leaves it open; else ""."""
-    if lun_id is None or "schedulers" in plan.document:
+    if lun_id is None or "schedulers" in (plan.document or {}):
         return ""
     wanted = [*plan.configurations, *([plan.reference.configuration] if plan.reference else [])]
     if all(one.scheduler for one in wanted):
@@ -67,31 +67,18 @@ def spec_of(document: object) -> JobSpec:
     problems = {place: list(sentences) for place, sentences in plan.problems.items()}
     if problem:
         problems.setdefault("lun", []).append(problem)
-    seed, written = plan.seed, dict(plan.document)
+    seed, written = plan.seed, dict(plan.document or {})
     if plan.order == RANDOM and seed is None and "seed" not in problems:
         seed = written["seed"] = secrets.randbelow(MAXIMUM_SEED + 1)
     slug = existing_study(plan.study) if plan.study else ""
-    first, more = plan.workloads[:1], plan.workloads[1:]
-    return JobSpec(
-        lun_id=lun_id,
-        configurations=plan.configurations,
-        workload=first[0].name if first else "",
-        parameters=first[0].parameters if first else {},
-        more_workloads=more,
-        repeats=plan.repeats,
-        until=plan.until,
-        preparation=plan.preparation,
-        guest=plan.guest,
-        study=slug,
-        new_study="" if slug else plan.study,
-        order=plan.order,
-        seed=seed,
-        reference=plan.reference,
-        priority=plan.priority,
-        time_limit_s=plan.time_limit_s,
-        run_again=plan.run_again,
-        left_out=plan.left_out,
-        notes=notes,
-        document=written,
-        unreadable=problems,
+    return plan.model_copy(
+        update={
+            "lun_id": lun_id,
+            "study": slug,
+            "new_study": "" if slug else plan.study,
+            "seed": seed,
+            "notes": notes,
+            "document": written,
+            "unreadable": problems,
+        }
     )

@@ -3,13 +3,18 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
-from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES
+from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.core.workloads.parameters import Value
-from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.jobs.sequence import AS_WRITTEN, reference_count
+
+DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,13 @@ class GuestSpec:
     """
 
     kernels: tuple[str, ...]
-    memory_bytes: int = DEFAULT_MEMORY_BYTES
+    memory_mib: int = DEFAULT_MEMORY_BYTES // MIB
     cpus: int = DEFAULT_CPUS
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.memory_mib * MIB
 
     def place(self, kernel: str) -> str:
         """Where problems of this kernel are told."""
@@ -76,44 +85,70 @@ class GuestSpec:
         return self.places.get(part, part)
 
 
-@dataclass(frozen=True)
-class JobSpec:
+class JobOptions(BaseModel):
+    """How the runs of a job are run, as far as a number or a word says it.
+
+    Every such option is declared here alone: the API has these fields, documents have these keys,
+    and the form has its texts of them (``forms.options``). What may be in them says ``checking``.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    repeats: StrictInt = Field(
+        default=DEFAULT_REPEATS,
+        description="how often each configuration is run, unless `until` says so",
+    )
+    order: StrictStr = Field(
+        default=AS_WRITTEN, description="as-written, or random, which needs a seed"
+    )
+    seed: StrictInt | None = Field(
+        default=None, description="of a random order, which it makes again"
+    )
+    priority: StrictInt = Field(
+        default=0, description="-10 to 10; runs of a higher one start first"
+    )
+    time_limit_s: StrictInt | None = Field(
+        default=None, description="of each whole run; null: the usual"
+    )
+    run_again: StrictInt = Field(
+        default=DEFAULT_RUN_AGAIN,
+        description="how often in a row a run that was interrupted (its worker, host or daemon "
+        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
+    )
+
+    def options(self) -> dict[str, Any]:
+        """These alone, by name."""
+        return {name: getattr(self, name) for name in JobOptions.model_fields}
+
+
+class JobSpec(JobOptions):
     """What somebody wants to be run, unchecked.
 
     Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
     ``parameters`` replace those of the preset named ``workload``; each configuration is run with
-    it, and with ``more_workloads``. ``repeats`` is how often, unless ``until`` says that it is run
-    until its scores are sure enough. ``preparation`` precedes every run. ``order`` is one of
-    ``sequence.ORDERS``; a random one needs a ``seed``. ``time_limit_s`` holds for each whole run.
-    ``run_again`` is how often in a row a run that was interrupted is run again by itself.
-    ``guest`` boots a kernel for each run; None: the worker's own executor.
-    ``document`` is the job as somebody wrote it, ``left_out`` what cannot be and was left out of
-    it: (place, configuration, why), and ``notes`` are sentences about what was taken where it says
-    nothing.
+    it, and with ``more_workloads``. ``until`` runs it until its scores are sure enough, instead of
+    ``repeats`` times. ``preparation`` precedes every run. ``guest`` boots a kernel for each run;
+    None: the worker's own executor. ``document`` is the job as somebody wrote it, ``left_out`` what
+    cannot be and was left out of it: (place, configuration, why), and ``notes`` are sentences about
+    what was taken where it says nothing. ``unreadable`` is what the reader of a form or of JSON
+    could not even turn into a value: {part: [sentence]}.
     """
 
     lun_id: int | None
     configurations: tuple[ConfigurationSpec, ...]
     workload: str
-    parameters: Mapping[str, Value] = field(default_factory=dict)
-    repeats: int = 2
+    parameters: Mapping[str, Any] = {}
     until: RepeatTarget | None = None
     preparation: Preparation = PLAIN
     guest: GuestSpec | None = None
     study: str = ""
     new_study: str = ""
     more_workloads: tuple[WorkloadSpec, ...] = ()
-    order: str = AS_WRITTEN
-    seed: int | None = None
     reference: ReferenceSpec | None = None
-    priority: int = 0
-    time_limit_s: int | None = None
-    run_again: int = DEFAULT_RUN_AGAIN
     left_out: tuple[tuple[str, str, str], ...] = ()
     notes: tuple[str, ...] = ()
-    document: Mapping[str, object] | None = field(default=None, compare=False)
-    # What the reader of a form or of JSON could not even turn into a value: {part: [sentence]}.
-    unreadable: Mapping[str, list[str]] = field(default_factory=dict)
+    document: Mapping[str, Any] | None = None
+    unreadable: Mapping[str, list[str]] = {}
 
     @property
     def workloads(self) -> tuple[WorkloadSpec, ...]:

@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, OptionEr
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE, MIB
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import is_known, lower_is_better
@@ -231,7 +231,7 @@ def submit_again(run: Run) -> str:
         parameters=workload.parameters,
         repeats=1,
         preparation=preparation,
-        guest=GuestSpec((machine.kernel,), machine.memory_bytes, machine.cpus)
+        guest=GuestSpec((machine.kernel,), machine.memory_bytes // MIB, machine.cpus)
         if machine.is_guest
         else None,
         study=series.study.slug,

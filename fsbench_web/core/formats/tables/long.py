@@ -57,6 +57,7 @@ class LargeTable:
     rows: int = 0
     zeros: int = 0
     unused: list[str] = field(default_factory=list)
+    header_line: int = 0
 
     def __len__(self) -> int:
         return sum(map(len, self.runs.values()))
@@ -124,6 +125,7 @@ def _finished(reader: BlockReader) -> LargeTable:
     if not rows.problem_count and not reader.blocks:
         rows.refuse(reader.line, None, "The table has a header and no values.")
     table = LargeTable(list(rows.tests), rows=reader.line, unused=rows.unused)
+    table.header_line = rows.mapping.header_line
     if reader.blocks:
         table.runs = _by_run(list(rows.runs), reader.blocks)
         table.zeros = sum(run.values.count(0) for run in table.runs.values())

@@ -106,9 +106,13 @@ def parse_grid(grid: Grid) -> ParsedResult:
         used = {*mapping.columns.values(), *mapping.tests}
         for column, word in enumerate(header.words):
             if column not in used:
-                message = f"Column {shown(word)} is not one that fsbench keeps."
-                result.warnings.append(Problem(header.line, None, message))
+                result.warnings.append(Problem(header.line, None, unkept(word)))
     return result
+
+
+def unkept(word: str) -> str:
+    """The remark about a column that nothing reads."""
+    return f"Column {shown(word)} is not one that fsbench keeps."
 
 
 def unmapped(lines: list[str]) -> NeedsMapping | None:

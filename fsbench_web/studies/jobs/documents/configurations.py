@@ -17,20 +17,26 @@ from fsbench_web.catalog.configurations.filesystems import (
     filesystem,
 )
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
-from fsbench_web.studies.jobs.documents.reader import DocumentReader
+from fsbench_web.studies.jobs.documents.reader import DocumentMap, names, read, values
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, Problems
 
 MAXIMUM_COMBINATIONS = 5000
 INTERNAL_JOURNAL = "internal"
 DEFAULT_VALUES = (None, "", "default")
-_KEYS = ("filesystem", "options", "schedulers", "journals")
 
 
-class ConfigurationReader(DocumentReader):
+class _Entry(DocumentMap):
+    filesystem: Any = None
+    options: Any = None
+    schedulers: Any = None
+    journals: Any = None
+
+
+class ConfigurationReader:
     """Reads configurations; ``left_out`` are those that cannot be: (place, in words, why)."""
 
     def __init__(self, problems: Problems) -> None:
-        super().__init__(problems)
+        self.problems = problems
         self.left_out: list[tuple[str, str, str]] = []
         self.combinations = 0
 
@@ -52,8 +58,8 @@ class ConfigurationReader(DocumentReader):
     def shared(self, data: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
         """Schedulers and journals that hold where an entry names none."""
         return {
-            "schedulers": self.names(data.get("schedulers"), "schedulers"),
-            "journals": self.names(data.get("journals"), "journals"),
+            "schedulers": names(data.get("schedulers"), "schedulers", self.problems),
+            "journals": names(data.get("journals"), "journals", self.problems),
         }
 
     def entry(
@@ -66,13 +72,13 @@ class ConfigurationReader(DocumentReader):
             self.problems.add(place, "An entry is a map with filesystem, and options if any.")
             return []
         before = self.problems.count
-        self.known_keys(entry, _KEYS, place)
+        read(_Entry, entry, self.problems, place)
         filesystems = self.filesystems(entry, place)
         options = self.options(
             entry.get("options"), f"{place}.options", [f for f, _ in filesystems]
         )
         schedulers, journals = (
-            self.names(entry[key], f"{place}.{key}") if key in entry else shared[key]
+            names(entry[key], f"{place}.{key}", self.problems) if key in entry else shared[key]
             for key in ("schedulers", "journals")
         )
         count = math.prod(map(len, (filesystems, schedulers, journals, *options.values())))
@@ -107,7 +113,7 @@ class ConfigurationReader(DocumentReader):
             self.problems.add(place, f"filesystem is missing: one of {', '.join(FILESYSTEMS)}.")
             return []
         found = []
-        for slug, where in self.names(entry["filesystem"], f"{place}.filesystem"):
+        for slug, where in names(entry["filesystem"], f"{place}.filesystem", self.problems):
             try:
                 filesystem(slug)
             except OptionError as error:
@@ -127,7 +133,9 @@ class ConfigurationReader(DocumentReader):
             return {}
         found: dict[str, list[tuple[Any, str]]] = {}
         for key, value in options.items():
-            found[key] = [(_text(one), at) for one, at in self.values(value, f"{place}.{key}")]
+            found[key] = [
+                (_text(one), at) for one, at in values(value, f"{place}.{key}", self.problems)
+            ]
             for one, where in found[key]:
                 # A default of an unknown option is a misspelt option all the same.
                 reasons = {slug: _refusal(slug, key, one) for slug in slugs}

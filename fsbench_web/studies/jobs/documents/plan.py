@@ -27,61 +27,83 @@ Lists multiply (studies.jobs.documents.configurations).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import Field, StrictFloat, StrictInt, StrictStr
+
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation, PreparationError
-from fsbench_web.catalog.workers.machines import (
-    DEFAULT_CPUS,
-    DEFAULT_MEMORY_BYTES,
-    EXECUTORS,
-    GUEST,
-    HOST,
-    MIB,
-)
+from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST
 from fsbench_web.core.scoring.confidence import RepeatTarget
-from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.documents.configurations import ConfigurationReader
+from fsbench_web.studies.jobs.documents.reader import DocumentMap, names, needed, read
 from fsbench_web.studies.jobs.sequence import RANDOM
 from fsbench_web.studies.jobs.spec import (
-    ConfigurationSpec,
+    DEFAULT_REPEATS,
     GuestSpec,
+    JobOptions,
+    JobSpec,
     Problems,
     ReferenceSpec,
     WorkloadSpec,
 )
 
-DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 DEFAULT_REFERENCE_EVERY = 10
-_KEYS = (
-    *("study", "lun", "worker", "configurations", "schedulers", "journals", "workloads"),
-    *("repeats", "preparation", "executor", "guest", "order", "seed", "reference"),
-    *("priority", "time_limit_s", "run_again"),
-)
 
 
-@dataclass(frozen=True)
-class JobDocument:
-    """What a document says: names are not looked up yet. ``problems`` are sentences by place."""
+class JobDocument(JobSpec):
+    """What a document says: ``study``, ``lun`` and ``worker`` are names, not looked up yet."""
 
-    study: str = ""
     lun: str = ""
     worker: str = ""
-    configurations: tuple[ConfigurationSpec, ...] = ()
-    workloads: tuple[WorkloadSpec, ...] = ()
-    repeats: int = DEFAULT_REPEATS
-    until: RepeatTarget | None = None
-    preparation: Preparation = PLAIN
-    guest: GuestSpec | None = None
-    order: str = RANDOM
-    seed: int | None = None
-    reference: ReferenceSpec | None = None
-    priority: int = 0
-    time_limit_s: int | None = None
-    run_again: int = DEFAULT_RUN_AGAIN
-    left_out: tuple[tuple[str, str, str], ...] = ()
-    document: Mapping[str, Any] = field(default_factory=dict)
-    problems: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> Mapping[str, list[str]]:
+        """Sentences by place in the document."""
+        return self.unreadable
+
+
+class _Document(JobOptions, DocumentMap):
+    """The keys of a document; those that are lists and maps are read one by one."""
+
+    study: StrictStr = ""
+    lun: StrictStr = ""
+    worker: StrictStr = ""
+    configurations: Any = None
+    schedulers: Any = None
+    journals: Any = None
+    workloads: Any = None
+    repeats: Any = DEFAULT_REPEATS
+    preparation: Any = {}
+    executor: StrictStr = ""
+    guest: Any = None
+    order: StrictStr = RANDOM
+    reference: Any = None
+
+
+class _Until(DocumentMap):
+    half_width_percent: StrictFloat = -1.0
+    least: StrictInt = 0
+    most: StrictInt = 0
+
+
+class _Repeats(DocumentMap):
+    repeats: StrictInt = DEFAULT_REPEATS
+
+
+class _Guest(DocumentMap):
+    kernels: Any = None
+    memory_mib: StrictInt = Field(GuestSpec.memory_mib)
+    cpus: StrictInt = Field(GuestSpec.cpus)
+
+
+class _Workload(DocumentMap):
+    name: StrictStr = ""
+    parameters: Any = {}
+
+
+class _Reference(DocumentMap):
+    configuration: Any = None
+    every: StrictInt = DEFAULT_REFERENCE_EVERY
 
 
 def expand(data: object) -> JobDocument:
@@ -91,160 +113,147 @@ def expand(data: object) -> JobDocument:
         problems.add(
             "document", "A job is a map: study, lun, configurations and workloads are needed."
         )
-        return JobDocument(problems=problems.by_part)
-    reader = _Reader(problems)
-    reader.known_keys(data, _KEYS, "document")
-    until = reader.until(data)
+        return JobDocument(lun_id=None, configurations=(), workload="", unreadable=problems.by_part)
+    said = read(_Document, data, problems)
+    study, lun = said.study.strip(), said.lun.strip()
+    needed(study, "study", "the slug of a study, or the title of a new one", problems)
+    needed(lun, "lun", "the name of the LUN to run on", problems)
+    reader = ConfigurationReader(problems)
+    until = _until(said.repeats, problems)
+    configurations = tuple(reader.configurations(data))
+    first, *more = [*_workloads(said.workloads, problems)] or [WorkloadSpec("")]
     return JobDocument(
-        study=reader.text(data, "study", "the slug of a study, or the title of a new one"),
-        lun=reader.text(data, "lun", "the name of the LUN to run on"),
-        worker=reader.text(data, "worker"),
-        configurations=tuple(reader.configurations(data)),
-        workloads=tuple(reader.workloads(data)),
-        repeats=DEFAULT_REPEATS if until else reader.repeats(data),
+        **said.options()
+        | {"repeats": _repeats(said.repeats, problems), "order": said.order.strip() or RANDOM},
+        study=study,
+        lun=lun,
+        worker=said.worker.strip(),
+        lun_id=None,
+        configurations=configurations,
+        workload=first.name,
+        parameters=first.parameters,
+        more_workloads=tuple(more),
         until=until,
-        preparation=reader.preparation(data),
-        guest=reader.guest(data),
-        order=reader.text(data, "order") or RANDOM,
-        seed=reader.whole(data, "seed", None),
-        reference=reader.reference(data),
-        priority=reader.whole(data, "priority", 0) or 0,
-        time_limit_s=reader.whole(data, "time_limit_s", None),
-        run_again=reader.run_again(data),
+        preparation=_preparation(said.preparation, problems),
+        guest=_guest(said, problems),
+        reference=_reference(said.reference, reader, data),
         left_out=tuple(reader.left_out),
         document=dict(data),
-        problems=problems.by_part,
+        unreadable=problems.by_part,
     )
 
 
-class _Reader(ConfigurationReader):
-    """Reads all else of a job."""
+def _repeats(value: object, problems: Problems) -> int:
+    if isinstance(value, Mapping):  # ``_until`` says what is wrong with it
+        return DEFAULT_REPEATS
+    return read(_Repeats, {"repeats": value}, problems).repeats
 
-    def repeats(self, data: Mapping[str, Any]) -> int:
-        if isinstance(data.get("repeats"), Mapping):
-            return DEFAULT_REPEATS  # ``until`` said what is wrong with it
-        return self.whole(data, "repeats", DEFAULT_REPEATS) or 0
 
-    def run_again(self, data: Mapping[str, Any]) -> int:
-        number = self.whole(data, "run_again", DEFAULT_RUN_AGAIN)
-        return DEFAULT_RUN_AGAIN if number is None else number
+def _until(value: object, problems: Problems) -> RepeatTarget | None:
+    if not isinstance(value, Mapping):
+        return None
+    before = problems.count
+    half_width = value.get("half_width_percent")
+    if isinstance(half_width, int) and not isinstance(half_width, bool):
+        half_width = float(half_width)
+    said = read(_Until, {**value, "half_width_percent": half_width}, problems, "repeats")
+    if half_width is None:
+        problems.add("repeats.half_width_percent", "half_width_percent must be a number, not None.")
+    needed(said.least or "least" in value, "repeats.least", "a number of repeats", problems)
+    needed(said.most or "most" in value, "repeats.most", "a number of repeats", problems)
+    found = RepeatTarget(said.half_width_percent, said.least, said.most)
+    return found if problems.count == before else None
 
-    def until(self, data: Mapping[str, Any]) -> RepeatTarget | None:
-        value = data.get("repeats")
+
+def _preparation(value: object, problems: Problems) -> Preparation:
+    try:
         if not isinstance(value, Mapping):
-            return None
-        self.known_keys(value, ("half_width_percent", "least", "most"), "repeats")
-        half_width = value.get("half_width_percent")
-        if isinstance(half_width, bool) or not isinstance(half_width, int | float):
-            self.problems.add(
-                "repeats.half_width_percent",
-                f"half_width_percent must be a number, not {half_width!r}.",
-            )
-            return None
-        least, most = (self.whole(value, key, None, "repeats.") for key in ("least", "most"))
-        for key, number in (("least", least), ("most", most)):
-            if number is None:
-                self.problems.add(f"repeats.{key}", f"{key} is missing: a number of repeats.")
-        if least is None or most is None:
-            return None
-        return RepeatTarget(float(half_width), least, most)
+            raise PreparationError("preparation must be a map.")
+        return Preparation.of(value)
+    except PreparationError as error:
+        problems.add("preparation", str(error))
+        return PLAIN
 
-    def preparation(self, data: Mapping[str, Any]) -> Preparation:
-        value = data.get("preparation")
-        try:
-            if value is not None and not isinstance(value, Mapping):
-                raise PreparationError("preparation must be a map.")
-            return Preparation.of(value or {})
-        except PreparationError as error:
-            self.problems.add("preparation", str(error))
-            return PLAIN
 
-    def guest(self, data: Mapping[str, Any]) -> GuestSpec | None:
-        executor = self.text(data, "executor") or (GUEST if "guest" in data else HOST)
-        value = data.get("guest")
-        if executor not in EXECUTORS:
-            self.problems.add(
-                "executor", f'"{executor}" is no executor: write one of {", ".join(EXECUTORS)}.'
-            )
-        if executor != GUEST:
-            if value is not None and executor in EXECUTORS:
-                self.problems.add(
-                    "guest",
-                    "guest says how guests are run: write executor: guest, or leave it out.",
-                )
-            return None
-        if not isinstance(value, Mapping):
-            self.problems.add("guest", "guest must be a map with kernels, a list of names.")
-            return None
-        self.known_keys(value, ("kernels", "memory_mib", "cpus"), "guest")
-        if value.get("kernels") is None:
-            self.problems.add("guest.kernels", "kernels is missing: the kernels that are booted.")
-            return None
-        names = self.names(value["kernels"], "guest.kernels")
-        memory = self.whole(value, "memory_mib", DEFAULT_MEMORY_BYTES // MIB, "guest.") or 0
-        cpus = self.whole(value, "cpus", DEFAULT_CPUS, "guest.") or 0
-        return GuestSpec(
-            tuple(name for name, _ in names),
-            memory * MIB,
-            cpus,
-            places={f"kernel {name}": place for name, place in names}
-            | {"guest_memory_mib": "guest.memory_mib", "guest_cpus": "guest.cpus"},
+def _guest(document: _Document, problems: Problems) -> GuestSpec | None:
+    value = document.guest
+    executor = document.executor.strip() or (HOST if value is None else GUEST)
+    if executor not in EXECUTORS:
+        problems.add(
+            "executor", f'"{executor}" is no executor: write one of {", ".join(EXECUTORS)}.'
         )
-
-    def workloads(self, data: Mapping[str, Any]) -> Iterator[WorkloadSpec]:
-        entries = data.get("workloads")
-        if not isinstance(entries, list) or not entries:
-            self.problems.add("workloads", "workloads must be a list with at least one name.")
-            return
-        for index, entry in enumerate(entries):
-            place = f"workloads[{index}]"
-            if isinstance(entry, str):
-                entry = {"name": entry}
-            if not isinstance(entry, Mapping):
-                self.problems.add(place, "A workload is a name, or a map with name and parameters.")
-                continue
-            self.known_keys(entry, ("name", "parameters"), place)
-            parameters = entry.get("parameters") or {}
-            if not isinstance(parameters, Mapping):
-                self.problems.add(f"{place}.parameters", "parameters must be a map.")
-                continue
-            for key, value in parameters.items():
-                parts = value if isinstance(value, list) else [value]
-                if not all(isinstance(part, int | str) for part in parts):
-                    self.problems.add(
-                        f"{place}.parameters.{key}",
-                        f"{key} must be a whole number, a list of them, a word, true or false, "
-                        f"not {value!r}.",
-                    )
-            name = self.text(entry, "name", "the name of a workload", f"{place}.name")
-            if name:
-                yield WorkloadSpec(name, dict(parameters), place)
-
-    def reference(self, data: Mapping[str, Any]) -> ReferenceSpec | None:
-        value = data.get("reference")
-        if value is None:
-            return None
-        if not isinstance(value, Mapping):
-            self.problems.add("reference", "reference must be a map with configuration and every.")
-            return None
-        self.known_keys(value, ("configuration", "every"), "reference")
-        every = self.whole(value, "every", DEFAULT_REFERENCE_EVERY, "reference.")
-        place = "reference.configuration"
-        if value.get("configuration") is None:
-            self.problems.add(
-                place, "configuration is missing: the one that is run again and again."
-            )
-            return None
-        before = self.problems.count
-        kept = len(self.left_out)
-        found = self.entry(value["configuration"], place, self.shared(data))
-        del self.left_out[kept:]
-        if len(found) == 1:
-            return ReferenceSpec(found[0], every or 0)
-        if self.problems.count == before:
-            self.problems.add(
-                place,
-                f"The reference stands for {len(found)} configurations: name one file system, one "
-                "scheduler, and one value for each option.",
+    if executor != GUEST:
+        if value is not None and executor in EXECUTORS:
+            problems.add(
+                "guest", "guest says how guests are run: write executor: guest, or leave it out."
             )
         return None
+    if not isinstance(value, Mapping):
+        problems.add("guest", "guest must be a map with kernels, a list of names.")
+        return None
+    said = read(_Guest, value, problems, "guest")
+    if said.kernels is None:
+        problems.add("guest.kernels", "kernels is missing: the kernels that are booted.")
+        return None
+    kernels = names(said.kernels, "guest.kernels", problems)
+    return GuestSpec(
+        tuple(name for name, _ in kernels),
+        said.memory_mib,
+        said.cpus,
+        places={f"kernel {name}": place for name, place in kernels}
+        | {"guest_memory_mib": "guest.memory_mib", "guest_cpus": "guest.cpus"},
+    )
+
+
+def _workloads(entries: object, problems: Problems) -> Iterator[WorkloadSpec]:
+    if not isinstance(entries, list) or not entries:
+        problems.add("workloads", "workloads must be a list with at least one name.")
+        return
+    for index, entry in enumerate(entries):
+        place = f"workloads[{index}]"
+        if isinstance(entry, str):
+            entry = {"name": entry}
+        if not isinstance(entry, Mapping):
+            problems.add(place, "A workload is a name, or a map with name and parameters.")
+            continue
+        said = read(_Workload, entry, problems, place)
+        if not isinstance(said.parameters, Mapping):
+            problems.add(f"{place}.parameters", "parameters must be a map.")
+            continue
+        for key, value in said.parameters.items():
+            parts = value if isinstance(value, list) else [value]
+            if not all(isinstance(part, int | str) for part in parts):
+                problems.add(
+                    f"{place}.parameters.{key}",
+                    f"{key} must be a whole number, a list of them, a word, true or false, "
+                    f"not {value!r}.",
+                )
+        if needed(said.name.strip(), f"{place}.name", "the name of a workload", problems):
+            yield WorkloadSpec(said.name.strip(), dict(said.parameters), place)
+
+
+def _reference(
+    value: object, reader: ConfigurationReader, data: Mapping[str, Any]
+) -> ReferenceSpec | None:
+    problems, place = reader.problems, "reference.configuration"
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        problems.add("reference", "reference must be a map with configuration and every.")
+        return None
+    said = read(_Reference, value, problems, "reference")
+    if said.configuration is None:
+        problems.add(place, "configuration is missing: the one that is run again and again.")
+        return None
+    before, kept = problems.count, len(reader.left_out)
+    found = reader.entry(said.configuration, place, reader.shared(data))
+    del reader.left_out[kept:]
+    if len(found) == 1:
+        return ReferenceSpec(found[0], said.every)
+    if problems.count == before:
+        problems.add(
+            place,
+            f"The reference stands for {len(found)} configurations: name one file system, one "
+            "scheduler, and one value for each option.",
+        )
+    return None

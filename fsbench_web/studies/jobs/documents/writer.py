@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fsbench_web.catalog.configurations.preparation import PLAIN
-from fsbench_web.catalog.workers.machines import GUEST, MIB
+from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.documents.configurations import DEFAULT_VALUES
 from fsbench_web.studies.jobs.sequence import AS_WRITTEN
@@ -31,7 +31,7 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
         document["executor"] = GUEST
         document["guest"] = {
             "kernels": list(spec.guest.kernels),
-            "memory_mib": spec.guest.memory_bytes // MIB,
+            "memory_mib": spec.guest.memory_mib,
             "cpus": spec.guest.cpus,
         }
     if spec.order != AS_WRITTEN:

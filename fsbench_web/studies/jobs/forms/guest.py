@@ -72,7 +72,7 @@ class GuestForm:
             "guest_memory_mib", DEFAULT_MEMORY_BYTES // MIB, "how much memory the guest has, in MiB"
         )
         cpus = number("guest_cpus", DEFAULT_CPUS, "how many CPUs the guest has")
-        return GuestSpec(tuple(self.kernels), memory * MIB, cpus)
+        return GuestSpec(tuple(self.kernels), memory, cpus)
 
     def write_guest(self, query: QueryDict) -> None:
         """Put into a query string what is not left at its default."""
@@ -103,6 +103,6 @@ def guest_of(spec: JobSpec) -> dict[str, Any]:
     return {
         "executor": GUEST,
         "kernels": list(guest.kernels),
-        "guest_memory_mib": str(guest.memory_bytes // MIB),
+        "guest_memory_mib": str(guest.memory_mib),
         "guest_cpus": str(guest.cpus),
     }
