@@ -244,7 +244,10 @@ def held(self: thread_pools.Lanes, request: HttpRequest) -> HttpResponse:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_signs_of_life_do_not_wait_for_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("address", ["/api/v1/health/slow", "/static/css/fsbench.css"])
+def test_signs_of_life_and_static_files_do_not_wait_for_pages(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     application, is_answered = thread_pools.application(), threading.Event()
 
     def until_it_is_answered(request: HttpRequest) -> None:
@@ -253,7 +256,7 @@ def test_signs_of_life_do_not_wait_for_pages(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(f"{__name__}.pause", until_it_is_answered)
 
     async def sign_of_life() -> tuple[int, bytes]:
-        answer = await ask(application, "GET", "/api/v1/health/slow")
+        answer = await ask(application, "GET", address)
         is_answered.set()
         return answer
 
