@@ -5,10 +5,12 @@ take the port in between: what comes while no process is there waits in the sock
 """
 
 import asyncio
+import errno
 import os
 import socket
 import sys
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -49,11 +51,25 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # A descriptor of its own, which asyncio closes in the end.
         await super().startup([self._shared.dup()])
+        asyncio.get_running_loop().set_exception_handler(self._went_wrong)
         self._shared.listen(BACKLOG)  # which asyncio made as short as what it takes at once
         if self._tells is not None:
             os.write(self._tells, b"ready")
             os.close(self._tells)
             self._tells = None
+
+    def _went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """As asyncio does, but where the supervisor closed the port for all: none comes any more.
+
+        asyncio would try to take the next one again and again until this process ends.
+        """
+        error = context.get("exception")
+        is_open = self._shared.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if is_open or not isinstance(error, OSError) or error.errno != errno.EINVAL:
+            loop.default_exception_handler(context)
+            return
+        for server in self.servers:
+            server.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # uvicorn closes connections without a request at once, also those that are a millisecond

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,3 +96,25 @@ def test_who_connected_just_before_the_end_is_answered(listening: socket.socket)
         late.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert late.recv(1000).startswith(b"HTTP/1.1 200")
     late.close()
+
+
+def test_a_port_that_is_closed_for_all_is_no_error_and_ends_no_answer(
+    listening: socket.socket, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
+        while not goes_on.is_set():
+            await asyncio.sleep(0.01)
+        await answer(scope, receive, send)
+
+    with served(listening, slow):
+        waiting = request(listening)
+        assert begun.wait(20)
+        listening.shutdown(socket.SHUT_RDWR)  # as the supervisor does
+        time.sleep(0.1)
+        goes_on.set()
+        assert waiting.recv(1000).startswith(b"HTTP/1.1 200")
+    waiting.close()
+    assert [line for line in caplog.records if line.name == "asyncio"] == []
