@@ -406,16 +406,18 @@ def tokens_of(count: int) -> list[str]:
 
 def lost_writes(seen: Seen) -> Iterator[str]:
     """What was confirmed, or ended as done, and is not there as it should be."""
-    from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+    from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
+    from fsbench_web.studies.scores import measurements
 
     for run_id, first in seen.uploaded.items():
-        rows = Measurement.objects.filter(run=run_id, run__state=RunState.DONE)
-        values = sorted(rows.values_list("value", flat=True))
+        rows = MeasurementBlock.objects.filter(run=run_id, run__state=RunState.DONE)
+        values = sorted(one.value for one in measurements.rows(rows))
         expected = [round(first + place / 100, 2) for place in range(len(CELLS))]
         if values != expected:
             yield f"upload of run {run_id}: {len(values)} of {len(expected)} numbers as sent"
     for run in Run.objects.filter(series__study__slug="under-load").exclude(state=RunState.QUEUED):
-        count = Measurement.objects.filter(run=run, file_size_kb__isnull=False).count()
+        rows = measurements.rows(measurements.of_run(run.pk))
+        count = sum(one.file_size_kb is not None for one in rows)
         changes = list(run.changes.values_list("state", flat=True))
         if run.state == RunState.DONE and count != 6 * len(CELLS):
             yield f"run {run.pk} is done with {count} of {6 * len(CELLS)} numbers"

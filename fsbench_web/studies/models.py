@@ -14,7 +14,6 @@ from fsbench_web.catalog.models import (
     Workload,
 )
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.scoring.quality import FLAGS, Flag
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, Cause
 from fsbench_web.studies.visibility import Visible
 
@@ -404,42 +403,35 @@ class Artefact(models.Model):
         ordering = ["id"]
 
 
-class Measurement(models.Model):
-    """One number of a run. Rows exist only for numbers that the tool printed."""
+class MeasurementBlock(models.Model):
+    """Measurements of a run as columns (core.measurement_columns), read and written by
+    studies.scores.measurements alone.
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurements")
+    Those of one output are a block, or several of MOST_IN_BLOCK each; in the order of their keys
+    they are in the order in which they were stored. ``flags`` and ``samples`` are blocks too, so
+    that judging a number again does not write it again. ``count`` and ``tests`` are what can be
+    told of them without reading one.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurement_blocks")
     artefact = models.ForeignKey(Artefact, null=True, on_delete=models.SET_NULL)
-    line = models.PositiveIntegerField(null=True, help_text="Line of the artefact, from 1")
-    test = models.CharField(max_length=120)
-    load = models.CharField(
-        max_length=60, blank=True, help_text="What worked at the same time: threads=8"
+    count = models.PositiveIntegerField(help_text="Numbers")
+    tests = models.JSONField(
+        help_text="[[test, load, unit, numbers, of these with both sizes], ...] by first number"
     )
-    record_size_kb = models.PositiveIntegerField(null=True)
-    file_size_kb = models.PositiveBigIntegerField(null=True)
-    value = models.FloatField()
-    unit = models.CharField(max_length=20)
-    samples = models.JSONField(
+    content = models.BinaryField()
+    flags = models.BinaryField(
+        null=True, help_text="What to know of them, slugs of scoring.quality; null: nothing"
+    )
+    samples = models.BinaryField(
         null=True, help_text="Values of the intervals in order, where the tool prints them"
-    )
-    flags = models.JSONField(
-        null=True, help_text="What to know of it, slugs of scoring.quality; null: nothing"
     )
 
     study_path = "run__series__study"
     objects = Visible()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "test", "load", "record_size_kb", "file_size_kb"],
-                name="measurement_unique_in_run",
-            )
-        ]
-
-    @property
-    def flag_words(self) -> list[Flag]:
-        """Its flags in words; those of another version are left out."""
-        return [FLAGS[slug] for slug in self.flags or () if slug in FLAGS]
+        ordering = ["id"]
 
 
 class WholeScores(Visible["Score"]):

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.imports.models import Import, ImportFile
 from fsbench_web.studies.models import Artefact, Run, Score, Study
+from tests.measured import measured
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -106,7 +107,7 @@ def test_what_was_previewed_is_what_is_stored(signed_in: Client, sample: Sample)
     where = upload(signed_in, sample(FIRST))["Location"]
     answer = signed_in.post(f"{where}commit/", follow=True)
     assert "1 run stored" in answer.content.decode()
-    assert Run.objects.get().measurements.count() == 90
+    assert len(measured(Run.objects.get())) == 90
     assert not ImportFile.objects.exists()
 
 

@@ -14,15 +14,9 @@ from fsbench_web.compare.selection.spec import (
     unknown,
 )
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.best_scores import (
-    Chosen,
-    Facts,
-    TableKey,
-    choose,
-    direction,
-    has_scores,
-)
+from fsbench_web.compare.tables.best_scores import Chosen, TableKey, choose
 from fsbench_web.compare.tables.contenders import Contender, shown_label
+from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import judged

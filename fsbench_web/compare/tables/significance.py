@@ -163,15 +163,20 @@ def _lead(
         if found:
             return Verdict(
                 status,
-                tuple(dict.fromkeys(why for _, verdict in found for why in verdict.reasons)),
+                _reasons(found),
                 margin_percent=margin_percent,
                 against=tuple(name for name, _ in found),
                 tested=next((v.tested for _, v in found if v.tested is not None), None),
             )
-    reasons = tuple(dict.fromkeys(why for _, verdict in others for why in verdict.reasons))
     # Of the closest call: it was significant against each of the others as well.
     closest = max((verdict for _, verdict in others), key=lambda one: one.p_holm or 0.0)
-    return replace(closest, reasons=reasons, against=tuple(name for name, _ in others))
+    names = tuple(name for name, _ in others)
+    return replace(closest, reasons=_reasons(others), against=names)
+
+
+def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, ...]:
+    """Those of all together, each once."""
+    return tuple(dict.fromkeys(why for _, verdict in verdicts for why in verdict.reasons))
 
 
 def _of_other(

@@ -80,13 +80,7 @@ def parse(lines: list[str]) -> ParsedResult:
             columns = header.replace(" (", "(").split()
             test.rows.clear()
         elif columns and (row := _ROW.match(line)) is not None:
-            words = line[row.start(1) :].split()
-            if len(words) < len(columns):
-                message = f"The row has {len(words)} fields of {len(columns)}: it is left out."
-                found.warn(line_number, message)
-                result.complete = False
-                continue
-            _row(found, dict(zip(columns, words, strict=False)), line_number, test.tasks)
+            _summary_row(found, columns, line[row.start(1) :].split(), line_number, test.tasks)
         elif _TABLE.match(line):
             test.columns = line[line.index("access") :].split()
         elif test.columns and (row := _ITERATION.match(line)) is not None:
@@ -138,6 +132,17 @@ def _without_summary(found: Collector, test: _Test, last_line: int) -> None:
         message = "The results end before the last repetition: what follows is missing."
         found.warn(last_line, message)
     test.rows.clear()
+
+
+def _summary_row(
+    found: Collector, columns: list[str], words: list[str], line: int, tasks: int | None
+) -> None:
+    if len(words) < len(columns):
+        message = f"The row has {len(words)} fields of {len(columns)}: it is left out."
+        found.warn(line, message)
+        found.result.complete = False
+        return
+    _row(found, dict(zip(columns, words, strict=False)), line, tasks)
 
 
 def _row(found: Collector, row: dict[str, str], line: int, tasks: int | None) -> None:

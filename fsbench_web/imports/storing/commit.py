@@ -232,7 +232,7 @@ def _store_in(
             there[series.pk].following = max(following, run.repeat + 1)
             there[series.pk].finished.append(run)
             artefact = artefact or new
-            ingest.store_values(run, artefact, entry.values)
+            ingest.store_values(run, artefact, entry.values, is_new=True)
             notes.append(RunContent(run=run, digest=content))
             known[content] = file.path
             kept.append(StoredRun(run, entry))

@@ -6,7 +6,6 @@ that are left. A category of which nothing is left has no score, and so has over
 six parts has none. What was taken away is counted, by reason.
 """
 
-from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -143,7 +142,7 @@ def _without(
         taken |= mask
     if not taken.any():
         return whole
-    kept = _run_columns(columns, ~taken)
+    kept = RunColumns.of(columns, ~taken)
     if not kept.runs:
         return SelectedScores({})
     scores = kept.scores(test)
@@ -194,19 +193,3 @@ def _cached(columns: TestColumns, judged: Judged) -> Mask:
     known, places = np.unique(columns.records, return_inverse=True)
     limits = np.array([last[int(record)] for record in known], dtype=np.int64)
     return np.asarray(columns.files <= limits[places.reshape(-1)], dtype=np.bool_)
-
-
-def _run_columns(columns: TestColumns, kept: Mask) -> RunColumns:
-    """Some of the numbers as ``RunColumns``, the runs in order."""
-    found = RunColumns()
-    places = np.flatnonzero(kept)
-    places = places[np.argsort(columns.runs[places], kind="stable")]
-    runs = columns.runs[places]
-    for some in np.split(places, np.flatnonzero(np.diff(runs)) + 1):
-        if len(some):
-            found.runs[int(columns.runs[some[0]])] = (
-                array("i", columns.records[some].astype(np.int32).tobytes()),
-                array("q", columns.files[some].tobytes()),
-                array("d", columns.values[some].tobytes()),
-            )
-    return found
