@@ -164,11 +164,16 @@ def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -
     """What the region lost: cells of which no number is left, numbers of how many, and why."""
     counts = {slug: int(np.count_nonzero(mask & region)) for slug, mask in why.items()}
     return {
-        "cells": len(np.unique(cell[region])) - len(np.unique(cell[region & ~taken])),
+        "cells": _distinct(cell[region]) - _distinct(cell[region & ~taken]),
         "numbers": int(np.count_nonzero(taken & region)),
         "of": int(np.count_nonzero(region)),
         "why": {slug: counts[slug] for slug in ordered(set(counts)) if counts[slug]},
     }
+
+
+def _distinct(cells: Whole) -> int:
+    # Cells are counted from 0. NumPy's unique hashes them, which took 0.9 s for 300,000.
+    return int(np.count_nonzero(np.bincount(cells)))
 
 
 def _region(category: str, columns: TestColumns) -> Mask:

@@ -13,10 +13,9 @@ from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.values import Collector, number
 
 FORMAT = "sysbench-fileio"
-_TITLE = re.compile(r"^\W*sysbench (?:v)?([0-9][0-9A-Za-z.-]*)")
-_FILEIO = re.compile(
-    r"Extra file open flags|File operations:|Requests/sec executed|Threads started|"
-    r"^\s*(?:read|written), MiB/s:"
+TITLE = re.compile(r"^\W*sysbench (?:v)?([0-9][0-9A-Za-z.-]*)")
+FILEIO = re.compile(
+    r"Extra file open flags|File operations:|Requests/sec executed|^\s*(?:read|written), MiB/s:"
 )
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _MODES = {
@@ -28,7 +27,7 @@ _MODES = {
     "sequential read test": "seqrd",
 }
 _DOING = re.compile(r"^\s*Doing (.*test)\s*$")
-_THREADS = re.compile(r"^\s*Number of threads:\s*([0-9]{1,9})\s*$")
+THREADS = re.compile(r"^\s*Number of threads:\s*([0-9]{1,9})\s*$")
 _SETTINGS = re.compile(
     r"^\s*(Extra file open flags:.*|[0-9]+ files, .* each|.* total file size|Block size .*|"
     r"Read/Write ratio .*|Periodic FSYNC enabled.*|Calling fsync\(\) .*|Using .* I/O mode)\s*$"
@@ -38,7 +37,7 @@ _DATA = re.compile(rf"^\s*(read|written), MiB/s:\s+{_NUMBER}\s*$")
 _BOTH = re.compile(rf"^\s*(read|write|fsync):\s+IOPS={_NUMBER}(?:\s+{_NUMBER} MiB/s)?")
 _OLD_DATA = re.compile(rf"Total transferred \S+\s+\({_NUMBER}\s?([KMGT]?i?)b/sec\)", re.IGNORECASE)
 _OLD_RATE = re.compile(rf"^\s*{_NUMBER}\s+Requests/sec executed")
-_LATENCY = re.compile(
+LATENCY = re.compile(
     rf"^\s*(min|avg|max|(?:approx\.\s+)?([0-9]{{1,3}})(?:th)? percentile):\s+{_NUMBER}(?:ms)?\s*$"
 )
 _INTERVAL = re.compile(
@@ -56,7 +55,7 @@ _MEBIBYTES: dict[str, Decimal | int] = {
 
 def recognises(lines: list[str]) -> bool:
     """Whether sysbench's title and something of its file test are there."""
-    return any(_TITLE.match(line) for line in lines) and any(_FILEIO.search(line) for line in lines)
+    return any(TITLE.match(line) for line in lines) and any(FILEIO.search(line) for line in lines)
 
 
 @dataclass
@@ -103,7 +102,7 @@ def parse(lines: list[str]) -> ParsedResult:
 def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:
     run: _Run | None = None
     for line_number, line in enumerate(lines, start=1):
-        if (title := _TITLE.match(line)) is not None:
+        if (title := TITLE.match(line)) is not None:
             if run is not None:
                 yield run
             run = _Run()
@@ -115,7 +114,7 @@ def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:
 
 
 def _line(run: _Run, line: str, at: int) -> None:
-    if (threads := _THREADS.match(line)) is not None:
+    if (threads := THREADS.match(line)) is not None:
         run.threads = int(threads[1])
     elif (doing := _DOING.match(line)) is not None:
         run.mode = _MODES.get(doing[1], "")
@@ -137,7 +136,7 @@ def _line(run: _Run, line: str, at: int) -> None:
         run.values.append(("throughput", old[1], "MiB/s", times, at))
     elif (requests := _OLD_RATE.match(line)) is not None:
         run.values.append(("requests", requests[1], "ops/s", 1, at))
-    elif run.values and (latency := _LATENCY.match(line)) is not None:
+    elif run.values and (latency := LATENCY.match(line)) is not None:
         name = f"p{latency[2]}" if latency[2] else latency[1]
         run.values.append((f"latency_{name}", latency[3], "ms", 1, at))
 
