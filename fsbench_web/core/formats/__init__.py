@@ -17,6 +17,8 @@ from fsbench_web.core.formats import (
     own_lines,
     postmark,
 )
+from fsbench_web.core.formats.commands import dd, hdparm, ioping
+from fsbench_web.core.formats.databases import db_bench, pgbench
 from fsbench_web.core.formats.diskspd import crystaldiskmark
 from fsbench_web.core.formats.diskspd import report as diskspd_report
 from fsbench_web.core.formats.elbencho import csv_file, json_file
@@ -95,6 +97,11 @@ _TEXT = (
     Format(crystaldiskmark.FORMAT, crystaldiskmark.recognises, crystaldiskmark.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
+    Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
+    Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
+    Format(ioping.FORMAT, ioping.recognises, ioping.parse),
+    Format(hdparm.FORMAT, hdparm.recognises, hdparm.parse),
+    Format(dd.FORMAT, dd.recognises, dd.parse),
     Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
     Format(exported_csv.FORMAT, exported_csv.recognises, exported_csv.parse),
     Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),

@@ -138,6 +138,5 @@ def _setting(run: _Run, line: str) -> None:
         run.counts["threads"] = int(threads[1])
     elif (depth := _DEPTH.match(line)) is not None:
         run.counts["iodepth"] = int(depth[1])
-    elif not run.values and not _NOT_SETTINGS.search(line):
-        if (setting := _SETTING.match(line)) is not None:
-            run.settings.append(setting[0].strip()[:200])
+    elif not run.values and _SETTING.match(line) and not _NOT_SETTINGS.search(line):
+        run.settings.append(line.strip()[:200])
