@@ -2,13 +2,16 @@
 
 import io
 import tracemalloc
+from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core.formats import UnreadableFile, parse
-from fsbench_web.core.formats.tables import long
+from fsbench_web.core.formats.tables import long, long_blocks
+from fsbench_web.core.formats.tables.long_rows import RowReader
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.table import NeedsMapping
 
@@ -109,7 +112,8 @@ def test_the_first_problems_are_told_and_the_others_counted() -> None:
             "not the text",
         ),
         (b"test,value,unit,repeat\nuntar,1,s,-1\n", "whole number from 1"),
-        (b"test,value,unit,hardware\nuntar,1,s,a\nuntar,2,s,b\x07\n", "cannot be shown"),
+        (b"test,value,unit,hardware\nuntar,1,s,a\nuntar,2,s,b\x07\n", "no text"),
+        ("test,value,unit,hardware\nuntar,1,s,a\nuntar,2,s,b\u200b\n".encode(), "cannot be shown"),
         (b"test,value,unit\nboot,1,s\nboot,1;5,s\n", 'Found "1;5"'),
         (b"test;value;unit\nboot;1,5;s\nmake;2.5;s\n", "numbers before have a decimal ','"),
         (b"test,category,value,unit\nx,maximum,1,s\n", "holds scores"),
@@ -118,6 +122,15 @@ def test_the_first_problems_are_told_and_the_others_counted() -> None:
 def test_what_is_no_table_is_refused(data: bytes, words: str) -> None:
     with pytest.raises(UnreadableFile, match=words):
         read(data)
+
+
+@pytest.mark.parametrize("line", ["#" * 10_001, "x" * 10_001, " " * 10_001])
+def test_nothing_behind_a_line_too_long_is_dropped_in_silence(line: str) -> None:
+    data = f"test,value,unit\nboot,1,s\n{line}\nboot,2,s\n".encode()
+    with pytest.raises(UnreadableFile, match="line 3, column 10001: The line is longer than"):
+        read(data)
+    longest = f"test,value,unit\nboot,1,s\n#{'x' * 9_999}\nboot,2,s\n".encode()
+    assert [row[0] for row in read(longest)] == [2, 4]
 
 
 def test_a_line_without_end_costs_no_memory() -> None:
@@ -171,3 +184,145 @@ def test_any_table_is_read_as_a_small_one(text: str, edits: list[tuple[int, int,
         small = None
     if found is not None:
         assert found == small
+
+
+# What people and tools write into the columns of tables, and what nobody should.
+CELLS = {
+    "value": (
+        *("1", "1.5", "1,5", "1234,5", "1,234.5", "1 234", "0", "0.0", "", "-", "n/a", "+++++"),
+        *("nan", "inf", "-1", "+1", "1e3", "1E+30", "1e31", "1e999", "1e-400", "5e-324", "0e5"),
+        *("12.", ".5", "1.5.2", "1e", "e5", "1_000", "0x10", "٣", "000012.50", " 7", "7 ", "\xa07"),
+        *('"1"', '"1.5"', '"1,5"', '" 2"', '""', '"', '"1""2"', '"a', "1\x00", "9" * 400),
+        *("123456789012345", "1234567890123456", "9007199254740993", "0." + "3" * 16),
+    ),
+    "test": (
+        *("write", "Random Read", "re-read", "a b", "", "_x", "Ä", "write ", "  write", '"write"'),
+        *('"a, b"', "write\x07", "x" * 60, "x" * 61, "x" * 300, "a\u200bb", "#x", "wr\udcffite"),
+    ),
+    "unit": ("KB/s", "kB/sec", "s", "µs", "", "x" * 21, "KB/s\u200b", " s", '"s"'),
+    "record_size_kb": (
+        *("4", "64", "4k", "1M", "64.0", "0", "-", "", "007", " 16", "4096 bytes", "4 KB", "x"),
+        *("2147483648", "1000000000001", "9" * 15, "9" * 16, "64\xa0KB", "1.5", "-4", "1e3", '"8"'),
+    ),
+    "filesystem": ("ext4", "xfs", "", "ext4 ", "EXT4", '"xfs"', "a\u200bb", "é", "x" * 300),
+    "repeat": ("1", "2", "", "0", "-1", "1000001", "9" * 50, " 2", "02", "x", '"4"'),
+    "mood": ("", "x", "\x00", "ü", "bad\udcff", '"', "#", "a b"),
+}
+CELLS["file_size_kb"] = CELLS["record_size_kb"]
+CELLS["configuration"] = CELLS["filesystem"]
+USUAL = {
+    "value": st.one_of(
+        st.integers(0, 10**18).map(str),
+        st.floats(0, 1e12).map(repr),
+        st.decimals(0, 10**9, places=4).map(str),
+    ),
+    "test": st.sampled_from(["write", "read"]),
+    "unit": st.just("KB/s"),
+    "record_size_kb": st.sampled_from(["4", "64"]),
+    "file_size_kb": st.integers(1, 10**6).map(str),
+    "filesystem": st.sampled_from(["ext4", "xfs"]),
+    "configuration": st.just("ext4"),
+    "repeat": st.sampled_from(["1", "2"]),
+    "mood": st.just("fine"),
+}
+LINES = ("", "   ", "# note", " # x", ",,,,", "a,b", "x" * 1200, "x" * 10_001, "\t\t", '"', "\x0c")
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[bytes, Mapping | None]:
+    """A table of rows that are mostly as they should be, and what is said of its columns."""
+    more = [name for name in CELLS if name not in ("test", "value", "unit")]
+    names = draw(st.permutations(["test", "value", "unit", *draw(st.sets(st.sampled_from(more)))]))
+    separator = draw(st.sampled_from([",", ";", "\t", "|"]))
+    is_comma = separator != "," and draw(st.booleans())
+    odd = draw(st.sampled_from([0, 0, 2, 10]))
+    rows = []
+    for _ in range(draw(st.integers(1, 12))):
+        if odd and draw(st.integers(0, 99)) < odd:
+            rows.append(draw(st.sampled_from(LINES)))
+            continue
+        cells = []
+        for name in names:
+            if odd and draw(st.integers(0, 99)) < 3 * odd:
+                cells.append(draw(st.sampled_from(CELLS[name])))
+            else:
+                cell = draw(USUAL[name])
+                cells.append(cell.replace(".", ",") if is_comma and name == "value" else cell)
+        rows.append(separator.join(cells))
+    end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    text = end.join([separator.join(names), *rows * draw(st.sampled_from([1, 3])), ""])
+    said = None
+    if draw(st.booleans()):
+        said = Mapping(
+            delimiter=separator,
+            decimal=draw(st.sampled_from(["", ".", ","])),
+            columns={name: place for place, name in enumerate(names) if name != "mood"},
+            constants=draw(
+                st.dictionaries(st.sampled_from(["unit", "repeat", "record_size_kb"]), st.just("4"))
+            ),
+            file_unit=draw(st.sampled_from(["KB", "bytes", "GB"])),
+        )
+        if draw(st.booleans()):
+            text = text.replace(separator, " " * draw(st.integers(1, 2)))
+            said = replace(said, delimiter=" ")
+    return text.encode("utf-8-sig", "surrogateescape"), said
+
+
+def outcome(data: bytes, said: Mapping | None) -> object:
+    """All that a table is read as, or all that is said to be wrong with it."""
+    try:
+        table = long.read(io.BytesIO(data), len(data), said)
+    except UnreadableFile as error:
+        return error.problems, error.units
+    return table, list(table.runs)
+
+
+@settings(max_examples=300, deadline=None)
+@given(tables(), st.sampled_from([16, 100, 8192]), st.sampled_from([64, 300, 8192]))
+def test_a_glance_tells_what_reading_row_by_row_does(
+    given_table: tuple[bytes, Mapping | None], first: int, following: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long, "_FIRST_BLOCK_BYTES", first)
+        patch.setattr(long, "_BLOCK_BYTES", following)
+        found = outcome(*given_table)
+        patch.setattr(long_blocks.BlockReader, "_at_a_glance", long_blocks.BlockReader._one_by_one)
+        assert found == outcome(*given_table)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(0, 1e30, allow_subnormal=False).map(repr),
+            st.floats(0, 1e15).map("{:.6f}".format),
+            st.integers(0, 10**30).map(str),
+            st.from_regex(r"[0-9]{1,18}\.[0-9]{0,18}", fullmatch=True),
+            st.from_regex(r"[0-9]{1,3}\.[0-9]{1,3}[eE][+-]?[0-9]{1,2}", fullmatch=True).filter(
+                lambda text: float(text) <= 1e30
+            ),
+        ),
+        min_size=1,
+        max_size=50,
+    )
+)
+def test_every_number_is_the_very_float_of_its_text(texts: list[str]) -> None:
+    data = ("test,value,unit\nx,1,s\n" + "".join(f"x,{text},s\n" for text in texts)).encode()
+    found = sorted(read(data), key=itemgetter(0))
+    assert [row[-1] for row in found[1:]] == [float(text) for text in texts]
+
+
+def test_few_rows_are_read_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that bring something new; nearly all others at a glance, however they are written."""
+    asked = []
+    row = RowReader.row
+    monkeypatch.setattr(
+        RowReader, "row", lambda self, line, number: asked.append(number) or row(self, line, number)
+    )
+    rows = [
+        f'"{["ext4", "xfs"][n % 2]}", write,{2 ** (n % 3)}k,{n + 100},{n / 7!r},"µs"\n'
+        for n in range(3000)
+    ]
+    data = ("filesystem,test,record_size_kb,file_size_kb,value,unit\n" + "".join(rows)).encode()
+    assert len(read(data)) == 3000
+    assert len(asked) < 10

@@ -59,11 +59,6 @@ def test_a_spreadsheet_of_another_office_is_no_archive() -> None:
             "\tMB      reclen  bytes/sec written   bytes/sec read\n\t1 512 1000 2000\n",
             "from 2.02 on",
         ),
-        (
-            "job: (g=0): rw=randread, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n"
-            "Run status group 0 (all jobs):\n   READ: bw=100MiB/s (105MB/s)\n",
-            "--output-format=json",
-        ),
     ],
 )
 def test_what_is_text_is_named_with_what_to_do(text: str, words: str) -> None:

@@ -18,7 +18,7 @@ from fsbench_web.core.formats import (
     postmark,
     sysbench,
 )
-from fsbench_web.core.formats.fio import report, terse
+from fsbench_web.core.formats.fio import normal, report, terse
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, UnreadableFile
@@ -54,6 +54,7 @@ _TEXT = (
     Format(composite.FORMAT, composite.recognises, composite.parse, has_long_lines=True),
     Format(report.FORMAT, report.recognises, report.parse, has_long_lines=True),
     Format(terse.FORMAT, terse.recognises, terse.parse),
+    Format(normal.FORMAT, normal.recognises, normal.parse),
     Format(throughput.FORMAT, throughput.recognises, throughput.parse),
     Format(log.FORMAT, log.recognises, log.parse),
     Format(aim7.FORMAT, aim7.recognises, aim7.parse),
@@ -78,7 +79,7 @@ def _others(found: Format, lines: list[str]) -> list[str]:
     if found.name in (table.FORMAT, table.WIDE_FORMAT):
         return []
     # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
-    same = {found.name, terse.FORMAT, log.FORMAT, table.WIDE_FORMAT}
+    same = {found.name, terse.FORMAT, normal.FORMAT, log.FORMAT, table.WIDE_FORMAT}
     return [one.name for one in _TEXT if one.name not in same and one.recognises(lines)]
 
 

@@ -31,11 +31,6 @@ _TEXTS = (
         "fsbench reads IOzone from 2.02 on. Enter its numbers as a table "
         "(test,record_size_kb,file_size_kb,value,unit).",
     ),
-    (
-        re.compile(r"^\S.*: \(g=[0-9]+\): rw=[a-z]"),
-        "This is fio's report for people, which rounds its numbers. Run fio with "
-        "--output-format=json (or json+, or terse) and upload what it prints then.",
-    ),
 )
 
 

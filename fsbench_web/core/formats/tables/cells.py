@@ -126,8 +126,8 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
         found = shown(said["test"].text)
         message = f"Found {found}, expected the name of a test, such as random_read."
         reading.refuse(line, said["test"], message)
-    record_kb = _size(reading, said, "record_size_kb", line)
-    file_kb = _size(reading, said, "file_size_kb", line)
+    record_kb = read_size(reading, said, "record_size_kb", line)
+    file_kb = read_size(reading, said, "file_size_kb", line)
     repeat = _repeat(reading, said, line)
     unit = unit_of(said["unit"].text) if "unit" in said else ""
     if not unit:
@@ -179,7 +179,7 @@ def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
     reading.result.values.append(value)
 
 
-def _size(reading: Reading, said: dict[str, Place], name: str, line: int) -> int | None:
+def read_size(reading: Reading, said: dict[str, Place], name: str, line: int) -> int | None:
     """A size in KB, or None where nothing says one."""
     place = said.get(name)
     if place is None or place.text in MISSING:

@@ -1,0 +1,293 @@
+"""The report that fio prints without ``--output-format`` (``normal``), of fio 1.x to 3.
+
+fio rounds rates to four digits there, and says of every group of times whether it is nanoseconds,
+microseconds or milliseconds. Rates become KB/s of 1024 bytes (fio 1 and 2 print KB of 1024), times
+nanoseconds, of fio before 2.99 microseconds, as in its JSON: all exactly. Source: fio's HOWTO
+("Interpreting the output"), and output of 1.5x, 2.x and 3.33.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "fio-normal"
+_HOST = r"^(?:<([^<>]{1,80})> ?)?\s*"
+_PLAN = re.compile(_HOST + r"(\S[^:]*): \(g=[0-9]+\): (rw=.*?)(?:, iodepth=([0-9]{1,9}))?\s*$")
+_JOB = re.compile(
+    _HOST + r"(\S[^:]*): \(groupid=([0-9]+)(?:, jobs=([0-9]{1,9}))?\): err=\s*([0-9]+)(.*)$"
+)
+_WHEN = re.compile(r"pid=([0-9]+)(?:: (\S.{0,40}?))?\s*$")
+_VERSION = re.compile(_HOST + r"fio[- ]([0-9]+\.[0-9A-Za-z.-]{1,40})$")
+_END = re.compile(_HOST + r"Run status group [0-9]+ ")
+_SIDE = re.compile(_HOST + r"(read|write|trim|mixed)\s*:\s*(?=IOPS=|io=)(.*)$")
+_IOPS = re.compile(r"\b(?:IOPS|iops)=\s*([0-9]+(?:\.[0-9]+)?)([kKMG]?)\s*,")
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKMGTP]?)(i?)B/s\b")
+_LATENCY = re.compile(
+    _HOST + r"(clat|lat|sync)\s*\(([num]sec)\)\s*:\s*min=.*?avg=\s*([0-9]+(?:\.[0-9]+)?),"
+)
+_PERCENTILES = re.compile(_HOST + r"(\S.*?) percentiles \(([num]sec)\):")
+_PERCENTILE = re.compile(r"([0-9]{1,3}\.[0-9]{1,12})th=\[\s*(>?[0-9]+)\]")
+_BLOCKS = re.compile(r"bs=\(R\) (\S+)-(\S+), \(W\) (\S+)-(\S+), \(T\) (\S+)-(\S+)(?=,|$)")
+_SETTING = re.compile(r"(rw|bs|bs_is_seq_rand|ioengine)=(.*?)(?=, (?:bs|bs_is_\w+|ioengine)=|$)")
+_KILO: dict[str, Decimal | int] = {
+    "": Decimal(1) / 1024,
+    "K": 1,
+    "M": 1024,
+    "G": 1024**2,
+    "T": 1024**3,
+    "P": 1024**4,
+}
+_THOUSANDS = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "G": 10**9}
+_NANOSECONDS = {"nsec": 1, "usec": 1000, "msec": 10**6}
+_MICROSECONDS: dict[str, Decimal | int] = {"nsec": Decimal("0.001"), "usec": 1, "msec": 1000}
+
+
+@dataclass
+class _Value:
+    kind: str
+    text: str
+    unit: str
+    times: Decimal | int
+    line: int
+
+
+@dataclass
+class _Job:
+    """One process, or all of a group, as one report tells it."""
+
+    name: str
+    host: str
+    group: str
+    jobs: int
+    pid: str
+    line: int
+    error: str
+    plan: str = ""
+    iodepth: int | None = None
+    values: list[_Value] = field(default_factory=list)
+    # Of the read, write or trim whose lines follow, and of the percentiles.
+    side: str = ""
+    percentiles: tuple[str, str] = ("", "")
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What a later report of the same run says again."""
+        return (self.host, self.name, self.group, self.pid)
+
+
+@dataclass
+class _Report:
+    """What fio printed at one time: all its jobs, to the line of their groups."""
+
+    jobs: list[_Job] = field(default_factory=list)
+    ended: bool = False
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a line tells a job's plan or its result as fio does."""
+    return any(_JOB.match(line) or _PLAN.match(line) for line in lines if ": (g" in line)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All values of all jobs. Raises UnreadableFile where no job has a result."""
+    result = ParsedResult(FORMAT, "fio")
+    found = Collector(result)
+    reports = _last(list(_reports(lines, found)), found)
+    if reports:
+        message = "fio rounds the rates of this report to four digits; its JSON has all of them."
+        found.warn(reports[0].jobs[0].line, message)
+    varying = _varying(reports)
+    modes: dict[str, None] = {}
+    several = len({job.name for report in reports for job in report.jobs}) > 1
+    for report in reports:
+        found.begin()
+        _report(found, report, varying)
+        for job in report.jobs:
+            for setting, text in _settings(job.plan).items():
+                if setting not in varying.get(job.name, ()):
+                    modes[(f"{job.name}: " if several else "") + f"{setting}={text}"] = None
+    result.modes = tuple(modes)
+    if reports and not reports[-1].ended:
+        result.complete = False
+        message = 'The report ends before fio\'s "Run status group": it may be cut off.'
+        found.warn(len(lines), message)
+    return found.finish("fio's report holds no result of a job: the run did not end.", len(lines))
+
+
+def _reports(lines: list[str], found: Collector) -> Iterator[_Report]:
+    report = _Report()
+    plans: dict[tuple[str, str], tuple[str, int | None]] = {}
+    result = found.result
+    for number, line in enumerate(lines, start=1):
+        if (head := _JOB.match(line)) is not None:
+            if report.ended:
+                yield report
+                report = _Report()
+            job = _job_of(head, number)
+            job.plan, job.iodepth = plans.get((job.host, job.name), ("", None))
+            report.jobs.append(job)
+            when = _WHEN.search(head[6])
+            if when is not None and when[2] and not result.facts:
+                result.facts.append(("Run at", when[2]))
+        elif (plan := _PLAN.match(line)) is not None:
+            depth = int(plan[4]) if plan[4] else None
+            plans[plan[1] or "", test_name(plan[2])] = (plan[3], depth)
+        elif (version := _VERSION.match(line)) is not None:
+            result.tool_version = result.tool_version or version[2]
+            if report.jobs:
+                yield report
+                report = _Report()
+        elif _END.match(line):
+            report.ended = True
+        elif report.jobs and not report.ended:
+            _line(found, report.jobs[-1], line, number)
+    if report.jobs:
+        yield report
+
+
+def _job_of(head: re.Match[str], line: int) -> _Job:
+    host, name, group, jobs, error, rest = head.groups()
+    pid = _WHEN.search(rest)
+    return _Job(
+        name=test_name(name),
+        host=host or "",
+        group=group,
+        jobs=int(jobs or 1),
+        pid=pid[1] if pid else f"line {line}",
+        line=line,
+        error=error,
+    )
+
+
+def _line(found: Collector, job: _Job, line: str, number: int) -> None:
+    if (side := _SIDE.match(line)) is not None:
+        job.side, job.percentiles = side[2], ("", "")
+        _rates(found, job, side[3], number)
+    elif (latency := _LATENCY.match(line)) is not None:
+        kind = f"{job.side}_{latency[2]}" if latency[2] != "sync" else "sync_lat"
+        if job.side or latency[2] == "sync":
+            job.values.append(_time(f"{kind}_mean", latency[4], latency[3], number))
+    elif (title := _PERCENTILES.match(line)) is not None:
+        kinds = {"clat": f"{job.side}_clat", "lat": f"{job.side}_lat", "sync": "sync_lat"}
+        job.percentiles = (kinds.get(title[2], ""), title[3])
+        if title[2] not in ("clat", "lat", "sync", "slat"):
+            found.warn(number, f'The percentiles of "{title[2][:60]}" are not read.')
+    elif job.percentiles[0] and "th=[" in line:
+        kind, unit = job.percentiles
+        for percent, text in _PERCENTILE.findall(line):
+            plain = percent.rstrip("0").rstrip(".")
+            job.values.append(_time(f"{kind}_p{plain}", text, unit, number))
+
+
+def _time(kind: str, text: str, unit: str, line: int) -> _Value:
+    return _Value(kind, text, unit, 1, line)
+
+
+def _rates(found: Collector, job: _Job, text: str, line: int) -> None:
+    if (iops := _IOPS.search(text)) is not None:
+        factor = _THOUSANDS[iops[2]]
+        job.values.append(_Value(f"{job.side}_iops", iops[1], "ops/s", factor, line))
+    rates = [(n, sign, sign == "" or i == "i") for n, sign, i in _RATE.findall(text)]
+    # fio 3 gives a rate in units of 1024 and of 1000; before there was one, of 1024.
+    known = [one for one in rates if one[2]] or (rates if text.startswith("io=") else [])
+    if known:
+        number, sign, _ = known[0]
+        value = _Value(f"{job.side}_bw", number, "KB/s", _KILO[sign.upper()], line)
+        job.values.insert(len(job.values) - (1 if iops else 0), value)
+    else:
+        found.warn(line, f"{job.name}: no rate in bytes is there; it stays missing.")
+
+
+def _last(reports: list[_Report], found: Collector) -> list[_Report]:
+    """The reports without those of --status-interval, which the next one includes."""
+    kept: list[_Report] = []
+    for report in reports:
+        report.jobs = [job for job in report.jobs if job.values or job.error != "0"]
+        if not report.jobs:
+            continue
+        same = kept and {job.identity for job in kept[-1].jobs} <= {
+            job.identity for job in report.jobs
+        }
+        if same:
+            kept[-1] = report
+            found.warn(
+                report.jobs[0].line,
+                "fio reports the same run again: only what it said last is read.",
+            )
+        else:
+            kept.append(report)
+    return kept
+
+
+def _settings(plan: str) -> dict[str, str]:
+    """``rw``, ``bs`` and ``ioengine`` of a job's plan, as fio prints them."""
+    found = {}
+    for name, text in _SETTING.findall(plan):
+        blocks = _BLOCKS.match(f"{name}={text}")
+        sizes = set(blocks.groups()) if blocks is not None else set()
+        found[name] = (sizes.pop() if len(sizes) == 1 else text)[:200]
+    return found
+
+
+def _varying(reports: list[_Report]) -> dict[str, set[str]]:
+    """The settings that differ between reports of one job: they make different tests of it."""
+    plans: dict[str, list[dict[str, str]]] = {}
+    for report in reports:
+        firsts = {job.name: job for job in reversed(report.jobs)}
+        for name, job in firsts.items():
+            plans.setdefault(name, []).append(_settings(job.plan))
+    return {
+        name: {key for key in set().union(*given) if len({one.get(key) for one in given}) > 1}
+        for name, given in plans.items()
+    }
+
+
+def _report(found: Collector, report: _Report, varying: dict[str, set[str]]) -> None:
+    names: Counter[str] = Counter()
+    hosts = {job.host for job in report.jobs if job.host}
+    at_once: Counter[tuple[str, str, str]] = Counter()
+    for job in report.jobs:
+        at_once[job.host, job.name, job.group] += job.jobs
+    for job in report.jobs:
+        name = test_name(f"{job.name}.{job.host}") if len(hosts) > 1 and job.host else job.name
+        names[name] += 1
+        numbered = name if names[name] == 1 else f"{name}.{names[name]}"
+        settings = _settings(job.plan)
+        suffix = [f"{key}_{settings.get(key, '')}" for key in sorted(varying.get(job.name, ()))]
+        test = test_name(numbered, *suffix)
+        if job.error != "0":
+            found.result.complete = False
+            found.warn(job.line, f"fio says that {job.name} ended with error {job.error}.")
+        load = load_text(iodepth=job.iodepth, jobs=at_once[job.host, job.name, job.group])
+        _values(found, test, job, load)
+
+
+def _values(found: Collector, test: str, job: _Job, load: str) -> None:
+    # fio counts nanoseconds since 2.99, which is where its JSON does, and prints IOPS first.
+    version = re.match(r"([0-9]+)\.([0-9]+)", found.result.tool_version)
+    old = version is not None and (int(version[1]), int(version[2])) < (2, 99)
+    unit = "µs" if old else "ns"
+    seen: set[str] = set()
+    for value in job.values:
+        if value.kind in seen:
+            message = f"{test}_{value.kind} is given twice for one job; the first is kept."
+            found.warn(value.line, message)
+            continue
+        seen.add(value.kind)
+        if value.unit.endswith("sec"):
+            times = (_MICROSECONDS if old else _NANOSECONDS)[value.unit]
+            found.add(f"{test}_{value.kind}", value.text, unit, value.line, times=times, load=load)
+        else:
+            found.add(
+                f"{test}_{value.kind}",
+                value.text,
+                value.unit,
+                value.line,
+                times=value.times,
+                load=load,
+            )

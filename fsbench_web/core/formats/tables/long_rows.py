@@ -1,0 +1,217 @@
+"""One row of a large table after the other, each read as a small table's are. Pure."""
+
+import csv
+import re
+from dataclasses import dataclass, field
+
+from fsbench_web.core.formats.result import ParsedResult, Problem
+from fsbench_web.core.formats.tables.cells import (
+    A_REPEAT,
+    MISSING,
+    SIZE_UNITS,
+    Place,
+    Reading,
+    read_cell,
+    read_size,
+    repeat_of,
+)
+from fsbench_web.core.formats.tables.grid import DELIMITERS, row_of
+from fsbench_web.core.formats.tables.mapping import FORMAT, Mapping
+from fsbench_web.core.formats.text import MAX_LINE_LENGTH, MAX_PROBLEMS, shown
+
+MAX_RUNS = 20_000
+MAX_TESTS = 60_000
+NO_SIZE = -1
+_OWN = ("filesystem", "configuration", "hardware", "repeat")
+# What no tool prints, and bytes that were no text.
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
+
+Own = tuple[str, str, str, int | None]
+"""What the table's columns say of file system, configuration, hardware and repeat."""
+Test = tuple[str, str]
+"""Name and unit."""
+ReadRow = tuple[int, int, int, int, int, float]
+"""Line, places of run and test, record and file size in KB or NO_SIZE, value."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the words in some columns were found to mean, in a row that was read."""
+
+    columns: list[int]
+    meanings: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def of(self, words: list[str]) -> tuple[str, ...]:
+        """Those of a row's words."""
+        return tuple([words[column] for column in self.columns])
+
+
+class RowReader:
+    """Reads rows in their order, and keeps what is wrong with them.
+
+    ``tests`` and ``runs``: place by name, in the order of their first rows. ``known_tests``,
+    ``known_runs`` and ``signs`` (decimal signs) are what a further row may have without being
+    looked at.
+    """
+
+    def __init__(self, mapping: Mapping) -> None:
+        self.mapping = mapping
+        self.tests: dict[Test, int] = {}
+        self.runs: dict[Own, int] = {}
+        self.unused: list[str] = []
+        self.problems: list[Problem] = []
+        self.problem_count = 0
+        self.width = 0
+        self.is_over = False
+        """Whether a line was found that ends the reading."""
+        columns = mapping.columns
+        self.known_tests = Known([columns[name] for name in ("test", "unit") if name in columns])
+        self.known_runs = Known([columns[name] for name in _OWN if name in columns])
+        self.signs = Known([], {(mapping.decimal,): 0} if mapping.decimal else {})
+        self._cell = self._reading()
+        self._cell.decimal = mapping.decimal
+
+    @property
+    def decimal(self) -> str:
+        """The decimal sign of the file, once one has been seen or said."""
+        return self._cell.decimal
+
+    def refuse(self, line: int, column: int | None, message: str) -> None:
+        """Note what is wrong; of very many only how many there are."""
+        self.problem_count += 1
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(line, column, message))
+
+    def header(self, line: str, number: int) -> None:
+        """Take the width of the table, and what it has that is not kept."""
+        words = row_of(line, number, self.mapping.delimiter).words
+        self.width = len(words)
+        used = set(self.mapping.columns.values())
+        self.unused = [word for place, word in enumerate(words) if place not in used]
+        if used and max(used) >= self.width:
+            self.refuse(number, None, "The header has fewer columns than the mapping names.")
+            self.width = -1
+
+    def row(self, line: str, number: int) -> ReadRow | None:
+        """Read a line; None where it says nothing or is refused."""
+        words = self._words(line, number)
+        if words is None:
+            return None
+        read = self._numbers(words, number)
+        if read is None:
+            return None
+        test, record, file, value = read
+        self.known_tests.meanings[self.known_tests.of(words)] = test
+        if self.decimal:
+            self.signs.meanings[self.decimal,] = 0
+        own = self.known_runs.of(words)
+        run = self.known_runs.meanings.get(own)
+        if run is None:
+            run = self._run(words, number)
+            if run is None:
+                return None
+            self.known_runs.meanings[own] = run
+        return number, run, test, record, file, value
+
+    def size_of(self, name: str, word: str = "") -> int | None:
+        """What a word in the column of a size means, NO_SIZE for none; None where its row must be
+        read to tell.
+        """
+        text = word or self.mapping.constants.get(name, "")
+        reading = self._reading()
+        size = read_size(reading, {name: Place(text)}, name, 0)
+        if reading.problems or not text.isprintable():
+            return None
+        return NO_SIZE if size is None else size
+
+    def _reading(self) -> Reading:
+        return Reading(
+            ParsedResult(FORMAT, "table"),
+            comma=self.mapping.delimiter != ",",
+            record_bytes=SIZE_UNITS[self.mapping.record_unit],
+            file_bytes=SIZE_UNITS[self.mapping.file_unit],
+        )
+
+    def _words(self, line: str, number: int) -> list[str] | None:
+        if len(line) > MAX_LINE_LENGTH:
+            message = (
+                f"The line is longer than {MAX_LINE_LENGTH} characters, the most there may be."
+            )
+            self.refuse(number, MAX_LINE_LENGTH + 1, message)
+            self.is_over = True
+            return None
+        if not line.strip() or line.startswith("#"):
+            return None
+        try:
+            row = row_of(line, number, self.mapping.delimiter)
+        except csv.Error as error:
+            self.refuse(number, None, f"The row cannot be read: {error}.")
+            return None
+        if row.problem:
+            self.refuse(number, None, row.problem)
+            return None
+        if len(row.words) != self.width:
+            by = DELIMITERS.get(self.mapping.delimiter, "spaces")
+            message = (
+                f"Found {len(row.words)} fields separated by {by}, expected {self.width} as in "
+                "the header."
+            )
+            self.refuse(number, None, message)
+            return None
+        if any(_NO_TEXT(word) for word in row.words):
+            message = "Found bytes that are no text in UTF-8: save the file as such."
+            self.refuse(number, None, message)
+            return None
+        return row.words
+
+    def _numbers(self, words: list[str], number: int) -> tuple[int, int, int, float] | None:
+        """Read a row as a small table is read: its test, sizes and value, or None."""
+        cell = self._cell
+        said = {name: Place(text) for name, text in self.mapping.constants.items() if text}
+        for name, column in self.mapping.columns.items():
+            if words[column] or name not in said:
+                said[name] = Place(words[column], column + 1)
+        if said["value"].text in MISSING:
+            return None
+        cell.seen.clear()
+        cell.problems.clear()
+        cell.result.values.clear()
+        cell.result.warnings.clear()
+        read_cell(cell, number, said)
+        for problem in cell.problems:
+            self.refuse(number, problem.column, problem.message)
+        if cell.problems or not cell.result.values:
+            return None
+        value = cell.result.values[0]
+        test = (value.test, value.unit)
+        if test not in self.tests and len(self.tests) > MAX_TESTS:
+            self.refuse(number, None, f"The table has more than {MAX_TESTS} tests.")
+            return None
+        place = self.tests.setdefault(test, len(self.tests))
+        record = NO_SIZE if value.record_size_kb is None else value.record_size_kb
+        file = NO_SIZE if value.file_size_kb is None else value.file_size_kb
+        return place, record, file, value.value
+
+    def _run(self, words: list[str], number: int) -> int | None:
+        """The place of the run that a row belongs to, which is made when it is new."""
+        said = dict(self.mapping.constants)
+        said |= {name: words[at] for name, at in self.mapping.columns.items() if words[at]}
+        if not all(text.isprintable() for text in said.values()):
+            self.refuse(number, None, "Found a character that cannot be shown.")
+            return None
+        repeat = said.get("repeat", "")
+        if repeat and repeat_of(repeat) is None:
+            column = self.mapping.columns.get("repeat", -1) + 1
+            message = f"Found {shown(repeat)}, expected {A_REPEAT}."
+            self.refuse(number, column or None, message)
+            return None
+        own = (
+            said.get("filesystem", ""),
+            said.get("configuration", ""),
+            said.get("hardware", ""),
+            int(repeat) if repeat else None,
+        )
+        if len(self.runs) >= MAX_RUNS and own not in self.runs:
+            self.refuse(number, None, f"The table holds more than {MAX_RUNS} runs: split it.")
+            return None
+        return self.runs.setdefault(own, len(self.runs))
