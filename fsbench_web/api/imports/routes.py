@@ -132,7 +132,6 @@ class NothingNew(Schema):
     errors: list[FileProblem]
     known: list[KnownRunOut]
     warnings: list[FileProblem]
-    warnings: list[FileProblem]
 
 
 class ImportRefusal(ProblemDocument):
