@@ -17,6 +17,10 @@ from fsbench_web.core.formats import (
     own_lines,
     postmark,
 )
+from fsbench_web.core.formats.commands import dd, hdparm, ioping
+from fsbench_web.core.formats.databases import db_bench, pgbench
+from fsbench_web.core.formats.diskspd import crystaldiskmark
+from fsbench_web.core.formats.diskspd import report as diskspd_report
 from fsbench_web.core.formats.elbencho import csv_file, json_file
 from fsbench_web.core.formats.elbencho import table as elbencho_table
 from fsbench_web.core.formats.fio import logs, normal, report, terse
@@ -89,8 +93,15 @@ _TEXT = (
     Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse, long_line=mdtest.LONG_LINE),
     Format(ior.FORMAT, ior.recognises, ior.parse),
     Format(io500.FORMAT, io500.recognises, io500.parse),
+    Format(diskspd_report.FORMAT, diskspd_report.recognises, diskspd_report.parse),
+    Format(crystaldiskmark.FORMAT, crystaldiskmark.recognises, crystaldiskmark.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
+    Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
+    Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
+    Format(ioping.FORMAT, ioping.recognises, ioping.parse),
+    Format(hdparm.FORMAT, hdparm.recognises, hdparm.parse),
+    Format(dd.FORMAT, dd.recognises, dd.parse),
     Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
     Format(exported_csv.FORMAT, exported_csv.recognises, exported_csv.parse),
     Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),

@@ -184,17 +184,13 @@ def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
         flags = [*flags, PARTIAL]
     if series.is_emulated:
         flags = [*flags, EMULATED]
-    # Comparisons make thousands, and setting 35 fields of a frozen class one by one takes ten
-    # times as long. A key that is no field would be as much of a mistake here as there.
-    row = object.__new__(ScoreRow)
-    row.__dict__.update(
-        series.__dict__,
+    return ScoreRow(
+        **vars(series),
         interval=Interval.from_dict(interval) if interval else None,
         flags=tuple(flags),
         run_ids=tuple(run_ids or ()),
         **score,
     )
-    return row
 
 
 def on_worker(lun: str | None, worker: str | None) -> str | None:
