@@ -183,8 +183,8 @@ def test_repeats_that_a_table_numbers_may_be_equal() -> None:
     ("row", "words"),
     [
         ("ext4,ext4,2,a,,,1e31,s", "too large"),
-        ("ext4,ext4,1000001,a,,,1,s", "1 to 1,000,000"),
-        (f"ext4,ext4,{'9' * 5000},a,,,1,s", "1 to 1,000,000"),
+        ("ext4,ext4,1000001,a,,,1,s", "0 to 1,000,000"),
+        (f"ext4,ext4,{'9' * 5000},a,,,1,s", "0 to 1,000,000"),
     ],
 )
 def test_numbers_beyond_all_bounds_are_refused(row: str, words: str) -> None:
