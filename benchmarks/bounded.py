@@ -84,7 +84,7 @@ def addresses(kind: str, run: int, imported: int, preview: int | None) -> list[s
         "/runs/?study=big",
         f"/runs/{run}/",
         "/runs/new/",
-        "/sweeps/",
+        "/jobs/",
         "/hardware/",
         "/luns/",
         f"/search/?q={'op' if kind == 'tests' else 'c'}",

@@ -181,7 +181,7 @@ def real_runs(host: "Host", count: int) -> None:
     from fsbench_web.catalog.workers.announce import announce
     from fsbench_web.studies.models import Run, RunState
     from runner.execution.execute import work_on
-    from tests.runner.conftest import write_order
+    from tests.runner.conftest import write_run
 
     announce(host.announcement(has_started=True))
     worker = Worker.objects.get(name=host.name)
@@ -192,9 +192,9 @@ def real_runs(host: "Host", count: int) -> None:
     found = []
     for number in range(count):
         filesystem = ("ext4", "xfs")[number % 2]
-        ordered = write_order(worker, filesystem, lun="overhead", parameters=MATRIX)
-        work_on(ordered.pk, host)
-        run = Run.objects.get(pk=ordered.pk)
+        submitted = write_run(worker, filesystem, lun="overhead", parameters=MATRIX)
+        work_on(submitted.pk, host)
+        run = Run.objects.get(pk=submitted.pk)
         if run.state != RunState.DONE:
             raise SystemExit(f"run {run.pk} {run.state}: {run.reason}")
         one = spent(run)

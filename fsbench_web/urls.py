@@ -1,9 +1,11 @@
 """All addresses. Pages that other programs link to are a contract (docs/architecture.md)."""
 
 from collections.abc import Callable
+from typing import Any
 
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
 from fsbench_web.accounts.requirements import Action, requires
@@ -19,15 +21,33 @@ from fsbench_web.studies.urls import urlpatterns as study_urls
 study_urls = [*study_urls, path("studies/<slug:slug>/", study_page.study, name="study")]
 
 
+class _Moved(RedirectView):
+    permanent = True
+    query_string = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """308: a form of before is sent again as it was; 301 would make a GET of it."""
+        response = self.get(request, *args, **kwargs)
+        response.status_code = 308
+        return response
+
+
 def _moved(address: str) -> Callable[..., HttpResponseBase]:
-    """The view of an address that was given up: it leads on for good."""
-    return requires(Action.READ)(RedirectView.as_view(url=address, permanent=True))
+    """The view of an address that was given up: it leads on for good, to ``address`` with the
+    parts of the old one (``%(rest)s``) and its query string.
+    """
+    return requires(Action.READ)(_Moved.as_view(url=address))
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("glossary/", glossary, name="glossary"),
     path("words/", _moved("/glossary/")),
+    re_path(r"^sweeps/(?P<rest>[0-9a-z/.]*)$", _moved("/jobs/%(rest)s")),
+    re_path(
+        r"^studies/(?P<slug>[-\w]+)/beside/(?P<rest>[-\w/.]*)$",
+        _moved("/studies/%(slug)s/papers/%(rest)s"),
+    ),
     path("guide/", guide, name="guide"),
     path("guide/<slug:name>/", guide, name="guide_page"),
     path("guide/images/<str:name>", picture, name="guide_picture"),

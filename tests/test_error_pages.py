@@ -194,11 +194,11 @@ def test_a_busy_database_is_said_so(client: Client, address: str) -> None:
 def test_a_form_that_finds_the_database_locked_gets_this_page(
     client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wait_too_long(order_id: int) -> bool:
+    def wait_too_long(job_id: int) -> bool:
         raise OperationalError("database is locked")
 
     monkeypatch.setattr(control, "pause", wait_too_long)
     client.force_login(admin_user)
-    response = client.post("/sweeps/1/pause/")
+    response = client.post("/jobs/1/pause/")
     assert response.status_code == 503
     assert "before you send it again" in response.content.decode()

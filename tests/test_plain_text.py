@@ -18,9 +18,9 @@ from fsbench_web.compare.models import Permalink
 from fsbench_web.core.workloads import ParameterError
 from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.platform import plain_text
+from fsbench_web.studies.jobs import new_study
+from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.orders import new_study
-from fsbench_web.studies.orders.documents import text as sweep_document
 from tests.accounts.people import person
 from tests.compare.conftest import make_score
 
@@ -122,6 +122,6 @@ def test_pages_and_commands_refuse_it_too(text: str, client: Client) -> None:
     with pytest.raises(ParameterError, match="U\\+"):
         add_version(text, "fio", "[a]\nrw=read\n", space_mb=1, by=root)
     assert "U+" in target_problems(Target(text))[0].message
-    with pytest.raises(sweep_document.UnreadableDocument, match="U\\+"):
-        sweep_document.read(json.dumps({"study": text}))
+    with pytest.raises(job_document.UnreadableDocument, match="U\\+"):
+        job_document.read(json.dumps({"study": text}))
     assert User.objects.get() == root

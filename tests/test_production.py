@@ -195,7 +195,7 @@ def _of_the_compose_file(service: str, known: dict[str, str]) -> dict[str, str]:
 
 
 def test_web_and_worker_of_the_compose_file_know_the_same_default_role() -> None:
-    """The worker refuses the runs of who may not order any: it must ask as the web does."""
+    """The worker refuses the runs of who may not submit any: it must ask as the web does."""
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     for name in ("web", "worker", "migrate"):
         role = services[name]["environment"]["FSBENCH_DEFAULT_ROLE"]

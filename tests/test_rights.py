@@ -31,13 +31,9 @@ from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import unpack
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.imports.uploads import stash
-from fsbench_web.studies.models import Run, RunState, Study, Submission
-from fsbench_web.studies.orders.submission import (
-    ConfigurationRequest,
-    RunRequest,
-    SubmissionRefused,
-    submit,
-)
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Job, Run, RunState, Study
 from tests.accounts.people import ROLES, person
 from tests.studies.conftest import worker_announcement
 
@@ -50,6 +46,11 @@ READ_BY_ALL = {
     "": ("", 200),
     "glossary/": ("glossary/", 200),
     "words/": ("words/", 301),
+    "^sweeps/(?P<rest>[0-9a-z/.]*)$": ("sweeps/", 301),
+    r"^studies/(?P<slug>[-\w]+)/beside/(?P<rest>[-\w/.]*)$": (
+        "studies/lab/beside/galli-2001/",
+        301,
+    ),
     "guide/": ("guide/", 200),
     "guide/<slug:name>/": ("guide/operating/", 200),
     "guide/images/<str:name>": ("guide/images/unisys-2005.png", 200),
@@ -58,9 +59,9 @@ READ_BY_ALL = {
     "studies/<slug:slug>/report/": ("studies/lab/report/", 200),
     "studies/<slug:slug>/report.pdf": ("studies/lab/report.pdf", 200),
     "studies/<slug:slug>/matrix/": ("studies/lab/matrix/", 200),
-    "studies/<slug:slug>/beside/<slug:paper>/": ("studies/lab/beside/unisys-2005/", 200),
-    "studies/<slug:slug>/beside/<slug:paper>/tables.<str:suffix>": (
-        "studies/lab/beside/unisys-2005/tables.csv",
+    "studies/<slug:slug>/papers/<slug:paper>/": ("studies/lab/papers/unisys-2005/", 200),
+    "studies/<slug:slug>/papers/<slug:paper>/tables.<str:suffix>": (
+        "studies/lab/papers/unisys-2005/tables.csv",
         200,
     ),
     "runs/": ("runs/", 200),
@@ -70,9 +71,9 @@ READ_BY_ALL = {
         "runs/{run}/artefacts/{artefact}/lines/",
         200,
     ),
-    "sweeps/": ("sweeps/", 200),
-    "sweeps/<int:order_id>/": ("sweeps/{order}/", 200),
-    "sweeps/<int:order_id>/document.yaml": ("sweeps/{order}/document.yaml", 200),
+    "jobs/": ("jobs/", 200),
+    "jobs/<int:job_id>/": ("jobs/{job}/", 200),
+    "jobs/<int:job_id>/document.yaml": ("jobs/{job}/document.yaml", 200),
     "search/": ("search/?q=ext4", 200),
     "history/": ("history/?study=lab", 200),
     "workers/": ("workers/", 200),
@@ -113,7 +114,7 @@ READ_BY_ALL = {
     "api/v1/deltas.csv": ("api/v1/deltas.csv?study=lab", 200),
     "api/v1/runs/<int:run_id>": ("api/v1/runs/{run}", 200),
     "api/v1/runs/<int:run_id>/log": ("api/v1/runs/{run}/log", 200),
-    "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{order}", 200),
+    "api/v1/sweeps/<int:sweep_id>": ("api/v1/sweeps/{job}", 200),
     "api/v1/workers": ("api/v1/workers", 200),
     "api/v1/search": ("api/v1/search?q=ext4", 200),
     "api/v1/workloads": ("api/v1/workloads", 200),
@@ -181,11 +182,11 @@ SIGNED_IN = {
 POSTS = {
     "runs/<int:run_id>/cancel/": "runs/{queued}/cancel/",
     "runs/<int:run_id>/retry/": "runs/{queued}/retry/",
-    "sweeps/<int:order_id>/cancel/": "sweeps/{order}/cancel/",
-    "sweeps/<int:order_id>/pause/": "sweeps/{order}/pause/",
-    "sweeps/<int:order_id>/resume/": "sweeps/{order}/resume/",
-    "sweeps/<int:order_id>/priority/": "sweeps/{order}/priority/",
-    "sweeps/<int:order_id>/retry/": "sweeps/{order}/retry/",
+    "jobs/<int:job_id>/cancel/": "jobs/{job}/cancel/",
+    "jobs/<int:job_id>/pause/": "jobs/{job}/pause/",
+    "jobs/<int:job_id>/resume/": "jobs/{job}/resume/",
+    "jobs/<int:job_id>/priority/": "jobs/{job}/priority/",
+    "jobs/<int:job_id>/retry/": "jobs/{job}/retry/",
     "workers/<slug:name>/drain/": "workers/{worker}/drain/",
     "workers/<slug:name>/resume/": "workers/{worker}/resume/",
     "workers/<slug:name>/guest-kernel/": "workers/{worker}/guest-kernel/",
@@ -216,11 +217,11 @@ API_WRITES = {
     "api/v1/runs/<int:run_id>/cancel": "api/v1/runs/{queued}/cancel",
     "api/v1/sweeps": "api/v1/sweeps",  # GET is open
     "api/v1/sweeps/preview": "api/v1/sweeps/preview",
-    "api/v1/sweeps/<int:sweep_id>/cancel": "api/v1/sweeps/{order}/cancel",
-    "api/v1/sweeps/<int:sweep_id>/pause": "api/v1/sweeps/{order}/pause",
-    "api/v1/sweeps/<int:sweep_id>/resume": "api/v1/sweeps/{order}/resume",
-    "api/v1/sweeps/<int:sweep_id>/priority": "api/v1/sweeps/{order}/priority",
-    "api/v1/sweeps/<int:sweep_id>/retry": "api/v1/sweeps/{order}/retry",
+    "api/v1/sweeps/<int:sweep_id>/cancel": "api/v1/sweeps/{job}/cancel",
+    "api/v1/sweeps/<int:sweep_id>/pause": "api/v1/sweeps/{job}/pause",
+    "api/v1/sweeps/<int:sweep_id>/resume": "api/v1/sweeps/{job}/resume",
+    "api/v1/sweeps/<int:sweep_id>/priority": "api/v1/sweeps/{job}/priority",
+    "api/v1/sweeps/<int:sweep_id>/retry": "api/v1/sweeps/{job}/retry",
     "api/v1/workers/<name>/drain": "api/v1/workers/{worker}/drain",
     "api/v1/workers/<name>/resume": "api/v1/workers/{worker}/resume",
 }
@@ -317,7 +318,11 @@ NEEDS: dict[str, Role] = {
         Role.OPERATOR,
     ),
     **{address: Role.OPERATOR for address in [*POSTS, *API_WRITES] if "runs/" in address},
-    **{address: Role.OPERATOR for address in [*POSTS, *API_WRITES] if "sweeps/" in address},
+    **{
+        address: Role.OPERATOR
+        for address in [*POSTS, *API_WRITES]
+        if "jobs/" in address or "sweeps/" in address
+    },
     **{address: Role.ADMINISTRATOR for address in [*POSTS, *API_WRITES] if "workers/" in address},
     **{address: Role.CONTRIBUTOR for address in [*POSTS, *SIGNED_IN] if "imports/" in address},
     "compare/pin/": Role.CONTRIBUTOR,
@@ -397,12 +402,12 @@ def there(ada: User) -> dict[str, object]:
     )
     announce(worker_announcement())
     lun = Lun.objects.select_related("worker").get(name="disk1")
-    ordered = submit(
-        RunRequest(
+    submitted = submit(
+        JobSpec(
             lun_id=lun.pk,
-            configurations=(ConfigurationRequest("ext4", {}, "none"),),
+            configurations=(ConfigurationSpec("ext4", {}, "none"),),
             workload="iozone-small",
-            new_study="Ordered",
+            new_study="Submitted",
         ),
         "disk1",
         ada,
@@ -422,7 +427,7 @@ def there(ada: User) -> dict[str, object]:
     return {
         "watch": watch.pk,
         "line": f"series={run.series_id}&test=write&category=maximum&along=date&margin=10",
-        "order": ordered[0].submission_id,
+        "job": submitted[0].job_id,
         "worker": lun.worker.name,
         "run": run.pk,
         "series": run.series_id,
@@ -453,7 +458,7 @@ def counts() -> list[object]:
         records.Permalink.objects.count(),
         list(Watch.objects.values_list("is_active", flat=True)),
         WatchMessage.objects.count(),
-        list(Submission.objects.order_by("pk").values_list("priority", "paused_at")),
+        list(Job.objects.order_by("pk").values_list("priority", "paused_at")),
         list(Worker.objects.values_list("drained_at", flat=True)),
         list(OwnWorkload.objects.values_list("is_withdrawn", flat=True)),
         list(HardwareProfile.objects.order_by("pk").values_list("deliverable_kb_s", flat=True)),
@@ -786,10 +791,10 @@ def secret(there: dict[str, object], ada: User) -> dict[str, object]:
     key = records.pin(ComparisonSpec(studies=("secret-zebra",)), ada).key
     wide = records.pin(ComparisonSpec(tests=("zebrawrite",)), ada).key
     lun = Lun.objects.select_related("worker").get(name="disk1")
-    ordered = submit(
-        RunRequest(
+    submitted = submit(
+        JobSpec(
             lun_id=lun.pk,
-            configurations=(ConfigurationRequest("ext4", {}, "none"),),
+            configurations=(ConfigurationSpec("ext4", {}, "none"),),
             workload="iozone-small",
             study="secret-zebra",
         ),
@@ -803,8 +808,8 @@ def secret(there: dict[str, object], ada: User) -> dict[str, object]:
         "series": run.series_id,
         "watch": watch.pk,
         "artefact": run.artefacts.get().pk,
-        "queued": ordered[0].pk,
-        "order": ordered[0].submission_id,
+        "queued": submitted[0].pk,
+        "job": submitted[0].job_id,
         "result": result.id,
         "key": key,
         "wide": wide,
@@ -870,7 +875,7 @@ def test_a_private_study_is_everywhere_for_who_made_it(
     client = Client()
     client.force_login(ada)
     found = answers(client, there, secret)
-    for path in ("/", "/studies/", "/runs/", "/sweeps/", "/compare/", "/api/v1/studies"):
+    for path in ("/", "/studies/", "/runs/", "/jobs/", "/compare/", "/api/v1/studies"):
         assert path in found or f"{path}?" in found, path
     assert "/p/{wide}/".format(**secret) in found
     assert "/search/?q=ext4" in found
@@ -925,13 +930,13 @@ def test_nobody_adds_to_a_study_of_others(
     import_files([("z.csv", TABLE % 3)], **given, user=eve)
 
 
-# --- LUNs and orders ---
+# --- LUNs and jobs ---
 
 
-def ordered_by(user: User, worker_lun: Lun, study: str) -> list[Run]:
-    request = RunRequest(
+def submitted_by(user: User, worker_lun: Lun, study: str) -> list[Run]:
+    request = JobSpec(
         lun_id=worker_lun.pk,
-        configurations=(ConfigurationRequest("ext4", {}, "none"),),
+        configurations=(ConfigurationSpec("ext4", {}, "none"),),
         workload="iozone-small",
         new_study=study,
     )
@@ -939,37 +944,35 @@ def ordered_by(user: User, worker_lun: Lun, study: str) -> list[Run]:
         return submit(request, worker_lun.name, user)
 
 
-def test_an_operator_orders_on_granted_luns_alone(there: dict[str, object]) -> None:
+def test_an_operator_submits_on_granted_luns_alone(there: dict[str, object]) -> None:
     eve, lun = person(Role.OPERATOR, "eve"), Lun.objects.get(name="disk1")
-    with pytest.raises(SubmissionRefused, match="not granted to you"):
-        ordered_by(eve, lun, "Eves")
+    with pytest.raises(JobRefused, match="not granted to you"):
+        submitted_by(eve, lun, "Eves")
     team = Team.objects.get(pk=there["team"])
     LunGrant.objects.create(lun=lun, team=team)
-    with pytest.raises(SubmissionRefused, match="not granted to you"):
-        ordered_by(eve, lun, "Eves")
+    with pytest.raises(JobRefused, match="not granted to you"):
+        submitted_by(eve, lun, "Eves")
     team.members.add(eve)
-    assert ordered_by(eve, lun, "Eves")
+    assert submitted_by(eve, lun, "Eves")
     team.members.clear()
     LunGrant.objects.create(lun=lun, user=eve)
-    assert ordered_by(eve, lun, "Eves too")
+    assert submitted_by(eve, lun, "Eves too")
 
 
-def test_an_operator_steers_its_own_and_its_teams_orders(
-    there: dict[str, object], ada: User
-) -> None:
+def test_an_operator_steers_its_own_and_its_teams_jobs(there: dict[str, object], ada: User) -> None:
     eve = person(Role.OPERATOR, "eve")
     client = Client()
     client.force_login(eve)
     before = counts()
     for act in ("pause", "resume", "cancel", "priority", "retry"):
-        path = f"/sweeps/{there['order']}/{act}/"
+        path = f"/jobs/{there['job']}/{act}/"
         assert client.post(path, {"priority": "3"}).status_code == 403, path
-        path = f"/api/v1/sweeps/{there['order']}/{act}"
+        path = f"/api/v1/sweeps/{there['job']}/{act}"
         body = {"priority": {"priority": 3}, "retry": {"confirm": "disk1"}}.get(act, {})
         response = client.post(path, body, "application/json")
         assert response.status_code == 403, (path, response.content)
         assert "neither yours" in response.json()["detail"]
-    for path, offer in (("runs/{queued}/", "/cancel/"), ("sweeps/{order}/", "/pause/")):
+    for path, offer in (("runs/{queued}/", "/cancel/"), ("jobs/{job}/", "/pause/")):
         page = client.get("/" + path.format(**there)).content.decode()
         assert offer not in page, path
         assert "neither yours" in page, path
@@ -978,6 +981,6 @@ def test_an_operator_steers_its_own_and_its_teams_orders(
     assert counts() == before
     team = Team.objects.get(pk=there["team"])
     team.members.add(eve, ada)
-    assert "/pause/" in client.get("/sweeps/{order}/".format(**there)).content.decode()
-    assert client.post(f"/sweeps/{there['order']}/pause/").status_code == 302
-    assert Submission.objects.get(pk=there["order"]).paused_at is not None
+    assert "/pause/" in client.get("/jobs/{job}/".format(**there)).content.decode()
+    assert client.post(f"/jobs/{there['job']}/pause/").status_code == 302
+    assert Job.objects.get(pk=there["job"]).paused_at is not None

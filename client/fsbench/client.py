@@ -81,13 +81,15 @@ class Client:
             )
         return answer.json()
 
-    def order(self, document: str | Mapping[str, Any], confirm: str, key: str = "") -> Any:
-        """Order a sweep. **All data on its LUNs is lost**; ``confirm`` repeats their names.
+    def submit(self, document: str | Mapping[str, Any], confirm: str, key: str = "") -> Any:
+        """Submit a job. **All data on its LUNs is lost**; ``confirm`` repeats their names.
 
-        With the same ``key`` it is ordered once, however often it is sent.
+        With the same ``key`` it is submitted once, however often it is sent.
         """
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         return self.post("/sweeps", {"document": document, "confirm": confirm}, headers)
+
+    order = submit  # as it was called before
 
 
 def _both(query: Query, more: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -10,11 +10,11 @@ from fsbench import (
     comparing,
     completion,
     listing,
-    ordering,
     outputs,
     permalinks,
     showing,
     steering,
+    submitting,
     watches,
     watching,
 )
@@ -22,7 +22,7 @@ from fsbench.transport import LONGEST_TIMEOUT_S
 
 _EXITS = """exit codes:
   0  fine                          5  watch, log, retry ...: a run did not end well
-  1  check: something got slower   6  run, retry: not confirmed, nothing ordered
+  1  check: something got slower   6  submit, retry: not confirmed
   2  wrong use                     7  the site cannot be reached
   3  refused                       8  no token, or one that opens nothing
   4  check: no verdict"""
@@ -47,15 +47,19 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser = argparse.ArgumentParser(
         prog="fsbench",
-        description="File system benchmarks: order runs, import results, compare.",
+        description="File system benchmarks: submit jobs, import results, compare.",
         epilog=_EXITS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fsbench {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def add(name: str, command: Callable[..., int], help_text: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, parents=[common], help=help_text, description=help_text)
+    def add(
+        name: str, command: Callable[..., int], help_text: str, *, is_former: bool = False
+    ) -> argparse.ArgumentParser:
+        # Without a help text it is taken and not shown: what it was called before.
+        shown: dict[str, Any] = {} if is_former else {"help": help_text}
+        made = commands.add_parser(name, parents=[common], description=help_text, **shown)
         made.set_defaults(command=command)
         return made
 
@@ -66,7 +70,9 @@ def arguments() -> argparse.ArgumentParser:
     add("whoami", account.whoami, "who the token is, and what it may")
     _add_list(add("list", listing.show, "studies, runs, LUNs, workers, workloads ..."))
     _add_import(add("import", account.import_files, "store result files, archives and folders"))
-    _add_run(add("run", ordering.run, "order runs; ALL DATA on their LUNs is lost"))
+    for name in ("submit", "run"):
+        about = "submit a job; ALL DATA on its LUNs is lost"
+        _add_submit(add(name, submitting.submit, about, is_former=name == "run"))
     _add_steering(add)
     _add_output(add)
     deltas = add("deltas", comparing.deltas, "delta tables, and what of them is more than chance")
@@ -96,17 +102,17 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def _add_steering(add: _Add) -> None:
-    """Follow and steer what was ordered, and workers."""
+    """Follow and steer what was submitted, and workers."""
     for name, command, text in (
-        ("show", showing.show, "all that is known of a run or a sweep"),
-        ("watch", watching.watch, "follow a run or a sweep until it has ended"),
-        ("cancel", watching.cancel, "cancel a run or a sweep"),
-        ("pause", steering.pause, "let no further run of a sweep start"),
-        ("retry", steering.retry, "order again what did not end well; ALL DATA is lost again"),
+        ("show", showing.show, "all that is known of a run or a job"),
+        ("watch", watching.watch, "follow a run or a job until it has ended"),
+        ("cancel", watching.cancel, "cancel a run or a job"),
+        ("pause", steering.pause, "let no further run of a job start"),
+        ("retry", steering.retry, "submit again what did not end well; ALL DATA is lost again"),
     ):
         one = add(name, command, text)
-        one.add_argument("number", type=int, help="of the run, or of the sweep")
-        one.add_argument("--sweep", action="store_true", help="it is the number of a sweep")
+        one.add_argument("number", type=int, help="of the run, or of the job")
+        _add_job(one, "it is the number of a job", action="store_true")
         if name == "watch":
             _add_interval(one)
         if name == "retry":
@@ -114,18 +120,26 @@ def _add_steering(add: _Add) -> None:
                 "--state",
                 action="append",
                 choices=[*steering.RETRIED, "cancelled"],
-                help="of a sweep: the runs that are so (failed and lost); repeatable",
+                help="of a job: the runs that are so (failed and lost); repeatable",
             )
             _add_confirmation(one)
-    resume = add("resume", steering.resume, "let a paused sweep or a drained worker go on")
+    resume = add("resume", steering.resume, "let a paused job or a drained worker go on")
     resume.add_argument("name", metavar="NUMBER|WORKER")
     which = resume.add_mutually_exclusive_group(required=True)
-    which.add_argument("--sweep", action="store_true", help="it is the number of a sweep")
+    _add_job(which, "it is the number of a job", action="store_true")
     which.add_argument("--worker", action="store_true", help="it is the name of a worker")
     drain = add("drain", steering.drain, "let a worker take no further runs, for maintenance")
     drain.add_argument("name", metavar="WORKER")
     drain.add_argument("--wait", action="store_true", help="until it runs nothing any more")
     _add_interval(drain)
+
+
+def _add_job(parser: argparse._ActionsContainer, help_text: str, **how: Any) -> None:
+    """``--job``, and ``--sweep``, as it was called before, which is taken and not shown."""
+    parser.add_argument("--job", help=help_text, **how)
+    # Its default would be the last word on the value of both.
+    default = argparse.SUPPRESS
+    parser.add_argument("--sweep", dest="job", help=argparse.SUPPRESS, default=default, **how)
 
 
 def _add_output(add: _Add) -> None:
@@ -237,16 +251,16 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=list(listing.LISTS))
+    parser.add_argument("what", choices=list(listing.LISTS), type=_list_name)
     parser.add_argument(
         "--limit", type=_limit, default=50, metavar="N|all", help="at most so many (50)"
     )
-    parser.add_argument("--study", default="", help="of runs, sweeps, lines and hardware")
+    parser.add_argument("--study", default="", help="of runs, jobs, lines and hardware")
     parser.add_argument("--worker", default="", help="of runs and LUNs")
     for name in ("filesystem", "workload", "lun"):
         parser.add_argument(f"--{name}", default="", help="of runs and lines")
     parser.add_argument("--state", action="append", help="of runs; repeatable")
-    parser.add_argument("--sweep", type=int, help="of runs: those of one order")
+    _add_job(parser, "of runs: those of one job", type=int)
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
@@ -264,7 +278,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_run(parser: argparse.ArgumentParser) -> None:
+def _add_submit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("document", nargs="?", help="YAML or JSON; - for standard input")
     parser.add_argument("--study", default="", help="slug, or title of a new one")
     parser.add_argument("--lun", default="", help="the LUN that is erased")
@@ -276,7 +290,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workload", default="", help="see: fsbench list workloads")
     parser.add_argument("--parameter", action="append", metavar="KEY=VALUE", help="repeatable")
     parser.add_argument("--repeats", type=int, default=0, help="of each configuration (2)")
-    parser.add_argument("--dry-run", action="store_true", help="show it, and order nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show it, and submit nothing")
     _add_confirmation(parser)
 
 
@@ -312,6 +326,11 @@ def _seconds(text: str) -> float:
             f"{text} is no time to wait: say seconds above 0, and at most {LONGEST_TIMEOUT_S:,.0f}"
         )
     return seconds
+
+
+def _list_name(text: str) -> str:
+    """What to list; jobs were called sweeps before."""
+    return "jobs" if text == "sweeps" else text
 
 
 def _limit(text: str) -> int | None:

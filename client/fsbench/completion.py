@@ -51,16 +51,19 @@ def _commands(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterato
     """Every command and what is below it, the outer ones first."""
     found = Words(path)
     below: list[Words] = []
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            said = {one.dest: one.help or "" for one in action._choices_actions}
+    # argparse tells nobody what a parser takes; in 3.9 to 3.14 these names are the same.
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            said = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
             for name, made in action.choices.items():
-                found.words[name] = said.get(name, "")
+                if name not in said:  # a former name of another one
+                    continue
+                found.words[name] = said[name]
                 below += _commands(made, (*path, name))
         elif not action.option_strings:
             found.words |= dict.fromkeys(map(str, action.choices or ()), "")
             found.takes_files |= action.dest in _OF_FILES
-        else:
+        elif action.help != argparse.SUPPRESS:
             for option in action.option_strings:
                 found.options[option] = action.help or ""
                 if action.nargs != 0:

@@ -39,15 +39,15 @@ class Listing:
     filters: tuple[str, ...] = ()
 
 
-FILTERS = ("study", "filesystem", "workload", "worker", "lun", "state", "sweep")
+FILTERS = ("study", "filesystem", "workload", "worker", "lun", "state", "job")
 
 
 def _runs(client: Client, options: argparse.Namespace) -> Part:
-    filters = {name: getattr(options, name) for name in FILTERS}
-    return client.part("/runs", "runs", options.limit, **filters)
+    filters = {name: getattr(options, name) for name in FILTERS if name != "job"}
+    return client.part("/runs", "runs", options.limit, sweep=options.job, **filters)
 
 
-def _sweeps(client: Client, options: argparse.Namespace) -> Part:
+def _jobs(client: Client, options: argparse.Namespace) -> Part:
     return client.part("/sweeps", "sweeps", options.limit, study=options.study)
 
 
@@ -102,7 +102,7 @@ LISTS: dict[str, Listing] = {
             one["counts"]["runs"],
             one["published_on"],
         ),
-        "There is no study yet: import results, or order a run.",
+        "There is no study yet: import results, or submit a run.",
     ),
     "runs": Listing(
         _runs,
@@ -129,10 +129,10 @@ LISTS: dict[str, Listing] = {
         "There is no such run.",
         FILTERS,
     ),
-    "sweeps": Listing(
-        _sweeps,
+    "jobs": Listing(
+        _jobs,
         (
-            Column("sweep", RIGHT),
+            Column("job", RIGHT),
             Column("state"),
             Column("study", may_shrink=True),
             Column("LUN", may_shrink=True),
@@ -151,7 +151,7 @@ LISTS: dict[str, Listing] = {
             Cell(one["runs"]["failed"], "red" if one["runs"]["failed"] else ""),
             terminal.when(one["created_at"]),
         ),
-        "There is no such order.",
+        "There is no such job.",
         ("study",),
     ),
     "luns": Listing(

@@ -1,4 +1,4 @@
-"""``fsbench show`` and ``log``: one run or sweep in full, and what a run says."""
+"""``fsbench show`` and ``log``: one run or job in full, and what a run says."""
 
 import argparse
 import json
@@ -19,13 +19,13 @@ LINES_A_CALL = 5000
 
 
 def show(client: Client, options: argparse.Namespace) -> int:
-    """All that is known of a run or a sweep; its scores once it is done."""
-    kind = "sweeps" if options.sweep else "runs"
+    """All that is known of a run or a job; its scores once it is done."""
+    kind = "sweeps" if options.job else "runs"
     found = client.get(f"/{kind}/{options.number}")
     if options.json:
         terminal.print_json(found)
-    elif options.sweep:
-        _show_sweep(found, client.site.url)
+    elif options.job:
+        _show_job(found, client.site.url)
     else:
         _show_run(found, client.get(f"/runs/{options.number}/artefacts"), client.site.url)
     return FINE
@@ -48,9 +48,9 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("journal", run["journal"]),
         ("kernel", run["kernel"]),
         ("distribution", run["distribution"]),
-        ("sweep", run["sweep"]),
+        ("job", run["sweep"]),
         ("again for run", run["retry_of"]),
-        ("ordered (UTC)", terminal.when(run["created_at"])),
+        ("submitted (UTC)", terminal.when(run["created_at"])),
         ("started (UTC)", run["started_at"] and terminal.when(run["started_at"])),
         ("ended (UTC)", run["ended_at"] and terminal.when(run["ended_at"])),
         ("raw output", ", ".join(one["name"] for one in artefacts)),
@@ -91,25 +91,25 @@ def _score(one: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _show_sweep(sweep: Mapping[str, Any], url: str) -> None:
-    counts = sweep["runs"]
-    left = sweep["remaining_s"]
+def _show_job(job: Mapping[str, Any], url: str) -> None:
+    counts = job["runs"]
+    left = job["remaining_s"]
     facts = [
-        ("state", sweep["state"]),
-        ("study", sweep["study"]),
-        ("LUN", _place(sweep)),
+        ("state", job["state"]),
+        ("study", job["study"]),
+        ("LUN", _place(job)),
         (
             "runs",
             f"{counts['total']}: {counts['done']} done, {counts['failed']} failed or lost, "
             f"{counts['cancelled']} cancelled, {counts['running']} running, "
             f"{counts['waiting']} waiting",
         ),
-        ("priority", sweep["priority"]),
+        ("priority", job["priority"]),
         ("left", None if left is None else terminal.duration(left)),
-        ("ordered by", sweep["created_by"]),
-        ("ordered (UTC)", terminal.when(sweep["created_at"])),
+        ("submitted by", job["created_by"]),
+        ("submitted (UTC)", terminal.when(job["created_at"])),
     ]
-    _say_facts(f"Sweep {sweep['id']}", facts, f"{url}{sweep['links']['page']}")
+    _say_facts(f"Job {job['id']}", facts, f"{url}{job['links']['page']}")
     columns = [
         *(Column("run", RIGHT), Column("state"), Column("configuration", may_shrink=True)),
         *(Column("repeat", RIGHT), Column("again for", RIGHT)),
@@ -122,11 +122,11 @@ def _show_sweep(sweep: Mapping[str, Any], url: str) -> None:
             one["repeat"],
             one["retry_of"],
         )
-        for one in sweep["planned"]
+        for one in job["planned"]
     ]
     if rows:
         terminal.say("", terminal.table(columns, rows))
-    for one in sweep["left_out"]:
+    for one in job["left_out"]:
         label, why = terminal.clean(one["configuration"]), terminal.clean(one["reason"])
         terminal.say(f"left out: {label}: {why}")
 

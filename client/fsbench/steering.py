@@ -1,10 +1,10 @@
-"""``fsbench pause``, ``resume``, ``retry`` and ``drain``: steer what was ordered, and workers."""
+"""``fsbench pause``, ``resume``, ``retry`` and ``drain``: steer what was submitted, and workers."""
 
 import argparse
 import time
 from typing import Any
 
-from fsbench import ordering, terminal, watching
+from fsbench import submitting, terminal, watching
 from fsbench.client import Client
 from fsbench.comparing import segment
 from fsbench.exits import ENDED_BADLY, FINE, NOT_CONFIRMED
@@ -13,11 +13,11 @@ RETRIED = ("failed", "lost")
 
 
 def pause(client: Client, options: argparse.Namespace) -> int:
-    """No further run of the sweep starts; the one on its way goes on."""
-    if not options.sweep:
+    """No further run of the job starts; the one on its way goes on."""
+    if not options.job:
         raise ValueError(
-            "A run cannot be paused, its sweep can: fsbench pause --sweep N "
-            "(fsbench show says of which sweep a run is)."
+            "A run cannot be paused, its job can: fsbench pause --job N "
+            "(fsbench show says of which job a run is)."
         )
     found = client.post(f"/sweeps/{options.number}/pause", {})
     if options.json:
@@ -25,24 +25,24 @@ def pause(client: Client, options: argparse.Namespace) -> int:
         return FINE
     runs = found["runs"]
     terminal.say(
-        f"Sweep {options.number} is paused: {terminal.counted(runs['waiting'], 'run')} not to "
+        f"Job {options.number} is paused: {terminal.counted(runs['waiting'], 'run')} not to "
         f"start, {runs['running']} on the way to the end."
     )
     return FINE
 
 
 def resume(client: Client, options: argparse.Namespace) -> int:
-    """Let a sweep, or a drained worker, go on."""
+    """Let a job, or a drained worker, go on."""
     if options.worker:
         return _set_drained(client, options, "resume")
     if not options.name.isdecimal():
-        raise ValueError(f"{options.name} is no number of a sweep; a worker is meant by --worker.")
+        raise ValueError(f"{options.name} is no number of a job; a worker is meant by --worker.")
     found = client.post(f"/sweeps/{int(options.name)}/resume", {})
     if options.json:
         terminal.print_json(found)
     else:
         waiting = terminal.counted(found["runs"]["waiting"], "run")
-        terminal.say(f"Sweep {found['id']} goes on: {waiting} waiting.")
+        terminal.say(f"Job {found['id']} goes on: {waiting} waiting.")
     return FINE
 
 
@@ -83,16 +83,16 @@ def _drained(found: dict[str, Any]) -> str:
 
 
 def retry(client: Client, options: argparse.Namespace) -> int:
-    """Order again what did not end well. What it is on is erased again, and confirmed again."""
-    if options.sweep:
-        return _retry_sweep(client, options)
+    """Submit again what did not end well. What it is on is erased again, and confirmed again."""
+    if options.job:
+        return _retry_job(client, options)
     if options.state:
-        raise ValueError("--state says which runs of a sweep: it goes with --sweep.")
+        raise ValueError("--state says which runs of a job: it goes with --job.")
     run = client.get(f"/runs/{options.number}")
     if run["state"] not in (*RETRIED, "cancelled"):
         terminal.complain(
             f"Run {options.number} is {terminal.clean(run['state'])}: only what failed, was lost "
-            "or cancelled is ordered again. Nothing was ordered."
+            "or cancelled is submitted again. Nothing was submitted."
         )
         return NOT_CONFIRMED
     wanted = " ".join(name for name in (run["lun"], run["journal"]) if name)
@@ -105,39 +105,39 @@ def retry(client: Client, options: argparse.Namespace) -> int:
     if options.json and not (options.watch and new):
         terminal.print_json(made)
     elif new is None:
-        terminal.say(f"Run {options.number} was ordered again before: nothing was ordered now.")
+        terminal.say(f"Run {options.number} was submitted again before: nothing was submitted now.")
     elif not options.json:
-        terminal.say(f"Run {new['id']} is ordered.", f"{client.site.url}/runs/{new['id']}/")
+        terminal.say(f"Run {new['id']} is submitted.", f"{client.site.url}/runs/{new['id']}/")
     if new is not None and options.watch:
         return watching.follow_run(client, new["id"], options.interval, as_json=options.json)
     return FINE
 
 
-def _retry_sweep(client: Client, options: argparse.Namespace) -> int:
-    sweep = client.get(f"/sweeps/{options.number}")
+def _retry_job(client: Client, options: argparse.Namespace) -> int:
+    job = client.get(f"/sweeps/{options.number}")
     states = options.state or list(RETRIED)
-    again = {run["retry_of"] for run in sweep["planned"]}
-    runs = [run for run in sweep["planned"] if run["state"] in states and run["id"] not in again]
+    again = {run["retry_of"] for run in job["planned"]}
+    runs = [run for run in job["planned"] if run["state"] in states and run["id"] not in again]
     if not runs:
         terminal.complain(
-            f"Sweep {options.number} has no run that is {' or '.join(states)} and was not ordered "
-            "again since. Nothing was ordered."
+            f"Job {options.number} has no run that is {' or '.join(states)} and was not submitted "
+            "again since. Nothing was submitted."
         )
         return FINE
-    _say_what(options, f"Of sweep {options.number}, {terminal.counted(len(runs), 'run')} again:")
+    _say_what(options, f"Of job {options.number}, {terminal.counted(len(runs), 'run')} again:")
     for run in runs:
         label = terminal.clean(run["configuration"])
         _say_what(options, f"  run {run['id']} ({label}): {terminal.clean(run['state'])}")
-    if not _confirmed(client, options, sweep["confirm"], sweep["worker"]):
+    if not _confirmed(client, options, job["confirm"], job["worker"]):
         return NOT_CONFIRMED
-    body = {"confirm": sweep["confirm"], "states": states}
+    body = {"confirm": job["confirm"], "states": states}
     made = client.post(f"/sweeps/{options.number}/retry", body)
     if options.json and not options.watch:
         terminal.print_json(made)
     elif not options.json:
         terminal.say(
-            f"Sweep {options.number}: {terminal.counted(len(made['runs']), 'run')} ordered again.",
-            f"{client.site.url}/sweeps/{options.number}/",
+            f"Job {options.number}: {terminal.counted(len(made['runs']), 'run')} submitted again.",
+            f"{client.site.url}{job['links']['page']}",
         )
     if options.watch:
         # Its old failures stay among its runs: what counts are the new ones.
@@ -163,5 +163,5 @@ def _confirmed(
         if lun["worker"] == worker and lun["name"] in wanted.split()
     }
     if not options.json:
-        ordering.say_what_is_lost(wanted, erases=kinds != {"directory"})
-    return ordering.confirmed(wanted, options.yes_erase)
+        submitting.say_what_is_lost(wanted, erases=kinds != {"directory"})
+    return submitting.confirmed(wanted, options.yes_erase)

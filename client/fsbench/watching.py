@@ -1,4 +1,4 @@
-"""``fsbench watch`` and ``cancel``: follow a run or an order until it has ended."""
+"""``fsbench watch`` and ``cancel``: follow a run or a job until it has ended."""
 
 import argparse
 import sys
@@ -16,20 +16,20 @@ BAR = 28
 def watch(client: Client, options: argparse.Namespace) -> int:
     """The exit code says how it ended."""
     poll_s = options.interval
-    if options.sweep:
-        return follow_sweep(client, options.number, poll_s, as_json=options.json)
+    if options.job:
+        return follow_job(client, options.number, poll_s, as_json=options.json)
     return follow_run(client, options.number, poll_s, as_json=options.json)
 
 
 def cancel(client: Client, options: argparse.Namespace) -> int:
     """What waits ends at once, what runs as soon as its worker has tidied up."""
-    kind = "sweeps" if options.sweep else "runs"
+    kind = "sweeps" if options.job else "runs"
     found = client.post(f"/{kind}/{options.number}/cancel", {})
     if options.json:
         terminal.print_json(found)
-    elif options.sweep:
+    elif options.job:
         terminal.say(
-            f"Sweep {options.number}: {terminal.counted(found['cancelled_now'], 'run')} cancelled, "
+            f"Job {options.number}: {terminal.counted(found['cancelled_now'], 'run')} cancelled, "
             f"{found['asked_to_stop']} asked to stop."
         )
     elif found["state"] == "cancelled":
@@ -64,28 +64,28 @@ def follow_run(
     return FINE if run["state"] == "done" else ENDED_BADLY
 
 
-def follow_sweep(
+def follow_job(
     client: Client, number: int, poll_s: float = POLL_S, *, as_json: bool = False
 ) -> int:
     screen = _Screen(is_quiet=as_json)
     while True:
-        sweep = client.get(f"/sweeps/{number}")
-        counts = sweep["runs"]
+        job = client.get(f"/sweeps/{number}")
+        counts = job["runs"]
         has_ended = counts["waiting"] == 0 and counts["running"] == 0
         ended = counts["done"] + counts["failed"] + counts["cancelled"]
         words = f"{ended} of {counts['total']} runs"
         if counts["failed"]:
             words += f", {counts['failed']} failed"
-        left = "" if has_ended else _left(sweep["remaining_s"])
-        screen.draw(f"sweep {number}", sweep["share_ended"], sweep["state"], words, left)
+        left = "" if has_ended else _left(job["remaining_s"])
+        screen.draw(f"job {number}", job["share_ended"], job["state"], words, left)
         if has_ended:
             break
         time.sleep(poll_s)
     screen.end()
     if as_json:
-        terminal.print_json(sweep)
+        terminal.print_json(job)
     else:
-        for run in sweep["planned"]:
+        for run in job["planned"]:
             if run["state"] in ENDS and run["state"] != "done":
                 label = terminal.clean(run["configuration"])
                 terminal.say(f"run {run['id']} ({label}): {run['state']}")

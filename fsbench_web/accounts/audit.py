@@ -14,12 +14,20 @@ WORDS = (
     *("permalink made", "permalink changed", "permalink deleted"),
     *("permalink withdrawn", "permalink handed over"),
     *("watch made", "watch paused", "watch resumed", "watch deleted", "columns kept"),
-    *("runs ordered", "order paused", "order resumed", "order cancelled", "order priority"),
+    *("job submitted", "job paused", "job resumed", "job cancelled", "job priority"),
     *("runs retried", "run cancelled", "run retried", "run refused"),
     *("worker drained", "worker resumed", "guest kernel asked for"),
     *("LUN erased", "leftover removed"),
     *("workload uploaded", "workload withdrawn", "device rate stated"),
 )
+FORMER_WORDS = (
+    "runs ordered",
+    "order paused",
+    "order resumed",
+    "order cancelled",
+    "order priority",
+)
+"""What entries of before say; they are kept as they were written."""
 
 
 def note_here(what: str, thing: str, **detail: object) -> None:

@@ -70,7 +70,7 @@ class GivenPassword(models.Model):
 
 
 class LunGrant(models.Model):
-    """A LUN on which an operator, or the operators of a team, may order runs that erase it."""
+    """A LUN on which an operator, or the operators of a team, may submit runs that erase it."""
 
     lun = models.ForeignKey("catalog.Lun", on_delete=models.CASCADE, related_name="grants")
     user = models.ForeignKey(
@@ -156,7 +156,7 @@ class ApiToken(models.Model):
     hint = models.CharField(max_length=12, help_text="Its first characters, to recognise it by")
     digest = models.CharField(max_length=64, unique=True)
     can_import = models.BooleanField(default=True, help_text="Imports, permalinks and watches")
-    can_run = models.BooleanField(default=True, help_text="Ordering and steering runs")
+    can_run = models.BooleanField(default=True, help_text="Submitting and steering runs")
     can_administer = models.BooleanField(
         default=False, db_default=False, help_text="People, teams, grants, the audit log"
     )

@@ -24,8 +24,8 @@ class Action(StrEnum):
     CALL = "call"  # make the server send to an address: a webhook
     IMPORT = "import"
     OWN = "own"  # say who sees a study
-    RUN = "run"  # order runs, which erase a LUN
-    STEER = "steer"  # cancel, pause, retry an order
+    RUN = "run"  # submit runs, which erase a LUN
+    STEER = "steer"  # cancel, pause, retry a job
     MAINTAIN = "maintain"  # take a worker out of service
     UPLOAD = "upload"  # workloads of one's own
     PROVIDE = "provide"  # withdraw these; what a device can deliver

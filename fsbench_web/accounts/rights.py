@@ -50,7 +50,7 @@ _WORDS: dict[Action, str] = {
     Action.CALL: "A webhook",
     Action.IMPORT: "Importing",
     Action.OWN: "Saying who sees a study",
-    Action.RUN: "Ordering runs",
+    Action.RUN: "Submitting runs",
     Action.STEER: "Steering runs",
     Action.MAINTAIN: "Draining and resuming workers",
     Action.UPLOAD: "Uploading workloads",
@@ -105,7 +105,7 @@ def is_administrator(user: AnyUser) -> bool:
 
 
 def decide(user: AnyUser, action: Action, thing: object = None) -> Decision:
-    """Whether this person may do this: to a Lun, a Submission, a Run, a Study if one is given."""
+    """Whether this person may do this: to a Lun, a Job, a Run, a Study if one is given."""
     if action is Action.OPEN:
         return ALLOWED
     role = role_of(user)
@@ -145,8 +145,8 @@ def _about(user: User, action: Action, thing: object) -> Decision:
     kind = type(thing).__name__
     if kind == "Lun":
         return _about_lun(user, thing)
-    if kind in ("Submission", "Run"):
-        return _about_order(user, thing)
+    if kind in ("Job", "Run"):
+        return _about_job(user, thing)
     if kind == "Study":
         return _about_study(user, action, thing)
     raise TypeError(f"No rule says what {action} of a {kind} needs.")
@@ -164,14 +164,14 @@ def _about_lun(user: User, lun: Any) -> Decision:
 
 
 def not_granted(lun: Any) -> str:
-    """Why somebody without a grant orders nothing on this LUN."""
+    """Why somebody without a grant submits nothing on this LUN."""
     return (
         f"{lun.name} is not granted to you, and a run erases it. An administrator grants LUNs "
         "on the people page."
     )
 
 
-def _about_order(user: User, thing: Any) -> Decision:
+def _about_job(user: User, thing: Any) -> Decision:
     author = thing.created_by_id
     if author == user.pk:
         return ALLOWED
@@ -179,7 +179,7 @@ def _about_order(user: User, thing: Any) -> Decision:
         return ALLOWED
     return Decision(
         False,
-        f"This {'run' if type(thing).__name__ == 'Run' else 'order'} is neither yours nor of "
+        f"This {'run' if type(thing).__name__ == 'Run' else 'job'} is neither yours nor of "
         "somebody in a team of yours. Its author or an administrator can do this.",
     )
 
@@ -207,24 +207,26 @@ def accepting(user: AnyUser, studies: Iterable[Any]) -> list[Any]:
 
 
 def why_not_any_more(author: User, luns: Iterable[Any], study: Any) -> str:
-    """Why a run that this person ordered earlier must not start now; empty where it may.
+    """Why a run that this person submitted earlier must not start now; empty where it may.
 
-    What ``decide`` says of ordering it now, in words for whoever reads why it did not start.
+    What ``decide`` says of submitting it now, in words for whoever reads why it did not start.
     """
     name = author.get_username()
     role = role_of(author)
     if role is None:
-        return f"The account of {name}, who ordered it, is closed."
+        return f"The account of {name}, who submitted it, is closed."
     if not may(author, Action.RUN):
         needed = _NEEDS[Action.RUN].label.lower()
-        return f"{name}, who ordered it, is {_with_article(role)} now, and a run needs an {needed}."
+        return (
+            f"{name}, who submitted it, is {_with_article(role)} now, and a run needs an {needed}."
+        )
     for lun in luns:
         if not may(author, Action.RUN, lun):
-            return f"{lun.name} is not granted any more to {name}, who ordered it."
+            return f"{lun.name} is not granted any more to {name}, who submitted it."
     if not may(author, Action.RUN, study):
         return (
-            f"The study belongs to the team {study.team.name}, and {name}, who ordered it, is not "
-            "in it."
+            f"The study belongs to the team {study.team.name}, and {name}, who submitted it, is "
+            "not in it."
         )
     return ""
 

@@ -24,7 +24,7 @@ NOT_BEARER = (
     "that asks for a password of its own must not pass it on."
 )
 _HINT_LENGTH = 10
-# A sweep posts many requests in a second; its token need not write a row for each.
+# A job posts many requests in a second; its token need not write a row for each.
 _NOTE_USE_EVERY = timedelta(minutes=1)
 
 
@@ -108,9 +108,9 @@ def of_request(request: HttpRequest) -> ApiToken | None:
     token = shown(request)
     if token is None:
         return None
-    if not hasattr(request, "_api_token"):
-        request._api_token = row_of(token)  # type: ignore[attr-defined]
-    found: ApiToken | None = request._api_token  # type: ignore[attr-defined]
+    if not hasattr(request, "api_token"):
+        request.api_token = row_of(token)  # type: ignore[attr-defined]
+    found: ApiToken | None = request.api_token  # type: ignore[attr-defined]
     return found
 
 

@@ -31,10 +31,10 @@ from fsbench_web.api.results.comparison import router as comparison
 from fsbench_web.api.results.deltas import router as deltas
 from fsbench_web.api.results.history import router as history
 from fsbench_web.api.results.study_writes import router as study_writes
+from fsbench_web.api.runs.jobs import router as jobs
 from fsbench_web.api.runs.outputs import router as run_outputs
 from fsbench_web.api.runs.routes import router as runs
 from fsbench_web.api.runs.series import router as series
-from fsbench_web.api.runs.sweeps import router as sweeps
 from fsbench_web.api.search import router as search
 from fsbench_web.api.watches import router as watches
 
@@ -105,7 +105,7 @@ _AREAS = [
     ("imports", rereads),
     ("runs", runs),
     ("runs", run_outputs),
-    ("sweeps", sweeps),
+    ("jobs", jobs),
     ("workers", workers),
     ("search", search),
     ("workloads", workloads),

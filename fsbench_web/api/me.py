@@ -34,7 +34,7 @@ class TokenOut(Schema):
 
 
 class MeOut(Schema):
-    """``luns`` are those that you may order runs on, as worker/LUN; null: every one.
+    """``luns`` are those that you may submit runs on, as worker/LUN; null: every one.
 
     ``token`` is that of this call, null for a session.
     """

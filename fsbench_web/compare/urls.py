@@ -3,7 +3,7 @@
 from django.urls import path
 
 from fsbench_web.compare.exports import views as export_views
-from fsbench_web.compare.papers import views as beside_views
+from fsbench_web.compare.papers import views as paper_views
 from fsbench_web.compare.permalinks import embed
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.pictures import views as pictures_views
@@ -21,11 +21,11 @@ urlpatterns = [
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/pin/", permalink_views.pin, name="pin"),
-    path("studies/<slug:slug>/beside/<slug:paper>/", beside_views.page, name="beside"),
+    path("studies/<slug:slug>/papers/<slug:paper>/", paper_views.page, name="paper_comparison"),
     path(
-        "studies/<slug:slug>/beside/<slug:paper>/tables.<str:suffix>",
-        beside_views.file,
-        name="beside_file",
+        "studies/<slug:slug>/papers/<slug:paper>/tables.<str:suffix>",
+        paper_views.file,
+        name="paper_comparison_file",
     ),
     path("history/", history.page, name="history"),
     path("watches/", watch_views.mine, name="watches"),

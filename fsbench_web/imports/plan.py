@@ -1,14 +1,21 @@
 """Files and what was said about them -> the runs they are. No database."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from fsbench_web.catalog.configurations.labels import parse_label
-from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.core.formats import (
+    ParsedResult,
+    ParsedValue,
+    UnknownFormat,
+    UnreadableFile,
+    parse,
+)
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
-from fsbench_web.core.formats.tables.table import NeedsMapping
+from fsbench_web.core.formats.tables.table import NeedsMapping, unkept
+from fsbench_web.core.formats.text import MAX_PROBLEMS
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import guesses
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -72,7 +79,8 @@ class PlannedRun:
 class PlannedFile:
     """One file, read: ``parsed`` is None, and ``problems`` say why, where it cannot be.
 
-    ``is_table``: it can be read once somebody says which column is what.
+    ``is_table``: it can be read once somebody says which column is what. ``is_unknown``: it is
+    neither output of a tool nor a table.
     """
 
     source: SourceFile
@@ -80,6 +88,12 @@ class PlannedFile:
     runs: list[PlannedRun] = field(default_factory=list)
     problems: list[ImportProblem] = field(default_factory=list)
     is_table: bool = False
+    is_unknown: bool = False
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether it is what lies beside results, such as a readme in their archive or folder."""
+        return self.is_unknown and self.source.is_of_folder
 
     @property
     def path(self) -> str:
@@ -88,10 +102,15 @@ class PlannedFile:
 
 @dataclass
 class Plan:
-    """All files of an import, and what is wrong with what was said beside them."""
+    """All files of an import, and what is wrong with what was said beside them.
+
+    ``passed_over`` are files of an archive or a folder that hold no results: they are left out, and
+    named.
+    """
 
     files: list[PlannedFile]
     problems: list[ImportProblem] = field(default_factory=list)
+    passed_over: list[PlannedFile] = field(default_factory=list)
 
     @property
     def all_problems(self) -> list[ImportProblem]:
@@ -100,10 +119,52 @@ class Plan:
             dict.fromkeys([*self.problems, *(p for file in self.files for p in file.problems)])
         )
 
+    @property
+    def sources(self) -> list[SourceFile]:
+        """The files as they are to be read again: what was passed over is left out."""
+        beside = [replace(file.source, is_left_out=True) for file in self.passed_over]
+        return [*(file.source for file in self.files), *beside]
+
+    @property
+    def warnings(self) -> list[ImportProblem]:
+        """What whoever imports should know, in the order of the files; what is not read first."""
+        found = [
+            replace(problem, message=f"Not read: {problem.message}")
+            for file in self.passed_over
+            for problem in file.problems
+        ]
+        found += [
+            ImportProblem(said.message, file.path, said.line, said.column)
+            for file in self.files
+            for said in (file.parsed.warnings if file.parsed else [])
+        ]
+        if (more := len(found) - MAX_PROBLEMS) > 0:
+            found[MAX_PROBLEMS:] = [ImportProblem(f"And {more} more remarks.")]
+        return found
+
+    def ignore_columns(self, names: Collection[str]) -> None:
+        """Say nothing of columns with these names; one that nothing reads and that has another name
+        is a problem then.
+        """
+        for file in self.files:
+            for line, word in file.parsed.unread_columns if file.parsed else []:
+                if word in names:
+                    assert file.parsed is not None
+                    said = file.parsed.warnings
+                    said[:] = [one for one in said if one.message != unkept(word)]
+                else:
+                    file.problems.append(unread_column(word, file.path, line))
+
     def check(self) -> None:
         """Raise ImportRefused with every problem, if there is one."""
         if self.all_problems:
             raise ImportRefused(self.all_problems)
+
+
+def unread_column(word: str, path: str, line: int) -> ImportProblem:
+    """The problem of a column that is neither read nor among those to be ignored."""
+    message = f"{unkept(word)} Name it in ignore_columns, or call it what it is."
+    return ImportProblem(message, path, line)
 
 
 def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
@@ -114,21 +175,28 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     taken = [source for source in sources if not source.is_left_out]
     if sources and not taken:
         plan.problems.append(ImportProblem("Every file is left out: choose one to import."))
-    labels = guesses.folder_labels([source.path for source in taken])
     count = 0
-    for source, label in zip(taken, labels, strict=True):
+    for source in taken:
         if count > MAX_VALUES:
             message = f"The import has more than {MAX_VALUES} values before this file: split it."
             plan.files.append(PlannedFile(source, problems=[ImportProblem(message, source.path)]))
             continue
-        planned = plan_file(source, target, label)
+        planned = _read_file(source)
         count += len(planned.parsed.values) if planned.parsed else 0
         plan.files.append(planned)
+    if not all(file.is_unknown for file in plan.files):
+        plan.passed_over = [file for file in plan.files if file.is_passed_over]
+        plan.files = [file for file in plan.files if not file.is_passed_over]
+    labels = guesses.folder_labels([file.path for file in plan.files])
+    for planned, label in zip(plan.files, labels, strict=True):
+        if planned.parsed is not None:
+            planned.runs = _runs_of(planned.source, planned.parsed, target, label)
+            planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
     return plan
 
 
-def plan_file(source: SourceFile, target: Target, folder_label: str = "") -> PlannedFile:
-    """The runs in one file, or why there are none."""
+def _read_file(source: SourceFile) -> PlannedFile:
+    """What one file holds, or why it cannot be read; its runs are not placed yet."""
     if source.problem:
         return PlannedFile(source, problems=[ImportProblem(source.problem, source.path)])
     try:
@@ -137,11 +205,10 @@ def plan_file(source: SourceFile, target: Target, folder_label: str = "") -> Pla
         problems = [ImportProblem(p.message, source.path, p.line, p.column) for p in error.problems]
         problems += unit_problems(source.path, error.units)
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
-        return PlannedFile(source, problems=problems, is_table=is_table)
+        is_unknown = isinstance(error, UnknownFormat)
+        return PlannedFile(source, problems=problems, is_table=is_table, is_unknown=is_unknown)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
-    planned.runs = _runs_of(source, parsed, target, folder_label)
     planned.is_table = parsed.tool == "table"
-    planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
     return planned
 
 

@@ -9,7 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -44,6 +44,8 @@ class SourceFile:
     given: Given = Given()
     mapping: dict[str, Any] | None = None
     is_left_out: bool = False
+    is_of_folder: bool = False
+    """Whether an archive or a folder brought it, so that nobody chose it by itself."""
     pk: int | None = field(default=None, compare=False)
 
     @property
@@ -72,7 +74,7 @@ def unpack(uploads: Iterable[tuple[str, BinaryIO]]) -> list[SourceFile]:
         head = file.read(4096)
         file.seek(0)
         if not archive.is_archive(head) or archive.is_spreadsheet(head):
-            found.append(pack(path, file))
+            found.append(replace(pack(path, file), is_of_folder="/" in path))
             continue
         folder = "" if len(given) == 1 else re.sub(r"(?i)\.(zip|tar|tgz|tar\.gz)$", "", path) + "/"
         try:
@@ -99,7 +101,9 @@ def _members(path: str, file: BinaryIO, folder: str, limit: int) -> tuple[list[S
         seen.add(label)
         unpacked += len(member.data)
         files.append(
-            SourceFile(label, problem=problem) if problem else pack(label, io.BytesIO(member.data))
+            SourceFile(label, problem=problem)
+            if problem
+            else replace(pack(label, io.BytesIO(member.data)), is_of_folder=True)
         )
     if not files:
         raise UnreadableFile([Problem(None, None, "The archive is empty.")])

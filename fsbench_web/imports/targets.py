@@ -11,8 +11,8 @@ from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform.names import is_called, slug_of
+from fsbench_web.studies.jobs.checking import new_study_columns
 from fsbench_web.studies.models import Artefact, Run, Study
-from fsbench_web.studies.orders.checking import new_study_columns
 
 ONCE = (
     "import each measurement once. If it was measured again and came out the same, say which "
@@ -27,6 +27,7 @@ class ImportResult:
     """What an import stored. ``errors`` is always empty: with errors nothing is stored.
 
     ``known`` are the runs that were passed over; ``id`` is None where no other was in the files.
+    ``warnings`` are what was not read, and what the numbers' readers should know.
     """
 
     id: int | None
@@ -34,6 +35,7 @@ class ImportResult:
     runs: list[int]
     errors: list[ErrorRow] = field(default_factory=list)
     known: list[KnownRun] = field(default_factory=list)
+    warnings: list[ErrorRow] = field(default_factory=list)
 
 
 def study_for(target: Target, user: User | None) -> tuple[Study, bool]:

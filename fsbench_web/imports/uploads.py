@@ -62,14 +62,12 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
         quota.lock(user)
         quota.refuse_beyond(user, sources)
         row = Import.objects.create(target=asdict(target), created_by=user)
-        ImportFile.objects.bulk_create(
+        labels = guesses.folder_labels([file.path for file in plan.files])
+        rows = [
             _row(row, file, target, label, names.get(file.path, ""))
-            for file, label in zip(
-                plan.files,
-                guesses.folder_labels([file.path for file in plan.files]),
-                strict=True,
-            )
-        )
+            for file, label in zip(plan.files, labels, strict=True)
+        ]
+        ImportFile.objects.bulk_create([*rows, *(_left_out(row, f) for f in plan.passed_over)])
     return row
 
 
@@ -108,6 +106,14 @@ def _row(
         mapping=source.mapping,
         mapping_name=mapping_name,
     )
+
+
+def _left_out(row: Import, file: PlannedFile) -> ImportFile:
+    """A readme and the like: who wants it none the less can take it in."""
+    found = _row(row, file, Target(""), "", "")
+    found.is_left_out = True
+    found.guesses = [f"{problem.message} It is left out." for problem in file.problems]
+    return found
 
 
 def _proposal(file: PlannedFile, target: Target, folder_label: str) -> tuple[Given, list[str]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.imports.plan import Plan
+from fsbench_web.imports.problems import ImportProblem
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform import limits
 
@@ -17,8 +18,11 @@ from fsbench_web.platform import limits
 class LeavesRequest(Exception):
     """The files are more than a request stores: hand them to the importer (imports.queue)."""
 
-    def __init__(self, sources: Sequence[SourceFile]) -> None:
+    def __init__(
+        self, sources: Sequence[SourceFile], warnings: Sequence[ImportProblem] = ()
+    ) -> None:
         self.sources = list(sources)
+        self.warnings = list(warnings)
         super().__init__("These files are stored by the importer.")
 
 

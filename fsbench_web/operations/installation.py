@@ -169,7 +169,7 @@ def _problems(there: Installation) -> "list[str]":
             "restart web and workers."
         )
     if there.broker != "ok":
-        found.append(f"{there.broker} Runs that are ordered wait until it is back.")
+        found.append(f"{there.broker} Runs that are submitted wait until it is back.")
     if there.disk.is_short:
         found.append(
             f"The disk of {there.disk.folder} is nearly full: make room, or uploads and (with "

@@ -1,7 +1,7 @@
 """Every request from outside: its id, how long its answer took, and one line in the log.
 
 The id is in the answer (``X-Request-ID``) and in every log line that the request causes, also those
-of a worker that works on a run it ordered. A proxy may give it.
+of a worker that works on a run it submitted. A proxy may give it.
 """
 
 import logging

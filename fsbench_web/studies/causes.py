@@ -11,9 +11,9 @@ class Cause(models.TextChoices):
 
     BENCHMARK = "benchmark", "the benchmark, or what it ran on, failed by itself"
     REFUSED = "refused", "a check refused it before anything was erased"
-    NOT_ALLOWED = "not-allowed", "who ordered it may not any more"
+    NOT_ALLOWED = "not-allowed", "who submitted it may not any more"
     CANCELLED = "cancelled", "somebody cancelled it"
-    TIME_LIMIT = "time-limit", "it took longer than its order allows"
+    TIME_LIMIT = "time-limit", "it took longer than its job allows"
     WORKER_ERROR = "worker-error", "the worker could not go on, by a mistake in it"
     WORKER_STOPPED = "worker-stopped", "its worker was stopped"
     WORKER_GONE = "worker-gone", "its worker died, and was started again"
@@ -33,7 +33,7 @@ INTERRUPTED = frozenset(
         Cause.KILLED,
     }
 )
-"""What ended under a run that might have been done: an order runs it again by itself."""
+"""What ended under a run that might have been done: a job runs it again by itself."""
 
 DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN = 1, 5
-"""How often in a row an order runs again what was interrupted, unless it says otherwise."""
+"""How often in a row a job runs again what was interrupted, unless it says otherwise."""

@@ -110,7 +110,7 @@ def _work_on_next(lun_id: int, run_id: int, worker: Worker, host: Host) -> bool:
         if problem:
             logger.warning("run %s waits: %s", following.pk, problem)
             return False
-    # The request that sent the message ordered its run, and not those before and behind it.
+    # The request that sent the message submitted its run, and not those before and behind it.
     request = log_lines.current("request") if following.pk == run_id else None
     with log_lines.about(run=following.pk, request=request):
         return execute(following.pk, worker, host) or _has_ended(following)
@@ -129,9 +129,9 @@ def execute(run_id: int, worker: Worker, host: Host) -> bool:
     log_lines.also(run=run_id, lease=handle.token)
     run = Run.objects.select_related(
         *("series__lun", "series__journal_lun", "series__configuration", "series__workload"),
-        "submission",
+        "job",
     ).get(pk=run_id)
-    limit_s = run.submission.time_limit_s if run.submission else None
+    limit_s = run.job.time_limit_s if run.job else None
     recorder = Recorder(handle, TimedProgress(), host.stopping.is_set, time_limit_s=limit_s)
     spool = Spool(host.spool_folder, handle)
     logger.info("run %s begins on %s", run_id, run.series.lun)
@@ -180,7 +180,7 @@ def _erase_and_measure(
     if series.lun is None or series.workload is None or not configuration.is_known:
         raise RunRefused("Its LUN, workload or options are not known any more.")
     if configuration.external_journal and series.journal_lun is None:
-        raise RunRefused("The LUN of its journal is not known any more: order it again.")
+        raise RunRefused("The LUN of its journal is not known any more: submit it again.")
     machine = Machine.of(series.machine)
     executor = _executor_of(host, machine)
     entries = [places.entry_of(host, executor, series.lun.name, "data")]
@@ -198,7 +198,7 @@ def _erase_and_measure(
         preparation = Preparation.of(series.preparation)
         number = data.number
         if preparation.discard and (number is None or not blockdev.can_discard(number)):
-            raise RunRefused(f"{data.name} takes no discard (TRIM): leave it out of the order.")
+            raise RunRefused(f"{data.name} takes no discard (TRIM): leave it out of the job.")
         plan = plan_run(
             configuration.filesystem,
             configuration.options,
@@ -254,7 +254,7 @@ def _erase_and_measure(
 
 def _still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
     """Asked of the database in the last moment before a disk is written to: a worker that was held
-    up during its checks may have lost its lease, its run may have been cancelled, or who ordered
+    up during its checks may have lost its lease, its run may have been cancelled, or who submitted
     it may not erase the disk any more. Raises LeaseLost, Stopped, RunRefused.
     """
     refused = ""
@@ -306,7 +306,7 @@ def _note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Record
                     "LUN erased",
                     f"LUN {host.name}/{lun.name}",
                     run=run.pk,
-                    ordered_by=run.created_by.get_username() if run.created_by else None,
+                    submitted_by=run.created_by.get_username() if run.created_by else None,
                     device=lun.device,
                     serial=identity.get("serial") or lun.entry.serial or None,
                     wwn=identity.get("wwn") or lun.entry.wwn or None,

@@ -85,7 +85,7 @@ def why_not(outcome: Outcome, recorder: Recorder) -> Ending:
         return _failed(f"The worker was stopped during {recorder.phase}.", Cause.WORKER_STOPPED)
     if recorder.stop_reason == "time":
         return _failed(
-            f"The run took longer than its order allows, {recorder.time_limit_s:.0f} s, and "
+            f"The run took longer than its job allows, {recorder.time_limit_s:.0f} s, and "
             f"was stopped during {recorder.phase}.",
             Cause.TIME_LIMIT,
         )
@@ -146,14 +146,14 @@ def _write_all(recorder: Recorder, ending: Ending) -> None:
 
 
 def _note_drift(run_id: int) -> None:
-    """Tell the other runs of the order how far its reference has moved. Never fails the run."""
-    order_id = Run.objects.filter(pk=run_id).values_list("submission_id", flat=True).first()
+    """Tell the other runs of the job how far its reference has moved. Never fails the run."""
+    job_id = Run.objects.filter(pk=run_id).values_list("job_id", flat=True).first()
     try:
-        if order_id is not None:
-            persist(lambda: rejudging.note_drift(order_id))
+        if job_id is not None:
+            persist(lambda: rejudging.note_drift(job_id))
     except Exception:
         # The run is stored; "manage.py reflag" writes what is missing here.
-        logger.exception("run %s: the drift of its order cannot be written", run_id)
+        logger.exception("run %s: the drift of its job cannot be written", run_id)
 
 
 def persist(write: Callable[[], object]) -> None:

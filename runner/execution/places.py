@@ -115,7 +115,7 @@ def verify(
 ) -> None:
     """All checks of all LUNs, here and now. Raises RunRefused, Stopped, LeaseLost.
 
-    ``confirmed`` is what each was when the run was ordered, by role (Run.confirmed).
+    ``confirmed`` is what each was when the run was submitted, by role (Run.confirmed).
     """
     for place in places:
         _verify(host, place, recorder, confirmed.get(place.entry.role, {}))

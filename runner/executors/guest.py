@@ -113,7 +113,6 @@ class GuestExecutor(DockerExecutor):
         self.qemu = ""
         self.reason = STARTING
         self.accelerator, self.accelerator_reason = accelerator, ""
-        self._forced = accelerator
         self._seen: dict[str, Seen] = {}
         self._lock = threading.Lock()
         self._may_boot: Callable[[], bool] = lambda: True
@@ -221,7 +220,7 @@ class GuestExecutor(DockerExecutor):
             kernel,
             {
                 "do": "probe",
-                "filesystems": _probe_orders(),
+                "filesystems": _probes(),
                 "scratch_bytes": SCRATCH_BYTES,
                 "memory_bytes": PROBE_MEMORY_BYTES,
             },
@@ -267,15 +266,19 @@ class GuestExecutor(DockerExecutor):
     def _why_no_kvm(self, kernel: Kernel) -> str:
         if not _KVM.exists():
             return "This host has no /dev/kvm."
-        order = {"do": "greet", "memory_bytes": LEAST_MEMORY_BYTES, "boot_limit_s": KVM_PROBE_S}
-        messages = self._boot(kernel, order, int(KVM_PROBE_S) + 20, accelerator=KVM)
+        instruction = {
+            "do": "greet",
+            "memory_bytes": LEAST_MEMORY_BYTES,
+            "boot_limit_s": KVM_PROBE_S,
+        }
+        messages = self._boot(kernel, instruction, int(KVM_PROBE_S) + 20, accelerator=KVM)
         if any(one["type"] == "done" and one["ok"] for one in messages):
             return ""
         reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
         return f"/dev/kvm is there and cannot be used. {reason}".strip()
 
     def _boot(
-        self, kernel: Kernel, order: dict[str, Any], limit_s: int, accelerator: str = ""
+        self, kernel: Kernel, instruction: dict[str, Any], limit_s: int, accelerator: str = ""
     ) -> list[dict[str, Any]]:
         """Boot without any LUN, and give what was said."""
         accelerator = accelerator or self.accelerator
@@ -285,7 +288,7 @@ class GuestExecutor(DockerExecutor):
             "boot_limit_s": BOOT_LIMITS_S[accelerator],
             "silence_s": self.silence_s,
             "disks": {},
-        } | order
+        } | instruction
         names = [spec.kernel_name for spec in FILESYSTEMS.values()]
         container = self._container(
             kernel, request, kernel.modules_for(names), [], {"fsbench.worker": self.worker}
@@ -483,14 +486,14 @@ def _is_waiting(seen: Seen) -> bool:
     return not seen.announced.get("digest") or seen.problem.startswith("It could not be tried")
 
 
-def _probe_orders() -> list[dict[str, Any]]:
+def _probes() -> list[dict[str, Any]]:
     """How each file system is made and mounted plainly: the very commands of a run."""
-    orders = []
+    probes = []
     for slug, spec in FILESYSTEMS.items():
         commands = run_commands(
             slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
         )
-        orders.append(
+        probes.append(
             {
                 "slug": slug,
                 "name": spec.name,
@@ -504,7 +507,7 @@ def _probe_orders() -> list[dict[str, Any]]:
                 ],
             }
         )
-    return orders
+    return probes
 
 
 def _host_memory_bytes() -> int | None:

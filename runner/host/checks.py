@@ -45,7 +45,7 @@ def verify(
 ) -> list[Check]:
     """All checks of a LUN. ``device`` is the block device it is used as (a sparse file's loop).
 
-    ``confirmed`` is what it was when somebody ordered the run that is to erase it (lun_identity;
+    ``confirmed`` is what it was when somebody submitted the run that is to erase it (lun_identity;
     empty: not kept); None where no run asks.
     Nothing is changed. A check that cannot be made has failed.
     """
@@ -125,7 +125,7 @@ def _path(entry: LunEntry, number: int) -> tuple[bool, str]:
         now = f"/dev/{blockdev.kernel_name(found)}" if found is not None else "no block device"
         return False, (
             f"{entry.path} leads to {now} now, and no longer to /dev/{blockdev.kernel_name(number)}"
-            ", where it led a moment ago: order the run again once it is settled."
+            ", where it led a moment ago: submit the run again once it is settled."
         )
     return True, f"{entry.path} leads there"
 

@@ -120,7 +120,7 @@ def device_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
     own, below = _key(path)
     advice = (
         f"{path} is in use, perhaps by a worker of another fsbench whose list names the same disk: "
-        "order the run again once it is free, and list a disk for one worker only."
+        "submit the run again once it is free, and list a disk for one worker only."
     )
     with contextlib.ExitStack() as stack:
         for name, kind in [(own, fcntl.LOCK_EX), *((one, fcntl.LOCK_SH) for one in below)]:

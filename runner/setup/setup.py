@@ -26,7 +26,7 @@ from runner.executors.docker import DockerExecutor, FoundImage
 from runner.host import locks
 from runner.image import inputs
 from runner.setup import progress
-from runner.setup.job import Job
+from runner.setup.install_process import InstallProcess
 from runner.setup.wants import IMAGE, PACKAGES, Want, facts_of, image_want, packages_want
 from runner.worker import Host
 
@@ -83,7 +83,7 @@ class Setup:
         self._facts = facts_of(host.executor)
         # An image whose containers cannot be used here (the daemon is another host's).
         self._useless_image = ""
-        self._job: tuple[Want, Job] | None = None
+        self._process: tuple[Want, InstallProcess] | None = None
         self._lock: int | None = None
         self._failure: Failure | None = None
         self._has_made_image = False
@@ -100,8 +100,8 @@ class Setup:
                 self._look()
 
     def _look(self) -> None:
-        if self._job is not None:
-            self._follow(*self._job)
+        if self._process is not None:
+            self._follow(*self._process)
         elif self._clock() >= self._next_look and not self.host.is_measuring:
             self._next_look = self._clock() + LOOK_EVERY_S
             self._notice()
@@ -110,10 +110,10 @@ class Setup:
     def stop(self) -> None:
         """End what is being done; the next worker begins it anew."""
         with self._one_at_a_time:
-            if self._job is not None:
-                _, job = self._job
-                job.stop()
-                self._job = None
+            if self._process is not None:
+                _, process = self._process
+                process.stop()
+                self._process = None
             self._unlock()
 
     # What is there
@@ -220,12 +220,12 @@ class Setup:
             )
             return
         try:
-            job = self._start(want, self._lock)
+            process = self._start(want, self._lock)
         except OSError as error:
             self._unlock()
             self._fail(want, f"It cannot be started: {error}.")
             return
-        self._job = (want, job)
+        self._process = (want, process)
         doing = (
             "It is installed from this machine's own mirrors"
             if want.kind == PACKAGES
@@ -238,10 +238,12 @@ class Setup:
         )
         self._announce(_said(want, "running"))
 
-    def _start(self, want: Want, lock: int) -> Job:
+    def _start(self, want: Want, lock: int) -> InstallProcess:
         if want.kind == PACKAGES:
             argv = [sys.executable, "-B", str(self._installer), "--stages", "--lock-held"]
-            return Job(argv, {}, progress.PACKAGES, lock, ends_as_group=False, clock=self._clock)
+            return InstallProcess(
+                argv, {}, progress.PACKAGES, lock, ends_as_group=False, clock=self._clock
+            )
         found, _ = self._image()
         labels = found.labels if found else {}
         environment = {
@@ -258,21 +260,23 @@ class Setup:
             if label in labels and not os.environ.get(variable):
                 environment[variable] = labels[label]
         argv = ["sh", str(self._builder), self.config.image]
-        return Job(argv, environment, progress.IMAGE, lock, ends_as_group=True, clock=self._clock)
+        return InstallProcess(
+            argv, environment, progress.IMAGE, lock, ends_as_group=True, clock=self._clock
+        )
 
-    def _follow(self, want: Want, job: Job) -> None:
-        code = job.exit_code()
+    def _follow(self, want: Want, process: InstallProcess) -> None:
+        code = process.exit_code()
         if code is None:
             if self._clock() >= self._next_telling:
                 self._announce(
-                    _said(want, "running", share=job.share(), remaining_s=job.remaining_s())
+                    _said(want, "running", share=process.share(), remaining_s=process.remaining_s())
                 )
             return
-        self._job = None
-        took = self._clock() - job.started
+        self._process = None
+        took = self._clock() - process.started
         try:
             if code:
-                self._fail(want, job.reason())
+                self._fail(want, process.reason())
             else:
                 self._succeed(want, took)
             self._notice()

@@ -6,7 +6,7 @@ const findAll = (selector, root = document) => [...root.querySelectorAll(selecto
 // ---- form: options of what is not chosen are put away, and not sent ----
 function setUpForm(root = document) {
   // Where scripts run these are empty; in what a script has fetched they are buttons.
-  for (const hint of findAll("[data-run-form] noscript", root)) hint.remove();
+  for (const hint of findAll("[data-job-form] noscript", root)) hint.remove();
   for (const control of findAll("[data-reveals]", root)) {
     const panel = root.getElementById(control.dataset.reveals);
     if (!panel) continue;
@@ -24,23 +24,23 @@ function setUpForm(root = document) {
 }
 
 document.addEventListener("change", (event) => {
-  if (event.target.closest("[data-run-form]")) setUpForm();
+  if (event.target.closest("[data-job-form]")) setUpForm();
   const filters = event.target.closest("[data-submit-on-change]");
   if (filters) filters.requestSubmit();
 });
 document.addEventListener("htmx:afterSettle", () => setUpForm());
 // The form is fetched anew for another LUN: what is ticked on the old one meanwhile would be lost.
-const waits = (isLoading) => () => document.getElementById("run-form")?.classList.toggle("is-loading", isLoading);
+const waits = (isLoading) => () => document.getElementById("job-form")?.classList.toggle("is-loading", isLoading);
 document.addEventListener("htmx:beforeRequest", waits(true));
 document.addEventListener("htmx:afterRequest", waits(false));
 // Empty fields say nothing: without them the address stays short enough to read.
 let isReview = false;
 document.addEventListener("submit", (event) => {
-  isReview = event.target.matches("[data-run-form]") && !event.submitter?.hasAttribute("formaction");
+  isReview = event.target.matches("[data-job-form]") && !event.submitter?.hasAttribute("formaction");
 }, true);
 document.addEventListener("formdata", (event) => {
-  if (!event.target.matches("[data-run-form], [data-submit-on-change]")) return;
-  // What the page had ticked by itself is of no matter once it is ordered.
+  if (!event.target.matches("[data-job-form], [data-submit-on-change]")) return;
+  // What the page had ticked by itself is of no matter once it is submitted.
   if (isReview) event.formData.delete("suggested");
   isReview = false;
   const noWorkload = !event.formData.getAll("workload").some((value) => value !== "");
@@ -56,10 +56,10 @@ document.addEventListener("formdata", (event) => {
 const filledIn = (form) => new URLSearchParams(new FormData(form)).toString();
 
 async function showWhatIsPossible() {
-  const form = find("[data-run-form]");
+  const form = find("[data-job-form]");
   if (!form) return;
   if ("refused" in form.dataset) {
-    find("[data-run-form-changed]", form).hidden = false;
+    find("[data-job-form-changed]", form).hidden = false;
     return;
   }
   const again = (afterMs) => setTimeout(showWhatIsPossible, afterMs);
@@ -78,7 +78,7 @@ async function showWhatIsPossible() {
   }
   const found = window.fsbenchLive.read(await answer.text());
   // Somebody went on filling it in, or chose another LUN, meanwhile: what was fetched is old.
-  if (find("[data-run-form]") !== form || filledIn(form) !== sent) {
+  if (find("[data-job-form]") !== form || filledIn(form) !== sent) {
     again(500);
     return;
   }

@@ -21,8 +21,9 @@ from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.imports.storing.commit import import_files
-from fsbench_web.studies.models import Run, RunState, Study, Submission
-from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Job, Run, RunState, Study
 from fsbench_web.studies.runs import control
 from fsbench_web.studies.views import events
 from tests.accounts.people import person
@@ -81,7 +82,7 @@ def test_the_owner_of_a_study_gives_it_to_no_team_of_others(ada: User, run: Run)
         assert "to another one an administrator does" in answer.json()["errors"][0]["message"]
     study = Study.objects.get()
     assert (study.slug, study.team, study.is_published) == ("lab", None, False)
-    # Neither an import nor an order says which team has the study they make.
+    # Neither an import nor a job says which team has the study they make.
     given = {"study": "New", "filesystem": "ext4", "configuration": "ext4"}
     import_files([("a.csv", TABLE)], **given, user=ada)
     assert Study.objects.get(slug="new").team is None
@@ -290,29 +291,29 @@ def test_who_lost_a_lun_starts_nothing_on_it() -> None:
     lun = Lun.objects.select_related("worker").get(name="disk1")
     eve = person(Role.OPERATOR, "eve")
     LunGrant.objects.create(lun=lun, user=eve)
-    request = RunRequest(
+    request = JobSpec(
         lun_id=lun.pk,
-        configurations=(ConfigurationRequest("ext4", {}, "none"),),
+        configurations=(ConfigurationSpec("ext4", {}, "none"),),
         workload="iozone-small",
         new_study="Eves",
     )
     with rights.as_user(eve):
-        order = submit(request, "disk1", eve)[0].submission_id
-        assert order is not None
-        control.pause(order)
+        job = submit(request, "disk1", eve)[0].job_id
+        assert job is not None
+        control.pause(job)
         LunGrant.objects.all().delete()
         with pytest.raises(PermissionDenied, match="not granted to you"):
-            control.resume(order)
-    assert Submission.objects.get().paused_at is not None
+            control.resume(job)
+    assert Job.objects.get().paused_at is not None
     client = signed_in(eve)
-    assert client.post(f"/sweeps/{order}/resume/").status_code == 403
-    assert client.post(f"/api/v1/sweeps/{order}/resume").status_code == 403
+    assert client.post(f"/jobs/{job}/resume/").status_code == 403
+    assert client.post(f"/api/v1/sweeps/{job}/resume").status_code == 403
     root = person(Role.ADMINISTRATOR, "root")
     with rights.as_user(root):
         with pytest.raises(control.ControlRefused, match="not granted any more to eve"):
-            control.resume(order)
-        control.cancel(order, by="root")
-        assert control.retry(order, "disk1", root, [RunState.CANCELLED])
+            control.resume(job)
+        control.cancel(job, by="root")
+        assert control.retry(job, "disk1", root, [RunState.CANCELLED])
 
 
 # --- The last administrator ---

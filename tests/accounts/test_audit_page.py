@@ -16,13 +16,13 @@ def test_details_are_words_and_sizes_have_units(client: Client) -> None:
         "LUN erased",
         "LUN bench-1/lun0",
         run=7,
-        ordered_by="ada",
+        submitted_by="ada",
         serial=None,
         size_bytes=4 * 2**30,
     )
     client.force_login(person(Role.ADMINISTRATOR))
     page = client.get("/audit/").content.decode()
     # PostgreSQL keeps the keys of JSON in an order of its own.
-    for said in ("run: 7", "ordered by: ada", "serial: –", "size: 4 GiB"):
+    for said in ("run: 7", "submitted by: ada", "serial: –", "size: 4 GiB"):
         assert said in page
     assert "4294967296" not in page

@@ -57,7 +57,7 @@ def test_sign_in_says_whether_reading_needs_an_account(settings, is_open: bool) 
 
 def test_the_audit_log_says_lists_in_words() -> None:
     client = as_role(Role.ADMINISTRATOR)
-    audit.note(None, "runs ordered", "sweep 1", study="lab", luns=["scratch", "log"], runs=2)
+    audit.note(None, "job submitted", "job 1", study="lab", luns=["scratch", "log"], runs=2)
     audit.note(None, "token made", "token fsb_x", name="ci", scopes=["read", "run"])
     text = client.get("/audit/").content.decode()
     assert "luns: scratch, log; runs: 2" in text

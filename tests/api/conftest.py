@@ -28,7 +28,7 @@ from .test_contract import CALLS
 
 MIB = 1024 * 1024
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"
-Order = dict[str, Any]
+JobBody = dict[str, Any]
 MakeRun = Callable[..., Run]
 
 
@@ -88,7 +88,7 @@ def announced(worker: str, lun: str = "lun0", *more: LunAnnouncement) -> Lun:
 
 
 @pytest.fixture
-def order() -> Order:
+def job() -> JobBody:
     """The body of POST /runs for two configurations, twice each."""
     return {
         "study": "Array test",
@@ -159,7 +159,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def reads(there: dict[str, Any]) -> list[tuple[str, str]]:
     """(path of the description, an address) of every read but signs of life, of what is there.
 
-    There is no sweep and no watch.
+    There is no job and no watch.
     """
     queries = {
         "/api/v1/history": f"?series={there['series_id']}",

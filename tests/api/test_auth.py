@@ -5,7 +5,7 @@ from django.test import Client
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.studies.models import Run, Study
 
-from .conftest import MakeRun, Order
+from .conftest import JobBody, MakeRun
 
 WRITES = ["/api/v1/imports", "/api/v1/runs", "/api/v1/runs/1/cancel"]
 
@@ -115,7 +115,7 @@ def test_a_scheme_may_be_written_in_any_case(scheme: str, token: str) -> None:
     assert client.get("/api/v1/me").json()["username"] == "alice"
 
 
-def test_an_order_without_a_token_does_nothing(client: Client, lun: object, order: Order) -> None:
-    response = client.post("/api/v1/runs", order, content_type="application/json")
+def test_a_job_without_a_token_does_nothing(client: Client, lun: object, job: JobBody) -> None:
+    response = client.post("/api/v1/runs", job, content_type="application/json")
     assert response.status_code == 401
     assert not Study.objects.exists()

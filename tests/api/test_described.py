@@ -14,11 +14,11 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Role
 from fsbench_web.api.main import api
 from fsbench_web.api.protocol.described import names
-from fsbench_web.compare.pictures.kinds import PARAMETERS
+from fsbench_web.compare.pictures.spec import PARAMETERS
 from fsbench_web.compare.selection.spec import FILTERS, PARTS
 from tests.accounts.people import person
 
-from .conftest import Order, reads
+from .conftest import JobBody, reads
 from .test_contract import CALLS
 from .test_hostile import PROBLEM, address
 
@@ -172,11 +172,11 @@ def test_every_body_is_closed() -> None:
     assert "ConfigurationIn" in seen
 
 
-def test_an_unknown_key_is_refused_with_the_nearest(admin: Client, order: Order) -> None:
-    order["repeat"] = 3
-    order["configurations"][0]["sheduler"] = "none"
-    del order["workload"]
-    response = admin.post("/api/v1/runs", order, "application/json")
+def test_an_unknown_key_is_refused_with_the_nearest(admin: Client, job: JobBody) -> None:
+    job["repeat"] = 3
+    job["configurations"][0]["sheduler"] = "none"
+    del job["workload"]
+    response = admin.post("/api/v1/runs", job, "application/json")
     assert response.status_code == 422
     said = {one["field"]: one["message"] for one in response.json()["errors"]}
     assert set(said) == {"repeat", "configurations.0.sheduler", "workload"}

@@ -10,10 +10,10 @@ from django.test import Client
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import LunGrant, Role, Team
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.models import Run, RunState, Study, Submission
+from fsbench_web.studies.models import Job, Run, RunState, Study
 from tests.accounts.people import person
 
-from .conftest import TABLE, Order
+from .conftest import TABLE, JobBody
 from .test_hostile import PROBLEM
 from .test_idempotency import DOCUMENT, sent
 
@@ -37,38 +37,38 @@ def refused(response: Any, field: str) -> None:
     assert not Run.objects.filter(state=RunState.QUEUED).exists()
 
 
-def test_an_order_on_a_lun_that_was_not_granted(hers: Client, order: Order) -> None:
-    refused(sent(hers, "runs", order), "lun")
-    sweep = {"document": DOCUMENT, "confirm": "lun0"}
-    refused(sent(hers, "sweeps", sweep), "lun")
+def test_a_job_on_a_lun_that_was_not_granted(hers: Client, job: JobBody) -> None:
+    refused(sent(hers, "runs", job), "lun")
+    by_document = {"document": DOCUMENT, "confirm": "lun0"}
+    refused(sent(hers, "sweeps", by_document), "lun")
     refused(sent(hers, "sweeps/preview", {"document": DOCUMENT}, key=""), "lun")
     # Whatever else is wrong is told too.
-    both = sent(hers, "runs", order | {"confirm": ""})
+    both = sent(hers, "runs", job | {"confirm": ""})
     refused(both, "lun")
     assert {one["field"] for one in both.json()["errors"]} == {"lun", "confirm"}
 
 
-def test_an_order_into_a_study_of_another_team(
-    hers: Client, operator: User, lun: Lun, order: Order
+def test_a_job_into_a_study_of_another_team(
+    hers: Client, operator: User, lun: Lun, job: JobBody
 ) -> None:
     LunGrant.objects.create(lun=lun, user=operator)
     Study.objects.create(
         slug="array-test", title="Array test", team=Team.objects.create(name="Others")
     )
-    refused(sent(hers, "runs", order), "study")
-    assert sent(hers, "runs", order | {"study": "Mine"}).status_code == 201
+    refused(sent(hers, "runs", job), "study")
+    assert sent(hers, "runs", job | {"study": "Mine"}).status_code == 201
 
 
 def test_a_retry_after_the_grant_is_gone(
-    hers: Client, operator: User, lun: Lun, order: Order
+    hers: Client, operator: User, lun: Lun, job: JobBody
 ) -> None:
     grant = LunGrant.objects.create(lun=lun, user=operator)
-    made = sent(hers, "runs", order).json()["runs"]
+    made = sent(hers, "runs", job).json()["runs"]
     Run.objects.update(state=RunState.FAILED)
     grant.delete()
     refused(sent(hers, f"runs/{made[0]['id']}/retry", {"confirm": "lun0"}, key=""), "confirm")
-    order_id = Submission.objects.get().pk
-    refused(sent(hers, f"sweeps/{order_id}/retry", {"confirm": "lun0"}, key=""), "confirm")
+    job_id = Job.objects.get().pk
+    refused(sent(hers, f"sweeps/{job_id}/retry", {"confirm": "lun0"}, key=""), "confirm")
 
 
 @pytest.mark.parametrize("path", ["imports", "imports/previews"])

@@ -1,4 +1,4 @@
-"""Orders with an Idempotency-Key: sent again they are the same one, or refused."""
+"""Jobs with an Idempotency-Key: sent again they are the same one, or refused."""
 
 import json
 from threading import Barrier, Thread
@@ -12,9 +12,9 @@ from django.test import Client
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.models import Run, Study, Submission
+from fsbench_web.studies.models import Job, Run, Study
 
-from .conftest import Order
+from .conftest import JobBody
 
 DOCUMENT = {
     "study": "Array test",
@@ -36,10 +36,10 @@ Call = tuple[str, dict[str, Any], dict[str, Any]]
 
 
 @pytest.fixture(params=["runs", "sweeps"])
-def call(request: pytest.FixtureRequest, order: Order) -> Call:
+def call(request: pytest.FixtureRequest, job: JobBody) -> Call:
     """(address, a body, another one) of each call that takes the header."""
     if request.param == "runs":
-        return "runs", order, order | {"repeats": 1}
+        return "runs", job, job | {"repeats": 1}
     other = DOCUMENT | {"repeats": 2}
     return (
         "sweeps",
@@ -73,7 +73,7 @@ def test_a_key_is_refused_with_another_body(writer: Client, lun: Lun, call: Call
 
 
 @pytest.mark.django_db
-def test_a_key_of_a_refused_order_is_free(writer: Client, lun: Lun, call: Call) -> None:
+def test_a_key_of_a_refused_job_is_free(writer: Client, lun: Lun, call: Call) -> None:
     path, body, _ = call
     assert sent(writer, path, body | {"confirm": ""}).status_code == 422
     assert sent(writer, path, body).status_code == 201
@@ -87,35 +87,35 @@ def test_keys_are_an_accounts_own(writer: Client, lun: Lun, call: Call) -> None:
     assert sent(writer, path, body).status_code == 201
     made = sent(his, path, other)
     assert made.status_code == 201, made.content
-    assert Submission.objects.count() == 2
+    assert Job.objects.count() == 2
     assert sent(his, path, other).json() == made.json()
 
 
 @pytest.mark.django_db
-def test_the_two_calls_have_keys_of_their_own(writer: Client, lun: Lun, order: Order) -> None:
-    assert sent(writer, "runs", order).status_code == 201
-    sweep = sent(writer, "sweeps", {"document": DOCUMENT, "confirm": "lun0"})
-    assert sweep.status_code == 201
-    assert Submission.objects.count() == 2
+def test_the_two_calls_have_keys_of_their_own(writer: Client, lun: Lun, job: JobBody) -> None:
+    assert sent(writer, "runs", job).status_code == 201
+    job = sent(writer, "sweeps", {"document": DOCUMENT, "confirm": "lun0"})
+    assert job.status_code == 201
+    assert Job.objects.count() == 2
 
 
 @pytest.mark.django_db
 def test_an_order_of_before_bodies_were_kept_is_answered_as_it_was(
-    writer: Client, lun: Lun, order: Order
+    writer: Client, lun: Lun, job: JobBody
 ) -> None:
-    first = sent(writer, "runs", order)
-    Submission.objects.update(body_sha256="")
-    assert sent(writer, "runs", order | {"repeats": 1}).json() == first.json()
+    first = sent(writer, "runs", job)
+    Job.objects.update(body_sha256="")
+    assert sent(writer, "runs", job | {"repeats": 1}).json() == first.json()
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_same", [True, False], ids=["the same body", "another body"])
-def test_two_at_once_are_one_order(token: str, lun: Lun, order: Order, is_same: bool) -> None:
-    bodies = [order, order if is_same else order | {"repeats": 1}]
+def test_two_at_once_are_one_job(token: str, lun: Lun, job: JobBody, is_same: bool) -> None:
+    bodies = [job, job if is_same else job | {"repeats": 1}]
     begin = Barrier(2)
     answers: list[Any] = []
 
-    def send(body: Order) -> None:
+    def send(body: JobBody) -> None:
         client = Client(headers={"Authorization": f"Bearer {token}"})
         begin.wait(60)
         try:
@@ -132,6 +132,6 @@ def test_two_at_once_are_one_order(token: str, lun: Lun, order: Order, is_same: 
     assert statuses == ([201, 201] if is_same else [201, 422])
     if is_same:
         assert answers[0].json() == answers[1].json()
-    assert Submission.objects.count() == 1
+    assert Job.objects.count() == 1
     made = next(answer for answer in answers if answer.status_code == 201).json()
     assert [run["id"] for run in made["runs"]] == sorted(Run.objects.values_list("id", flat=True))

@@ -1,3 +1,6 @@
+import io
+import zipfile
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -30,13 +33,64 @@ def test_several_files_are_repeats(writer: Client, alice: User) -> None:
     response = send(writer, table(100), table(110, "second.csv"), hardware="Old server")
     assert response.status_code == 201, response.content
     body = response.json()
-    assert list(body) == ["id", "state", "runs", "errors", "known"]
-    assert (body["state"], body["errors"]) == ("done", [])
+    assert list(body) == ["id", "state", "runs", "errors", "known", "warnings"]
+    assert (body["state"], body["errors"], body["warnings"]) == ("done", [], [])
     runs = Run.objects.order_by("repeat")
     assert [run.pk for run in runs] == body["runs"]
     assert [(run.repeat, run.created_by) for run in runs] == [(1, alice), (2, alice)]
     assert len({run.series_id for run in runs}) == 1
     assert Import.objects.get(pk=body["id"]).created_by == alice
+
+
+def test_a_readme_in_an_archive_is_named_and_not_read(writer: Client) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("README.md", "# Results of the lab\nMeasured in May.\n")
+        archive.writestr("ext4/one.csv", table(100).read())
+        archive.writestr("xfs/one.csv", table(110).read())
+    upload = SimpleUploadedFile("results.zip", packed.getvalue())
+    response = send(writer, upload, configuration="", filesystem="")
+    assert response.status_code == 201, response.content
+    body = response.json()
+    assert len(body["runs"]) == 2
+    assert [(one["file"], one["line"]) for one in body["warnings"]] == [("README.md", 1)]
+    assert body["warnings"][0]["message"].startswith("Not read: README.md starts with")
+    # Who names a file by itself means it.
+    readme = SimpleUploadedFile("README.md", b"# Results of the lab\n")
+    assert send(writer, table(120), readme).status_code == 422
+    # And an archive without any result is no import.
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("README.md", "# Results of the lab\n")
+    assert send(writer, SimpleUploadedFile("r.zip", packed.getvalue())).status_code == 422
+
+
+def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
+    text = "test,value,unit,mood\nsync,100,MB/s,good\nfsync,90,MB/s,bad\n"
+    body = send(writer, SimpleUploadedFile("r.csv", text.encode())).json()
+    assert body["warnings"] == [
+        {
+            "file": "r.csv",
+            "line": 1,
+            "column": None,
+            "message": 'Column "mood" is not one that fsbench keeps.',
+        }
+    ]
+
+
+def test_columns_may_be_ignored_by_name_and_no_other_is_then(writer: Client) -> None:
+    def columns() -> SimpleUploadedFile:
+        text = "test,value,unit,mood,room\nsync,100,MB/s,good,8\n"
+        return SimpleUploadedFile("r.csv", text.encode())
+
+    refused = send(writer, columns(), ignore_columns="mood")
+    assert refused.status_code == 422
+    [error] = refused.json()["errors"]
+    assert (error["file"], error["line"]) == ("r.csv", 1)
+    assert 'Column "room"' in error["message"]
+    assert send(writer, columns(), ignore_columns="").status_code == 422
+    body = send(writer, columns(), ignore_columns="mood, room").json()
+    assert (len(body["runs"]), body["warnings"]) == (1, [])
 
 
 def test_what_was_imported_can_be_compared(writer: Client, client: Client) -> None:

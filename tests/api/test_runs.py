@@ -12,7 +12,7 @@ from fsbench_web.catalog.workers.announce import LunAnnouncement
 from fsbench_web.studies.models import LogLine, Run, RunState, Score, Study
 from fsbench_web.studies.runs import lifecycle
 
-from .conftest import MIB, MakeRun, Order, announced
+from .conftest import MIB, JobBody, MakeRun, announced
 
 RUNS = "/api/v1/runs"
 SUMMARY = [
@@ -24,6 +24,7 @@ SUMMARY = [
     "journal",
     "worker",
     "repeat",
+    "job",
     "sweep",
     "reference",
     "retry_of",
@@ -52,8 +53,8 @@ def send(client: Client, body: object, **headers: str):
     return client.post(RUNS, body, content_type="application/json", headers=headers)
 
 
-def test_it_queues_a_sweep(writer: Client, lun: Lun, order: Order, alice: User) -> None:
-    response = send(writer, order)
+def test_it_queues_a_job(writer: Client, lun: Lun, job: JobBody, alice: User) -> None:
+    response = send(writer, job)
     assert response.status_code == 201, response.content
     body = response.json()
     assert list(body) == ["study", "runs"]
@@ -79,18 +80,18 @@ def log(lun: Lun) -> Lun:
 
 
 def test_a_journal_on_another_lun_is_confirmed_with_it(
-    writer: Client, log: Lun, order: Order
+    writer: Client, log: Lun, job: JobBody
 ) -> None:
-    for wanted in order["configurations"]:
+    for wanted in job["configurations"]:
         wanted["journal"] = "log0"
-    refused = send(writer, order)
+    refused = send(writer, job)
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
     assert error["field"] == "confirm"
     assert 'type the names of the LUNs, "lun0 log0"' in error["message"]
     assert not Run.objects.exists()
 
-    made = send(writer, order | {"confirm": "lun0 log0", "repeats": 1})
+    made = send(writer, job | {"confirm": "lun0 log0", "repeats": 1})
     assert made.status_code == 201, made.content
     first, second = made.json()["runs"]
     assert [first["configuration"]["label"], second["configuration"]["label"]] == [
@@ -110,12 +111,12 @@ def test_a_journal_on_another_lun_is_confirmed_with_it(
     ],
 )
 def test_a_journal_that_cannot_be_is_refused(
-    writer: Client, log: Lun, order: Order, filesystem: str, journal: str, words: str
+    writer: Client, log: Lun, job: JobBody, filesystem: str, journal: str, words: str
 ) -> None:
-    order["configurations"] = [
+    job["configurations"] = [
         {"filesystem": filesystem, "journal": journal, "scheduler": "none"},
     ]
-    refused = send(writer, order | {"confirm": f"lun0 {journal}"})
+    refused = send(writer, job | {"confirm": f"lun0 {journal}"})
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
     assert error["field"] == "configurations"
@@ -123,29 +124,29 @@ def test_a_journal_that_cannot_be_is_refused(
 
 
 def test_a_study_that_exists_is_joined_by_slug_or_title(
-    writer: Client, lun: Lun, order: Order
+    writer: Client, lun: Lun, job: JobBody
 ) -> None:
-    send(writer, order)
+    send(writer, job)
     for name in ("array-test", "Array test"):
-        assert send(writer, order | {"study": name}).status_code == 201
+        assert send(writer, job | {"study": name}).status_code == 201
     assert Study.objects.count() == 1
     assert Run.objects.count() == 12
 
 
-def test_the_same_idempotency_key_makes_nothing_new(writer: Client, lun: Lun, order: Order) -> None:
-    first = send(writer, order, **{"Idempotency-Key": "a"}).json()
-    again = send(writer, order, **{"Idempotency-Key": "a"})
+def test_the_same_idempotency_key_makes_nothing_new(writer: Client, lun: Lun, job: JobBody) -> None:
+    first = send(writer, job, **{"Idempotency-Key": "a"}).json()
+    again = send(writer, job, **{"Idempotency-Key": "a"})
     assert again.status_code == 201
     assert again.json() == first
     assert Run.objects.count() == 4
-    send(writer, order, **{"Idempotency-Key": "b"})
+    send(writer, job, **{"Idempotency-Key": "b"})
     assert Run.objects.count() == 8
 
 
-def test_all_problems_are_told_at_once(writer: Client, lun: Lun, order: Order) -> None:
-    order["configurations"][0]["options"] = {"atime": "; rm -rf /"}
-    order |= {"confirm": "lun1", "repeats": 0, "workload": "sleep"}
-    response = send(writer, order)
+def test_all_problems_are_told_at_once(writer: Client, lun: Lun, job: JobBody) -> None:
+    job["configurations"][0]["options"] = {"atime": "; rm -rf /"}
+    job |= {"confirm": "lun1", "repeats": 0, "workload": "sleep"}
+    response = send(writer, job)
     assert response.status_code == 422
     errors = response.json()["errors"]
     assert {error["field"] for error in errors} == {
@@ -160,13 +161,13 @@ def test_all_problems_are_told_at_once(writer: Client, lun: Lun, order: Order) -
 
 
 def test_it_takes_preparation_and_repeats_until_sure(
-    writer: Client, lun: Lun, order: Order, client: Client
+    writer: Client, lun: Lun, job: JobBody, client: Client
 ) -> None:
-    order |= {
+    job |= {
         "until": {"half_width_percent": 2.5, "least": 3, "most": 7},
         "preparation": {"precondition": True, "fill_percent": 20},
     }
-    response = send(writer, order)
+    response = send(writer, job)
     assert response.status_code == 201, response.content
     runs = response.json()["runs"]
     assert len(runs) == 6
@@ -183,21 +184,21 @@ def test_it_takes_preparation_and_repeats_until_sure(
     ("change", "field", "said"),
     [
         ({"preparation": {"discard": True}}, "preparation", "takes no discard"),
-        ({"preparation": {"fill_percent": 91}}, "body.order.preparation.fill_percent", "90"),
-        ({"preparation": {"discard": "yes"}}, "body.order.preparation.discard", "boolean"),
-        ({"preparation": {"format": True}}, "body.order.preparation.format", "not permitted"),
+        ({"preparation": {"fill_percent": 91}}, "body.job.preparation.fill_percent", "90"),
+        ({"preparation": {"discard": "yes"}}, "body.job.preparation.discard", "boolean"),
+        ({"preparation": {"format": True}}, "body.job.preparation.format", "not permitted"),
         ({"until": {"half_width_percent": 5, "least": 1}}, "repeats", "one has no interval"),
         ({"until": {"half_width_percent": 5, "least": 6, "most": 5}}, "repeats", "not less"),
         ({"until": {"half_width_percent": 0}}, "repeats", "0.1 to 50 percent"),
     ],
 )
 def test_a_method_that_cannot_be_is_refused(
-    writer: Client, lun: Lun, order: Order, change: dict[str, object], field: str, said: str
+    writer: Client, lun: Lun, job: JobBody, change: dict[str, object], field: str, said: str
 ) -> None:
-    response = send(writer, order | change)
+    response = send(writer, job | change)
     assert response.status_code == 422
     (error,) = response.json()["errors"]
-    assert error["field"].removeprefix("body.order.") == field.removeprefix("body.order.")
+    assert error["field"].removeprefix("body.job.") == field.removeprefix("body.job.")
     assert said in error["message"]
     assert not Run.objects.exists()
 
@@ -234,10 +235,10 @@ def test_a_method_that_cannot_be_is_refused(
         ({"configurations": [{"filesystem": "ext4", "scheduler": "none"}] * 401}, "configurations"),
     ],
 )
-def test_it_refuses_a_bad_order(
-    writer: Client, lun: Lun, order: Order, change: Order, field: str | None
+def test_it_refuses_a_bad_job(
+    writer: Client, lun: Lun, job: JobBody, change: JobBody, field: str | None
 ) -> None:
-    response = send(writer, order | change)
+    response = send(writer, job | change)
     assert response.status_code == 422, response.content
     body = response.json()
     assert body["detail"]
@@ -268,36 +269,36 @@ def test_it_refuses_bad_json(writer: Client, lun: Lun, body: str | bytes, status
 
 
 def test_a_study_that_only_shares_the_address_is_not_joined(
-    writer: Client, lun: Lun, order: Order
+    writer: Client, lun: Lun, job: JobBody
 ) -> None:
     Study.objects.create(slug="1", title="測試 1")
-    response = send(writer, order | {"study": "數據 1"})
+    response = send(writer, job | {"study": "數據 1"})
     assert response.status_code == 422
     assert [error["field"] for error in response.json()["errors"]] == ["study"]
     assert not Run.objects.exists()
 
 
 def test_a_published_study_takes_no_runs(
-    writer: Client, lun: Lun, order: Order, published: None
+    writer: Client, lun: Lun, job: JobBody, published: None
 ) -> None:
-    response = send(writer, order | {"study": "unisys-2005"})
+    response = send(writer, job | {"study": "unisys-2005"})
     assert response.status_code == 422
     assert "published" in response.json()["detail"]
 
 
-def test_a_silent_worker_is_named(writer: Client, lun: Lun, order: Order) -> None:
+def test_a_silent_worker_is_named(writer: Client, lun: Lun, job: JobBody) -> None:
     Worker.objects.update(seen_at=timezone.now() - timedelta(hours=1))
-    response = send(writer, order)
+    response = send(writer, job)
     assert response.status_code == 422
     assert "sign of life" in response.json()["detail"]
 
 
-def test_a_lun_name_of_two_workers_needs_the_worker(writer: Client, lun: Lun, order: Order) -> None:
+def test_a_lun_name_of_two_workers_needs_the_worker(writer: Client, lun: Lun, job: JobBody) -> None:
     other = announced("bench-2")
-    refused = send(writer, order)
+    refused = send(writer, job)
     assert refused.status_code == 422
     assert "bench-1, bench-2" in refused.json()["detail"]
-    assert send(writer, order | {"worker": "bench-2"}).status_code == 201
+    assert send(writer, job | {"worker": "bench-2"}).status_code == 201
     assert set(Run.objects.values_list("series__lun", flat=True)) == {other.pk}
 
 
@@ -457,10 +458,23 @@ def test_the_number_of_queries_does_not_grow(
         client.get("/api/v1/studies/study-3")
 
 
-def test_a_bare_name_is_answered_with_what_to_write(writer: Client, order: Order) -> None:
-    response = send(writer, order | {"configurations": [{"filesystem": "ext4"}, "jfs"]})
+def test_a_bare_name_is_answered_with_what_to_write(writer: Client, job: JobBody) -> None:
+    response = send(writer, job | {"configurations": [{"filesystem": "ext4"}, "jfs"]})
     assert response.status_code == 422
     (problem,) = response.json()["errors"]
     assert problem["field"] == "configurations.1"
     assert 'write {"filesystem": "jfs"}' in problem["message"]
     assert not Run.objects.exists()
+
+
+def test_it_takes_every_option_of_a_job(writer: Client, lun: Lun, job: JobBody) -> None:
+    said = {"order": "random", "seed": 42, "priority": 3, "time_limit_s": 900, "run_again": 0}
+    assert send(writer, job | said).status_code == 201
+    made = Run.objects.latest("id").job
+    assert made is not None
+    assert (made.priority, made.time_limit_s, made.run_again) == (3, 900, 0)
+    assert (made.document["order"], made.document["seed"]) == ("random", 42)
+    refused = send(writer, job | {"order": "random", "priority": 11, "time_limit_s": 1})
+    assert refused.status_code == 422
+    fields = {error["field"] for error in refused.json()["errors"]}
+    assert fields == {"seed", "priority", "time_limit_s"}

@@ -1,4 +1,4 @@
-"""What can be run, as the API tells it, and orders with lists of numbers."""
+"""What can be run, as the API tells it, and jobs with lists of numbers."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def able(db: None) -> Lun:
     return lun
 
 
-def order(**changes: Any) -> dict[str, Any]:
+def job(**changes: Any) -> dict[str, Any]:
     return {
         "study": "Lists",
         "lun": "lun0",
@@ -35,7 +35,7 @@ def order(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_it_lists_every_workload_with_all_that_an_order_needs(client: Client, db: None) -> None:
+def test_it_lists_every_workload_with_all_that_a_job_needs(client: Client, db: None) -> None:
     found = client.get("/api/v1/workloads").json()["workloads"]
     with_presets = {tool for tool, kind in workload_types().items() if kind.presets}
     assert {one["tool"] for one in found} == with_presets
@@ -55,8 +55,8 @@ def test_it_lists_every_workload_with_all_that_an_order_needs(client: Client, db
             assert preset["space_needed_bytes"] > 0
 
 
-def test_an_order_takes_a_list_of_numbers(writer: Client, able: Lun) -> None:
-    answer = writer.post("/api/v1/runs", order(), content_type="application/json")
+def test_a_job_takes_a_list_of_numbers(writer: Client, able: Lun) -> None:
+    answer = writer.post("/api/v1/runs", job(), content_type="application/json")
     assert answer.status_code == 201, answer.content
     assert Workload.objects.get(tool="postmark").parameters["transactions"] == [10, 20, 30]
 
@@ -79,14 +79,14 @@ def test_an_order_takes_a_list_of_numbers(writer: Client, able: Lun) -> None:
 def test_a_list_that_cannot_be_is_refused_in_words(
     writer: Client, able: Lun, value: Any, words: str
 ) -> None:
-    bad = order(parameters={"transactions": value})
+    bad = job(parameters={"transactions": value})
     answer = writer.post("/api/v1/runs", bad, content_type="application/json")
     assert answer.status_code == 422
     assert words in answer.json()["detail"]
     assert not Workload.objects.exists()
 
 
-def test_a_sweep_document_takes_one_too(writer: Client, able: Lun) -> None:
+def test_a_job_document_takes_one_too(writer: Client, able: Lun) -> None:
     document = """
 study: Lists
 lun: lun0

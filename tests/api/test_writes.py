@@ -15,6 +15,7 @@ from fsbench_web.compare.models import Permalink, Watch
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, RunState, Study
 from tests.accounts.people import person
+from tests.measured import measured
 
 from .conftest import MakeRun
 
@@ -128,7 +129,7 @@ def test_columns_of_a_table_are_said(writer: Client) -> None:
     assert done.status_code == 200, done.content
     assert not done.json()["files"][0]["needs_columns"]
     assert writer.post(f"{path}/commit", {}, JSON).status_code == 200
-    assert Run.objects.get().measurements.count() == 2
+    assert len(measured(Run.objects.get())) == 2
 
 
 def test_an_upload_is_discarded(writer: Client) -> None:
@@ -163,7 +164,7 @@ def test_what_a_run_left_can_be_had(writer: Client, client: Client) -> None:
     assert {score["test"] for score in one["scores"]} == {"write"}
 
 
-def test_a_failed_run_is_ordered_once_more(writer: Client, make_run: MakeRun) -> None:
+def test_a_failed_run_is_submitted_once_more(writer: Client, make_run: MakeRun) -> None:
     run = make_run(RunState.FAILED)
     path = f"/api/v1/runs/{run.pk}/retry"
     wrong = writer.post(path, {"confirm": "lun1"}, JSON)

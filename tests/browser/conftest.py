@@ -1,5 +1,5 @@
 """The lab of the studies' tests serves here too."""
 
-from tests.studies.conftest import ann, disk, order, worker
+from tests.studies.conftest import ann, disk, spec, worker
 
-__all__ = ["ann", "disk", "order", "worker"]
+__all__ = ["ann", "disk", "spec", "worker"]

@@ -87,7 +87,7 @@ def test_the_form_becomes_usable_under_the_eyes_of_whoever_has_it_open(operator:
     expect(page.locator("input[name=fs]:checked")).to_have_value("ext4.1")
     expect(page.locator("#id-ext4\\.1\\.atime")).to_have_value("noatime")
     assert is_the_same(page)
-    # Enter in a field reviews the order.
+    # Enter in a field reviews the job.
     title.press("Enter")
     expect(page.get_by_role("heading", name="3 runs on scratch")).to_be_visible()
 
@@ -123,7 +123,7 @@ def test_a_form_without_any_worker_gets_one(operator: Page) -> None:
     expect(page.get_by_text("No worker has announced a LUN yet.")).to_be_visible()
     announced()
     expect(page.get_by_role("radio", name=re.compile("scratch"))).to_be_checked()
-    page.get_by_role("button", name="Review the order").click()
+    page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("heading", name="4 runs on scratch")).to_be_visible()
 
 
@@ -149,20 +149,20 @@ def test_a_failed_setup_says_what_to_do_on_every_page_that_showed_it(operator: P
         assert is_the_same(page)
 
 
-def test_a_refused_order_stays_as_it_is_and_says_that_it_may_be_tried_again(
+def test_a_refused_job_stays_as_it_is_and_says_that_it_may_be_tried_again(
     operator: Page, complaints: list[str]
 ) -> None:
     page = operator
     announced(tools={"iozone": MISSING})
     page.goto("/runs/new/?fs=ext4.1&workload=iozone-small&repeats=2")
-    page.get_by_role("button", name="Review the order").click()
+    page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("alert")).to_contain_text("IOzone is not there yet.")
     announced()
     page.evaluate("fsbenchLive.ask()")
     expect(page.get_by_text("What can be run has changed since")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("IOzone is not there yet.")
     complaints.clear()  # Chromium reports the 422
-    page.get_by_role("button", name="Review the order").click()
+    page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("heading", name="2 runs on scratch")).to_be_visible()
 
 

@@ -8,20 +8,20 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.models import Lun
+from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.orders.order import RunRequest
-from fsbench_web.studies.orders.submission import submit
 from fsbench_web.studies.runs import control, lifecycle
 from tests.studies.conftest import complete, start
 
-Order = Callable[..., RunRequest]
+MakeSpec = Callable[..., JobSpec]
 
 
 @pytest.fixture
-def runs(page: Page, sign_in, ann: User, order: Order) -> list[Run]:
-    """Four queued runs of one sweep, by whoever is signed in on the page."""
+def runs(page: Page, sign_in, ann: User, spec: MakeSpec) -> list[Run]:
+    """Four queued runs of one job, by whoever is signed in on the page."""
     sign_in(page, ann)
-    return submit(order(), "disk1", ann)
+    return submit(spec(), "disk1", ann)
 
 
 def ask(page: Page) -> None:
@@ -29,7 +29,7 @@ def ask(page: Page) -> None:
     page.evaluate("fsbenchLive.ask()")
 
 
-def test_a_sweep_that_ended_offers_nothing_that_is_over(
+def test_a_job_that_ended_offers_nothing_that_is_over(
     page: Page, sign_in: Callable[[Page, User], None], ann: User, disk: Lun
 ) -> None:
     sign_in(page, ann)
@@ -40,8 +40,8 @@ def test_a_sweep_that_ended_offers_nothing_that_is_over(
     page.get_by_role("button", name="Erase disk1 and run").click()
     expect(page.get_by_text("4 runs are queued.")).to_be_visible()
     runs = list(Run.objects.order_by("pk"))
-    order_id = runs[0].submission_id
-    assert order_id is not None
+    job_id = runs[0].job_id
+    assert job_id is not None
     expect(page.get_by_role("button", name="Cancel all 4 unfinished runs")).to_be_visible()
     handle = start(runs[0])
     # By itself, within seconds.
@@ -61,7 +61,7 @@ def test_a_sweep_that_ended_offers_nothing_that_is_over(
     page.get_by_label("to confirm").fill("disk1")
     expect(again).to_be_enabled()
     complete(runs[1])
-    control.cancel(order_id, "ann")
+    control.cancel(job_id, "ann")
     ask(page)
     expect(page.get_by_text("4 of 4: 1 done, 1 failed or lost, 2 cancelled")).to_be_visible()
     for name in ("Pause", "Resume", "Set priority", re.compile("Cancel all")):
@@ -69,7 +69,7 @@ def test_a_sweep_that_ended_offers_nothing_that_is_over(
     expect(page.get_by_label("to confirm")).to_have_value("disk1")
     expect(page.get_by_role("button", name="Erase and try again")).to_be_enabled()
     expect(page.get_by_role("link", name="The study")).to_have_class(re.compile("is-primary"))
-    expect(page.locator("#live-news")).to_have_text("This sweep is now ended.")
+    expect(page.locator("#live-news")).to_have_text("This job is now ended.")
     # And nothing is asked any more.
     assert page.locator("[data-live-every]").count() == 0
 

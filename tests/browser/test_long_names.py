@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from fsbench_web.studies.jobs.spec import ConfigurationSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.orders.submission import ConfigurationRequest, submit
 from tests.services.pages import at_rest
 from tests.studies.conftest import complete
 
@@ -24,13 +25,13 @@ OPTIONS = {
 
 
 @pytest.fixture
-def measured(site: str, order, ann) -> list[Run]:
+def measured(site: str, spec, ann) -> list[Run]:
     """One finished run of a configuration with every option, and one of plain XFS."""
     configurations = (
-        ConfigurationRequest("ext4", OPTIONS, "mq-deadline"),
-        ConfigurationRequest("xfs", {}, "none"),
+        ConfigurationSpec("ext4", OPTIONS, "mq-deadline"),
+        ConfigurationSpec("xfs", {}, "none"),
     )
-    made = submit(order(configurations=configurations, repeats=1, new_study=TITLE), "disk1", ann)
+    made = submit(spec(configurations=configurations, repeats=1, new_study=TITLE), "disk1", ann)
     for number, run in enumerate(made, start=1):
         complete(run, value=123_456_789.0 * number)
     return made

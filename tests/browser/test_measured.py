@@ -1,6 +1,6 @@
 """The main job, whole: from the form in a browser to a measured delta table, with nothing played.
 
-A real worker runs real mkfs, mount and IOzone in containers on a loop LUN; the browser orders,
+A real worker runs real mkfs, mount and IOzone in containers on a loop LUN; the browser submits,
 watches, reads the tables and shares them.
 """
 
@@ -15,7 +15,8 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Locator, Page, expect
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState
+from fsbench_web.studies.models import Artefact, Run, RunState
+from tests.measured import Measured, measured
 from tests.runner.conftest import sparse_lun, tool, write_luns
 from tests.runner.test_worker import WorkerProcess
 
@@ -45,7 +46,7 @@ def worker(
         tool("losetup", "--detach", device)
 
 
-def order_ext4_and_xfs(page: Page, study: str) -> None:
+def submit_ext4_and_xfs(page: Page, study: str) -> None:
     """Fill in the form for the smallest workload, read the review, confirm."""
     page.goto("/runs/new/")
     for filesystem in ("ext4", "xfs"):
@@ -53,7 +54,7 @@ def order_ext4_and_xfs(page: Page, study: str) -> None:
     page.get_by_label("Largest record").first.select_option(label="8 KB")
     page.get_by_label("Largest file").first.select_option(label="128 KB")
     page.get_by_label("Title of the new study").fill(study)
-    page.get_by_role("button", name="Review the order").click()
+    page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("heading", name="4 runs on scratch")).to_be_visible()
     page.get_by_label("Type the name of the LUN").fill("scratch")
     page.get_by_role("button", name="Erase scratch and run").click()
@@ -65,11 +66,11 @@ def numbers(table: Locator) -> list[str]:
     return re.findall(r"-?[\d,]+\.\d\d", table.inner_text())
 
 
-def test_an_order_ends_in_a_delta_table_of_two_file_systems(
+def test_a_job_ends_in_a_delta_table_of_two_file_systems(
     page: Page, worker: WorkerProcess, sign_in
 ):
     sign_in(page, User.objects.create_user("ann", password="correct horse"))
-    order_ext4_and_xfs(page, "Measured here")
+    submit_ext4_and_xfs(page, "Measured here")
     assert Lun.objects.get().worker.executor == "docker"
 
     # Watched: the page of the last run follows it to its end without a reload.
@@ -94,8 +95,8 @@ def test_an_order_ends_in_a_delta_table_of_two_file_systems(
     for row in table["rows"]:
         # Every score goes back to a line that IOzone printed.
         value = Decimal(repr(row["score"]))
-        measured = Measurement.objects.filter(test="write", value=row["score"])
-        assert any(printed(one) == value for one in measured)
+        found = measured(test="write", value=row["score"])
+        assert any(printed(one) == value for one in found)
         assert f"{value:,.2f}" in page_text
 
     # Shared: the address restores the view, and a permalink keeps its numbers.
@@ -108,8 +109,8 @@ def test_an_order_ends_in_a_delta_table_of_two_file_systems(
     permalink = page.url
     page.goto("/runs/new/")
     page.goto(f"/runs/{last.pk}/")
-    page.get_by_role("link", name="Order again").click()
-    page.get_by_role("button", name="Review the order").click()
+    page.get_by_role("link", name="Submit again").click()
+    page.get_by_role("button", name="Review the job").click()
     page.get_by_label("Type the name of the LUN").fill("scratch")
     page.get_by_role("button", name="Erase scratch and run").click()
     page.wait_for_url(re.compile(r"/runs/\d+/$"))
@@ -128,7 +129,7 @@ def has_reloaded(page: Page) -> None:
     expect(page.locator("[data-run-live]")).to_have_count(0)
 
 
-def printed(measurement: Measurement) -> Decimal:
+def printed(measurement: Measured) -> Decimal:
     """The first number of the write column on the line of the raw output it points to."""
     artefact = measurement.artefact
     assert isinstance(artefact, Artefact)

@@ -1,5 +1,5 @@
 """The lab of the studies' tests serves here too."""
 
-from tests.studies.conftest import ann, disk, order, runs, worker
+from tests.studies.conftest import ann, disk, runs, spec, worker
 
-__all__ = ["ann", "disk", "order", "runs", "worker"]
+__all__ = ["ann", "disk", "runs", "spec", "worker"]

@@ -62,7 +62,7 @@ def test_words() -> None:
 
 
 def test_what_was_not_kept_is_refused() -> None:
-    assert "Order it again" in lun_identity.difference("array1", {}, NAMED)
+    assert "Submit it again" in lun_identity.difference("array1", {}, NAMED)
 
 
 def test_a_page_is_known_by_what_it_showed() -> None:

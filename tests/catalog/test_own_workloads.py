@@ -1,4 +1,4 @@
-"""Uploading workloads: who may, versions that never change, and orders that name one."""
+"""Uploading workloads: who may, versions that never change, and jobs that name one."""
 
 import json
 import threading
@@ -148,20 +148,20 @@ def test_what_a_later_release_refuses_takes_no_page_away(
     page = administrator.get(f"/runs/new/?lun={lun.pk}&workload=own-small-reads-v1")
     assert page.status_code == 200
     assert "own-small-reads-v1" not in [preset.slug for preset in offered()]
-    order = f"lun={lun.pk}&fs=ext4.1&scheduler=none&repeats=1&new_study=S"
-    review = administrator.get(f"/runs/new/review/?{order}&workload=own-small-reads-v1")
+    spec = f"lun={lun.pk}&fs=ext4.1&scheduler=none&repeats=1&new_study=S"
+    review = administrator.get(f"/runs/new/review/?{spec}&workload=own-small-reads-v1")
     assert review.status_code == 422
     assert "exec_prerun is not among those" in review.content.decode()
 
 
-def test_an_order_keeps_its_version(administrator: Client, root: User, lun: Lun) -> None:
+def test_a_job_keeps_its_version(administrator: Client, root: User, lun: Lun) -> None:
     add_version("Small reads", "fio", JOB, space_mb=16, by=root)
     token = tokens.create(root, "tests")[1]
     page = administrator.get(f"/runs/new/?lun={lun.pk}&workload=own-small-reads-v1").content
     assert b"Uploaded here" in page
     assert b"own-small-reads-v1.time_limit_s" in page
     assert b"own-small-reads-v1.text" not in page
-    order = {
+    spec = {
         "study": "Mine",
         "lun": "disk1",
         "confirm": "disk1",
@@ -173,7 +173,7 @@ def test_an_order_keeps_its_version(administrator: Client, root: User, lun: Lun)
     def post(**changes: object) -> tuple[int, str]:
         answer = Client().post(
             "/api/v1/runs",
-            json.dumps(order | changes),
+            json.dumps(spec | changes),
             content_type="application/json",
             headers={"Authorization": f"Bearer {token}"},
         )
@@ -231,11 +231,11 @@ def test_a_command_is_refused_where_no_host_allows_its_program(
 ) -> None:
     for title, text in (("Allowed", "iozone -f {folder}/x"), ("Not", "dd of={folder}/x")):
         add_version(title, "command", text, parser="iozone", space_mb=16, by=root)
-    order = f"lun={lun.pk}&fs=ext4.1&scheduler=none&repeats=1&new_study=S&workload=own-"
-    allowed = administrator.get(f"/runs/new/review/?{order}allowed-v1")
+    spec = f"lun={lun.pk}&fs=ext4.1&scheduler=none&repeats=1&new_study=S&workload=own-"
+    allowed = administrator.get(f"/runs/new/review/?{spec}allowed-v1")
     assert allowed.status_code == 200
     assert "iozone -f /mnt/fsbench/fsbench.work/x" in allowed.content.decode()
-    refused = administrator.get(f"/runs/new/review/?{order}not-v1")
+    refused = administrator.get(f"/runs/new/review/?{spec}not-v1")
     assert refused.status_code == 422
     assert "does not let uploaded commands call dd" in refused.content.decode()
 

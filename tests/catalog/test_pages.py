@@ -44,16 +44,16 @@ def test_no_path_is_said_twice(client, worker, admin_user):
         page = client.get(address).content.decode()
         for path in ("/dev/disk/by-id/disk1", "/dev/sdb", "/srv/small.img", "/dev/loop7"):
             assert page.count(f">{path}</dd>") == 1, (address, path)
-    order = f"lun={small.pk}&fs=ext2.1&scheduler=none&workload=iozone-small&new_study=X&repeats=1"
-    review = client.get(f"/runs/new/review/?{order}").content.decode()
+    spec = f"lun={small.pk}&fs=ext2.1&scheduler=none&workload=iozone-small&new_study=X&repeats=1"
+    review = client.get(f"/runs/new/review/?{spec}").content.decode()
     assert review.count(">/dev/loop7</dd>") == review.count(">/srv/small.img</dd>") == 1
 
 
 def test_a_lun_of_a_silent_worker_is_not_offered(client, worker):
-    assert "New run on it" in client.get("/luns/").content.decode()
+    assert "New job on it" in client.get("/luns/").content.decode()
     Worker.objects.update(seen_at=timezone.now() - timedelta(days=2))
     page = client.get("/luns/").content.decode()
-    assert "New run on it" not in page
+    assert "New job on it" not in page
     assert "silent for 2\xa0days" in page
 
 

@@ -13,8 +13,9 @@ from fsbench_web.catalog.workers import maintenance
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.states import worker_state
 from fsbench_web.platform.version import VERSION
+from fsbench_web.studies.jobs.spec import JobRefused
+from fsbench_web.studies.jobs.submitting import preview
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.orders.submission import SubmissionRefused, preview
 from fsbench_web.studies.runs import lifecycle
 from tests.studies.conftest import NO_BTRFS, complete, start, worker_announcement
 
@@ -61,11 +62,11 @@ def test_draining_twice_keeps_who_did_it_first(worker):
     assert not drain(worker, False)
 
 
-def test_an_order_for_a_drained_worker_is_refused_with_the_way_out(order, worker):
-    assert preview(order())
+def test_a_job_for_a_drained_worker_is_refused_with_the_way_out(spec, worker):
+    assert preview(spec())
     drain(worker)
-    with pytest.raises(SubmissionRefused, match=r"drained for maintenance by ann .* resume it"):
-        preview(order())
+    with pytest.raises(JobRefused, match=r"drained for maintenance by ann .* resume it"):
+        preview(spec())
 
 
 def test_the_form_says_why_its_luns_cannot_be_chosen(client, worker, ann):
@@ -79,7 +80,7 @@ def test_every_page_with_workers_shows_that_one_is_drained(client, runs, worker)
     drain(worker)
     for address in ("/", "/luns/", "/workers/", "/workers/lab1/", f"/runs/{runs[0].pk}/"):
         assert "drained" in client.get(address).content.decode(), address
-    assert "New run on it" not in client.get("/luns/").content.decode()
+    assert "New job on it" not in client.get("/luns/").content.decode()
 
 
 def test_the_worker_page_shows_what_it_can_do_and_what_it_runs(client, runs, worker):

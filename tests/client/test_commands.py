@@ -68,8 +68,8 @@ def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) 
         (["watch", "4711"], 3, "no run 4711"),
         (["cancel", "4711"], 3, "no run 4711"),
         (["import", "/none/here", "--study", "x"], 2, "There is no /none/here"),
-        (["run"], 2, "--study, --lun, --filesystem, --workload"),
-        (["run", "/none/here"], 2, "/none/here"),
+        (["submit"], 2, "--study, --lun, --filesystem, --workload"),
+        (["submit", "/none/here"], 2, "/none/here"),
         ([], 2, "COMMAND"),
     ],
 )
@@ -229,3 +229,20 @@ def test_an_import_lists_ten_runs_and_leads_to_the_others(fsbench: Command, tmp_
     assert lines[11:] == [f"… and 2 more: {fsbench.site}/imports/{stored}/"]
     alone = fsbench("import", many[0], "--study", "Other", *what)
     assert ": 1 run stored." in alone.stdout
+
+
+def test_what_jobs_were_called_before_is_taken_and_not_shown(fsbench: Command) -> None:
+    shown = fsbench("--help").stdout + fsbench("show", "--help").stdout
+    assert "sweep" not in shown
+    assert re.search(r"^ +run ", shown, re.MULTILINE) is None
+    assert "submit" in shown
+    for words in (("run", "/none"), ("submit", "/none")):
+        assert "/none" in fsbench(*words).stderr
+    for words in (("show", "--sweep", 4711), ("show", "--job", 4711)):
+        done = fsbench(*words)
+        assert (done.returncode, "There is no job 4711" in done.stderr) == (3, True)
+    for name in ("jobs", "sweeps"):
+        assert json.loads(fsbench("list", name, "--json").stdout) == []
+    assert fsbench("list", "runs", "--sweep", 1).returncode == 0
+    assert fsbench("resume", "--sweep", "x").returncode == 2
+    assert "sweep" not in fsbench("completion", "bash").stdout

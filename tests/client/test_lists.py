@@ -43,7 +43,7 @@ def test_luns_are_those_of_the_worker(fsbench: Command) -> None:
     ("what", "option", "says"),
     [
         ("workers", "--study", "--study: a list of workers is not narrowed by that."),
-        ("sweeps", "--filesystem", "not narrowed by that; it takes --study."),
+        ("jobs", "--filesystem", "not narrowed by that; it takes --study."),
         ("hardware", "--lun", "it takes --study."),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
-from fsbench_web.studies.models import Run, RunState, Submission
+from fsbench_web.studies.models import Job, Run, RunState
 from runner.execution import execute
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
@@ -20,7 +20,7 @@ from tests.api.conftest import announced
 
 from .conftest import Command
 
-ORDER = """
+DOCUMENT = """
 study: Command line
 lun: %s
 configurations: [ext4, {filesystem: xfs, schedulers: [none]}]
@@ -32,14 +32,14 @@ repeats: 1
 
 @pytest.fixture
 def document(tmp_path: Path) -> Path:
-    path = tmp_path / "order.yaml"
-    path.write_text(ORDER % "lun0")
+    path = tmp_path / "job.yaml"
+    path.write_text(DOCUMENT % "lun0")
     return path
 
 
 @contextmanager
 def worker(host: Host) -> Iterator[None]:
-    """Carries out whatever is ordered while it lives, as the worker process does."""
+    """Carries out whatever is submitted while it lives, as the worker process does."""
     stopping = threading.Event()
 
     def work() -> None:
@@ -60,16 +60,16 @@ def worker(host: Host) -> Iterator[None]:
 def test_nothing_is_erased_without_the_name_of_the_lun(fsbench: Command, document: Path) -> None:
     announced("bench-1")
     for arguments in ((), ("--yes-erase", "lun1"), ("--yes-erase", "lun0", "--yes-erase", "b")):
-        done = fsbench("run", document, *arguments)
+        done = fsbench("submit", document, *arguments)
         assert done.returncode == 6, done.stderr
         assert "ALL DATA WILL BE LOST on: lun0" in done.stderr
-        assert "Nothing was ordered" in done.stderr
-    code, seen = fsbench.on_terminal("run", document, typed="yes")
-    assert (code, "Nothing was ordered" in seen) == (6, True)
-    look = fsbench("run", document, "--dry-run")
+        assert "Nothing was submitted" in done.stderr
+    code, seen = fsbench.on_terminal("submit", document, typed="yes")
+    assert (code, "Nothing was submitted" in seen) == (6, True)
+    look = fsbench("submit", document, "--dry-run")
     assert (look.returncode, "2 runs" in look.stdout) == (0, True)
     assert not Run.objects.exists()
-    code, seen = fsbench.on_terminal("run", document, typed="lun0")
+    code, seen = fsbench.on_terminal("submit", document, typed="lun0")
     assert code == 0, seen
     assert 'Type "lun0" to go on' in seen
     assert Run.objects.count() == 2
@@ -80,32 +80,32 @@ def test_a_directory_is_not_said_to_be_erased(fsbench: Command) -> None:
         "folder1", "data", "directory", "/srv/bench", 2**33, [["File system", "ext4"]]
     )
     announced("bench-1", "lun0", folder)
-    order = ("run", "--study", "Folder", "--lun", "folder1", "--filesystem", "ext4")
-    done = fsbench(*order, "--workload", "iozone-small", "--repeats", 1, "--yes-erase", "folder1")
+    words = ("submit", "--study", "Folder", "--lun", "folder1", "--filesystem", "ext4")
+    done = fsbench(*words, "--workload", "iozone-small", "--repeats", 1, "--yes-erase", "folder1")
     assert done.returncode == 0, done.stderr
     assert "LOST" not in done.stderr
     assert "1 run, duration not known; 0 erasures." in done.stderr
     assert "0 erasures.\nNothing is erased: folder1 is a directory" in done.stderr
 
 
-def test_an_order_says_where_it_is_seen_and_how_it_is_followed(
+def test_a_job_says_where_it_is_seen_and_how_it_is_followed(
     fsbench: Command, document: Path
 ) -> None:
     announced("bench-1")
-    done = fsbench("run", document, "--yes-erase", "lun0")
-    order = Submission.objects.get()
-    first, second = order.runs.order_by("pk").values_list("pk", flat=True)
+    done = fsbench("submit", document, "--yes-erase", "lun0")
+    job = Job.objects.get()
+    first, second = job.runs.order_by("pk").values_list("pk", flat=True)
     assert done.stdout.splitlines() == [
-        f"Sweep {order.pk}: 2 runs ordered, {first} to {second}.",
-        f"{fsbench.site}/sweeps/{order.pk}/",
+        f"Job {job.pk}: 2 runs submitted, {first} to {second}.",
+        f"{fsbench.site}/jobs/{job.pk}/",
     ]
-    assert f"fsbench watch --sweep {order.pk}\n" in done.stderr
+    assert f"fsbench watch --job {job.pk}\n" in done.stderr
 
 
-def test_options_make_the_same_order_as_a_document(fsbench: Command) -> None:
+def test_options_make_the_same_job_as_a_document(fsbench: Command) -> None:
     announced("bench-1")
     done = fsbench(
-        *("run", "--study", "Options", "--lun", "lun0", "--filesystem", "ext4:atime=noatime"),
+        *("submit", "--study", "Options", "--lun", "lun0", "--filesystem", "ext4:atime=noatime"),
         *("--filesystem", "xfs:agcount=4", "--scheduler", "none", "--workload", "iozone-small"),
         *("--parameter", "maximum_file_kb=1024", "--repeats", 3),
         *("--yes-erase", "lun0", "--json"),
@@ -117,28 +117,28 @@ def test_options_make_the_same_order_as_a_document(fsbench: Command) -> None:
         "xfs_ag4_noop",
     }
     refused = fsbench(
-        *("run", "--study", "Options", "--lun", "lun0", "--filesystem", "ext5"),
+        *("submit", "--study", "Options", "--lun", "lun0", "--filesystem", "ext5"),
         *("--workload", "iozone-small", "--yes-erase", "lun0"),
     )
     assert (refused.returncode, "configurations[0]" in refused.stderr) == (3, True)
-    both = fsbench("run", "-", "--study", "x", stdin="study: x")
+    both = fsbench("submit", "-", "--study", "x", stdin="study: x")
     assert (both.returncode, "leave --study out" in both.stderr) == (2, True)
 
 
-def test_a_run_is_ordered_and_followed_to_its_end(
+def test_a_run_is_submitted_and_followed_to_its_end(
     fsbench: Command, make_host: Callable[..., Host], tmp_path: Path
 ) -> None:
     host = make_host(FakeExecutor(), name="bench-1")
     announce(host.announcement(has_started=True))
-    path = tmp_path / "order.yaml"
-    path.write_text(ORDER % "scratch")
+    path = tmp_path / "job.yaml"
+    path.write_text(DOCUMENT % "scratch")
     with worker(host):
-        done = fsbench(*("run", path, "--yes-erase", "scratch", "--watch", "--interval", "0.1"))
+        done = fsbench(*("submit", path, "--yes-erase", "scratch", "--watch", "--interval", "0.1"))
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "2 runs ordered" in done.stdout
+        assert "2 runs submitted" in done.stdout
         assert "2 of 2 runs" in done.stdout.splitlines()[-1]
         code, seen = fsbench.on_terminal(
-            *("run", path, "--yes-erase", "scratch", "--watch", "--interval", "0.1")
+            *("submit", path, "--yes-erase", "scratch", "--watch", "--interval", "0.1")
         )
     assert code == 0, seen
     assert "█" in seen
@@ -154,7 +154,7 @@ def test_a_run_is_ordered_and_followed_to_its_end(
 
 def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Path) -> None:
     announced("bench-1")
-    made = json.loads(fsbench("run", document, "--yes-erase", "lun0", "--json").stdout)
+    made = json.loads(fsbench("submit", document, "--yes-erase", "lun0", "--json").stdout)
     first, second = [run["id"] for run in made["planned"]]
     Run.objects.filter(pk=second).update(state=RunState.FAILED, reason="mkfs failed\x1b[2J")
     cancelled = fsbench("cancel", first)
@@ -163,10 +163,10 @@ def test_a_run_that_fails_or_is_cancelled_is_five(fsbench: Command, document: Pa
     failed = fsbench("watch", second)
     assert (failed.returncode, "mkfs failed[2J" in failed.stdout) == (5, True)
     assert f"{fsbench.site}/runs/{second}/" in failed.stderr
-    whole = fsbench("watch", "--sweep", made["id"])
+    whole = fsbench("watch", "--job", made["id"])
     assert whole.returncode == 5
     assert re.search(rf"^run {second} \(\w+_noop\): failed$", whole.stdout, re.M)
-    again = fsbench("cancel", "--sweep", made["id"])
+    again = fsbench("cancel", "--job", made["id"])
     assert (again.returncode, "0 runs cancelled" in again.stdout) == (0, True)
 
 
@@ -176,9 +176,9 @@ def test_watching_ends_with_ctrl_c_and_the_run_goes_on(fsbench: Command, documen
     import sys
 
     announced("bench-1")
-    made = json.loads(fsbench("run", document, "--yes-erase", "lun0", "--json").stdout)
+    made = json.loads(fsbench("submit", document, "--yes-erase", "lun0", "--json").stdout)
     process = subprocess.Popen(
-        [sys.executable, "-S", "-m", "fsbench", "watch", "--sweep", str(made["id"])],
+        [sys.executable, "-S", "-m", "fsbench", "watch", "--job", str(made["id"])],
         env=fsbench.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,7 +15,7 @@ from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from tests.api.conftest import announced
 
 from .conftest import Command
-from .test_run import ORDER
+from .test_run import DOCUMENT
 
 Measured = Callable[..., None]
 
@@ -58,16 +58,16 @@ def test_a_run_is_shown_with_a_score_of_each_test(fsbench: Command, run: Run) ->
     assert fsbench("show", 4711).returncode == 3
 
 
-def test_a_sweep_is_shown_with_its_runs(fsbench: Command, tmp_path: Path) -> None:
+def test_a_job_is_shown_with_its_runs(fsbench: Command, tmp_path: Path) -> None:
     announced("bench-1")
-    path = tmp_path / "order.yaml"
-    path.write_text(ORDER % "lun0")
-    made = json.loads(fsbench("run", path, "--yes-erase", "lun0", "--json").stdout)
-    done = fsbench("show", "--sweep", made["id"])
+    path = tmp_path / "job.yaml"
+    path.write_text(DOCUMENT % "lun0")
+    made = json.loads(fsbench("submit", path, "--yes-erase", "lun0", "--json").stdout)
+    done = fsbench("show", "--job", made["id"])
     assert done.returncode == 0, done.stderr
     assert "2: 0 done, 0 failed or lost, 0 cancelled, 0 running, 2 waiting" in done.stdout
     assert sum("queued" in line for line in done.stdout.splitlines()) == 2
-    assert "ordered by     ada" in done.stdout
+    assert "submitted by     ada" in done.stdout
 
 
 def test_a_log_is_printed_and_followed_to_the_end(fsbench: Command, run: Run) -> None:

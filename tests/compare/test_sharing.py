@@ -280,7 +280,7 @@ def test_the_checksum_is_of_the_snapshot_that_anyone_can_fetch(client, jo):
     assert json.loads(content)["tables"][0]["rows"][0]["score"] == 100
 
 
-def test_the_view_is_restored_with_its_order_and_what_differed(client, jo):
+def test_the_view_is_restored_with_its_job_and_what_differed(client, jo):
     make_run(make_score("ext4", 100, hardware="old").series)
     make_score("xfs", 50, hardware="new")
     live = client.get("/compare/?sort=-score").content.decode()

@@ -26,8 +26,8 @@ from kombu import Connection
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.celery import app
-from fsbench_web.studies.models import Run, RunState, Submission
-from tests.runner.conftest import SMALL, write_order
+from fsbench_web.studies.models import Job, Run, RunState
+from tests.runner.conftest import SMALL, write_run
 from tests.services.dockerd import Dockerd
 from tests.services.postgres import Postgres
 from tests.services.process import Service
@@ -117,17 +117,17 @@ class Lab:
 
     # ---- runs ----
 
-    def order(self, **changes: Any) -> Run:
+    def submit(self, **changes: Any) -> Run:
         """A queued run. The worker finds it by itself within a second or two."""
-        return write_order(Worker.objects.get(name=self.name), lun="disk", **changes)
+        return write_run(Worker.objects.get(name=self.name), lun="disk", **changes)
 
-    def sweep(self, **changes: Any) -> tuple[Submission, Run]:
-        """A run that is a sweep's; it waits until the sweep is resumed."""
-        sweep = Submission.objects.create(token=secrets.token_hex(8), paused_at=timezone.now())
-        return sweep, self.order(submission=sweep, **changes)
+    def job(self, **changes: Any) -> tuple[Job, Run]:
+        """A run that is a job's; it waits until the job is resumed."""
+        job = Job.objects.create(token=secrets.token_hex(8), paused_at=timezone.now())
+        return job, self.submit(job=job, **changes)
 
-    def resume(self, sweep: Submission) -> None:
-        Submission.objects.filter(pk=sweep.pk).update(paused_at=None)
+    def resume(self, job: Job) -> None:
+        Job.objects.filter(pk=job.pk).update(paused_at=None)
 
     def send(self, run: Run, times: int = 1) -> None:
         """Messages for a run, as the web sends them."""

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.models import Lun, Worker
-from fsbench_web.studies.models import Run, RunState, Submission
+from fsbench_web.studies.models import Job, Run, RunState
 from tests.crash.invariants import assert_sound
 from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, SILENT_AFTER_S, Lab
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytes
 
 def test_the_container_is_killed(lab: Lab) -> None:
     since = time.time()
-    run = lab.order(**FOR_MINUTES)
+    run = lab.submit(**FOR_MINUTES)
     lab.wait_for(run, RunState.RUNNING)
     lab.docker("kill", "--signal", "KILL", *lab.containers())
     lab.wait_for(run, RunState.FAILED)
@@ -33,16 +33,16 @@ def test_the_container_is_killed(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "state", "phase"),
+    ("asked", "state", "phase"),
     [(IN_MKFS, RunState.PREPARING, "mkfs"), (FOR_MINUTES, RunState.RUNNING, "benchmark")],
     ids=["mkfs", "running"],
 )
 def test_dockerd_is_killed_and_started_again(
-    lab: Lab, order: dict[str, Any], state: RunState, phase: str
+    lab: Lab, asked: dict[str, Any], state: RunState, phase: str
 ) -> None:
     """The run fails, its container is ended without the daemon, and the next one waits for it."""
     since, pid = time.time(), lab.worker_pid
-    run, following = lab.order(**order), lab.order()
+    run, following = lab.submit(**asked), lab.submit()
     lab.wait_for(run, state, phase)
     lab.dockerd.kill()
     try:
@@ -61,12 +61,12 @@ def test_dockerd_is_killed_and_started_again(
 
 
 def test_what_a_killed_dockerd_had_is_removed_by_the_next_look_and_run_again(lab: Lab) -> None:
-    """No other run comes that would remove it: the sweep is paused, as soon as its run began."""
+    """No other run comes that would remove it: the job is paused, as soon as its run began."""
     since = time.time()
-    sweep, run = lab.sweep(**FOR_SECONDS)
-    lab.resume(sweep)
+    job, run = lab.job(**FOR_SECONDS)
+    lab.resume(job)
     lab.wait_for(run, RunState.RUNNING)
-    Submission.objects.filter(pk=sweep.pk).update(paused_at=datetime.now(UTC))
+    Job.objects.filter(pk=job.pk).update(paused_at=datetime.now(UTC))
     lab.dockerd.kill()
     try:
         lab.wait_for(run, RunState.FAILED)
@@ -77,7 +77,7 @@ def test_what_a_killed_dockerd_had_is_removed_by_the_next_look_and_run_again(lab
     assert AuditEntry.objects.filter(what="leftover removed", detail__run=run.pk).count() == 1
     again = Run.objects.get(retry_of=run)
     assert (run.cause, again.state) == ("daemon", RunState.QUEUED)
-    lab.resume(sweep)
+    lab.resume(job)
     lab.wait_for(again, RunState.DONE)
     assert_sound(lab, since, run, again)
 
@@ -85,7 +85,7 @@ def test_what_a_killed_dockerd_had_is_removed_by_the_next_look_and_run_again(lab
 def test_a_worker_that_is_started_without_dockerd_waits_for_it(lab: Lab) -> None:
     """Worker and daemon are both killed, as when a host loses power: then the worker is first."""
     since = time.time()
-    run = lab.order(**FOR_MINUTES)
+    run = lab.submit(**FOR_MINUTES)
     lab.wait_for(run, RunState.RUNNING)
     lab.kill_worker()
     lab.dockerd.kill()
@@ -102,17 +102,17 @@ def test_a_worker_that_is_started_without_dockerd_waits_for_it(lab: Lab) -> None
 
 def test_redis_is_killed_and_started_again_empty(lab: Lab) -> None:
     since, pid = time.time(), lab.worker_pid
-    run = lab.order(**FOR_SECONDS)
+    run = lab.submit(**FOR_SECONDS)
     lab.wait_for(run, RunState.RUNNING)
     lab.redis.kill()
-    following = lab.order()
+    following = lab.submit()
     time.sleep(2)
     lab.redis.start()
     lab.redis.wait_until_ready()
     lab.wait_for(run, RunState.DONE)
     lab.wait_for(following, RunState.DONE)
     # Not only the queue of before is read again: messages that are sent now arrive, too.
-    message_only = lab.order()
+    message_only = lab.submit()
     Run.objects.filter(pk=message_only.pk).update(sent_at=FAR_AWAY)
     lab.send(message_only)
     lab.wait_for(message_only, RunState.DONE)
@@ -122,7 +122,7 @@ def test_redis_is_killed_and_started_again_empty(lab: Lab) -> None:
 
 def test_postgres_is_restarted_during_a_run(lab: Lab) -> None:
     since, pid = time.time(), lab.worker_pid
-    run = lab.order(**FOR_SECONDS)
+    run = lab.submit(**FOR_SECONDS)
     lab.wait_for(run, RunState.RUNNING)
     lab.stop_postgres()
     time.sleep(1)
@@ -135,7 +135,7 @@ def test_postgres_is_restarted_during_a_run(lab: Lab) -> None:
 def test_postgres_is_restarted_while_results_are_stored(lab: Lab) -> None:
     since, pid = time.time(), lab.worker_pid
     with lab.gate(RunState.DONE):
-        run = lab.order()
+        run = lab.submit()
         lab.wait_for(run, RunState.COLLECTING)
         lab.stop_postgres()
     lab.start_postgres()
@@ -146,7 +146,7 @@ def test_postgres_is_restarted_while_results_are_stored(lab: Lab) -> None:
 
 def test_postgres_is_away_for_longer_than_the_lease_lives(lab: Lab) -> None:
     since, pid = time.time(), lab.worker_pid
-    run = lab.order(**FOR_MINUTES)
+    run = lab.submit(**FOR_MINUTES)
     lab.wait_for(run, RunState.RUNNING)
     lab.stop_postgres()
     time.sleep(SILENT_AFTER_S + 1)
@@ -161,7 +161,7 @@ def test_postgres_is_away_for_longer_than_the_lease_lives(lab: Lab) -> None:
 def test_the_same_message_again_and_again(lab: Lab) -> None:
     """Before the run, during it and after its end."""
     since = time.time()
-    run = lab.order(**FOR_SECONDS)
+    run = lab.submit(**FOR_SECONDS)
     lab.send(run, times=4)
     lab.wait_for(run, RunState.RUNNING)
     lab.send(run, times=4)
@@ -187,13 +187,13 @@ def test_the_web_is_down_during_a_run(lab: Lab) -> None:
             "parameters": FOR_SECONDS["parameters"],
             "repeats": 1,
         }
-        order = urllib.request.Request(
+        request = urllib.request.Request(
             f"{address}/api/v1/runs",
             json.dumps(body).encode(),
             {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
         try:
-            answer = urllib.request.urlopen(order, timeout=60)
+            answer = urllib.request.urlopen(request, timeout=60)
         except urllib.error.HTTPError as refused:
             pytest.fail(refused.read().decode())
         with answer:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from fsbench_web.studies.models import Run, RunState, Submission
+from fsbench_web.studies.models import Job, Run, RunState
 from runner.host.scheduler import read_schedulers
 from tests.crash.invariants import assert_sound
 from tests.crash.lab import FOR_MINUTES, FOR_SECONDS, IN_MKFS, IN_MOUNT, Lab
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytes
 
 
 @pytest.mark.parametrize(
-    ("order", "state", "phase"),
+    ("asked", "state", "phase"),
     [
         (IN_MKFS, RunState.PREPARING, "mkfs"),
         (IN_MOUNT, RunState.PREPARING, "mount"),
@@ -26,10 +26,10 @@ pytestmark = [pytest.mark.docker, pytest.mark.postgres, pytest.mark.redis, pytes
     ids=["mkfs", "mount", "running"],
 )
 def test_with_a_container_at_work(
-    lab: Lab, order: dict[str, Any], state: RunState, phase: str
+    lab: Lab, asked: dict[str, Any], state: RunState, phase: str
 ) -> None:
     since = time.time()
-    run = lab.order(**order)
+    run = lab.submit(**asked)
     lab.wait_for(run, state, phase)
     lab.kill_worker()
     assert lab.containers()
@@ -41,16 +41,16 @@ def test_with_a_container_at_work(
     assert_sound(lab, since, run)
 
 
-def test_in_a_sweep_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab: Lab) -> None:
+def test_in_a_job_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab: Lab) -> None:
     since = time.time()
     number = Path(lab.losetup()[0]).stat().st_rdev
     before = read_schedulers(number)[0]
     wanted = next(one for one in ("mq-deadline", "kyber", "none") if one != before)
-    sweep, run = lab.sweep(scheduler=wanted, **FOR_SECONDS)
-    lab.resume(sweep)
+    job, run = lab.job(scheduler=wanted, **FOR_SECONDS)
+    lab.resume(job)
     lab.wait_for(run, RunState.RUNNING)
     assert read_schedulers(number)[0] == wanted
-    Submission.objects.filter(pk=sweep.pk).update(paused_at=timezone.now())
+    Job.objects.filter(pk=job.pk).update(paused_at=timezone.now())
     lab.kill_worker()
     lab.start_worker()
     lab.wait_for(run, RunState.LOST)
@@ -58,7 +58,7 @@ def test_in_a_sweep_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab
     again = Run.objects.get(retry_of=run)
     assert (run.cause, again.repeat, again.rerun) == ("worker-gone", run.repeat, 1)
     assert f"It is run again by itself, as run {again.pk}." in run.reason
-    lab.resume(sweep)
+    lab.resume(job)
     lab.wait_for(again, RunState.DONE)
     assert read_schedulers(number)[0] == before
     assert_sound(lab, since, run, again)
@@ -67,7 +67,7 @@ def test_in_a_sweep_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab
 def test_when_it_has_only_claimed_the_run(lab: Lab) -> None:
     since = time.time()
     with lab.gate(RunState.PREPARING):
-        run = lab.order()
+        run = lab.submit()
         lab.wait_for(run, RunState.LEASED)
         lab.kill_worker()
     lab.start_worker()
@@ -81,7 +81,7 @@ def test_while_it_checks_the_lun(lab: Lab) -> None:
     since = time.time()
     descriptor = os.open(lab.losetup()[0], os.O_RDONLY)
     try:
-        run = lab.order()
+        run = lab.submit()
         lab.wait_for(run, RunState.PREPARING, "preparing")
         lab.kill_worker()
         assert lab.containers() == []
@@ -96,7 +96,7 @@ def test_while_it_stores_the_results(lab: Lab) -> None:
     """The benchmark is over and its numbers are in the worker's hands: they must not be lost."""
     since = time.time()
     with lab.gate(RunState.DONE):
-        run = lab.order()
+        run = lab.submit()
         lab.wait_for(run, RunState.COLLECTING)
         lab.kill_worker()
     lab.start_worker()

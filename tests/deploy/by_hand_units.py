@@ -41,7 +41,7 @@ def admin(host: Machine) -> Person:
     return host.administrator()
 
 
-def order(admin: Person, **changes: Any) -> list[int]:
+def submit(admin: Person, **changes: Any) -> list[int]:
     body = {
         "study": "Units",
         "lun": "scratch",
@@ -90,7 +90,7 @@ def test_a_benchmark_goes_through(host: Machine, admin: Person) -> None:
     configurations = [
         {"filesystem": name, "options": {}, "scheduler": "none"} for name in ("ext4", "xfs")
     ]
-    for run in order(admin, configurations=configurations):
+    for run in submit(admin, configurations=configurations):
         wait_for(host, admin, run, "done")
     (table,) = admin.read("/deltas?study=units&test=write&category=overall")["tables"]
     assert {row["contender"] for row in table["rows"]} == {"ext4", "xfs"}
@@ -124,7 +124,7 @@ def test_a_reloaded_web_refuses_nobody(host: Machine) -> None:
 
 
 def test_a_drained_worker_is_restarted_without_losing_a_run(host: Machine, admin: Person) -> None:
-    runs = order(admin, study="Drained", repeats=2, parameters=SMALL | {"maximum_file_kb": 4096})
+    runs = submit(admin, study="Drained", repeats=2, parameters=SMALL | {"maximum_file_kb": 4096})
     wait_for(host, admin, runs[0], "leased", "preparing", "running", "collecting", "done")
     host.run("/opt/fsbench/deploy/manage", "drain", "host-a", "--wait")
     before = host.property("fsbench-worker", "MainPID")
@@ -136,7 +136,7 @@ def test_a_drained_worker_is_restarted_without_losing_a_run(host: Machine, admin
 
 
 def test_a_worker_that_is_just_restarted_says_so(host: Machine, admin: Person) -> None:
-    run, waits = order(admin, study="Stopped", parameters=MINUTES) + order(admin, study="Stopped")
+    run, waits = submit(admin, study="Stopped", parameters=MINUTES) + submit(admin, study="Stopped")
     wait_for(host, admin, run, "running")
     host.run("systemctl", "restart", "fsbench-worker")
     assert "worker was stopped" in wait_for(host, admin, run, "failed")["reason"]
@@ -146,7 +146,7 @@ def test_a_worker_that_is_just_restarted_says_so(host: Machine, admin: Person) -
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_crash_is_followed_by_a_start(host: Machine, admin: Person, unit: str) -> None:
-    runs = order(admin, study=f"Crash of {unit}", parameters=MINUTES, run_again=0)
+    runs = submit(admin, study=f"Crash of {unit}", parameters=MINUTES, run_again=0)
     wait_for(host, admin, runs[0], "running")
     pid = host.property(unit, "MainPID")
     host.run("kill", "-KILL", pid)
@@ -157,7 +157,7 @@ def test_a_crash_is_followed_by_a_start(host: Machine, admin: Person, unit: str)
     else:
         admin.send(f"/runs/{runs[0]}/cancel", {})
         wait_for(host, admin, runs[0], "cancelled")
-    (after,) = order(admin, study="Crashed")
+    (after,) = submit(admin, study="Crashed")
     wait_for(host, admin, after, "done")
     assert host.run("findmnt", "--list", "--noheadings", "--types", "ext4", "--output", "SOURCE")
 
@@ -191,7 +191,7 @@ def test_what_is_backed_up_comes_back(host: Machine, admin: Person) -> None:
     assert before["tables"]
     manage = "/opt/fsbench/deploy/manage"
     host.run(manage, "backup", "/srv/backup")
-    (later,) = order(admin, study="Later")
+    (later,) = submit(admin, study="Later")
     wait_for(host, admin, later, "done")
     host.run("systemctl", "stop", "fsbench-web.socket", *UNITS)
     host.run(manage, "restore", "/srv/backup", "--overwrite", "fsbench")
@@ -205,5 +205,5 @@ def test_what_is_backed_up_comes_back(host: Machine, admin: Person) -> None:
 def test_after_a_boot_all_is_there(host: Machine, admin: Person) -> None:
     host.boot_again()
     host.wait_until(host.is_healthy)
-    (run,) = order(admin, study="Booted")
+    (run,) = submit(admin, study="Booted")
     wait_for(host, admin, run, "done")

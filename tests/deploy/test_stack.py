@@ -30,7 +30,7 @@ SMALL = {
 MINUTES = SMALL | {"maximum_file_kb": 131072, "direct_io": True}
 
 
-def order(admin: Person, **changes: Any) -> list[int]:
+def submit(admin: Person, **changes: Any) -> list[int]:
     body = {
         "study": "Stack",
         "lun": "scratch",
@@ -105,7 +105,7 @@ def test_a_benchmark_goes_through(the_stack: Stack, admin: Person) -> None:
     configurations = [
         {"filesystem": name, "options": {}, "scheduler": "none"} for name in ("ext4", "xfs")
     ]
-    runs = order(admin, configurations=configurations)
+    runs = submit(admin, configurations=configurations)
     for run in runs:
         wait_for(the_stack, admin, run, "done")
     deltas = admin.read("/deltas?study=stack&test=write&category=overall")
@@ -188,7 +188,7 @@ def test_a_stopping_web_answers_what_it_began(the_stack: Stack) -> None:
 
 def test_a_new_worker_loses_no_run(the_stack: Stack, admin: Person) -> None:
     """The run under way ends as done, the one that waits is done by the new worker."""
-    runs = order(admin, study="Restarted", repeats=2, parameters=SMALL | {"maximum_file_kb": 4096})
+    runs = submit(admin, study="Restarted", repeats=2, parameters=SMALL | {"maximum_file_kb": 4096})
     wait_for(the_stack, admin, runs[0], "leased", "preparing", "running", "collecting", "done")
     began = the_stack.inspect("worker", "{{.State.StartedAt}}")
     said = script(the_stack, "restart-worker")
@@ -203,7 +203,7 @@ def test_a_new_worker_loses_no_run(the_stack: Stack, admin: Person) -> None:
 def test_a_worker_that_is_just_stopped_says_so_and_the_run_can_be_had_again(
     the_stack: Stack, admin: Person
 ) -> None:
-    (run,) = order(admin, study="Stopped", parameters=MINUTES)
+    (run,) = submit(admin, study="Stopped", parameters=MINUTES)
     wait_for(the_stack, admin, run, "running")
     the_stack.compose("restart", "worker")
     ended = wait_for(the_stack, admin, run, "failed")
@@ -215,7 +215,7 @@ def test_a_worker_that_is_just_stopped_says_so_and_the_run_can_be_had_again(
     assert admin.read(f"/runs/{by_itself}")["retry_of"] == run
     admin.send(f"/runs/{by_itself}/cancel", {})
     wait_for(the_stack, admin, by_itself, "cancelled")
-    (again,) = order(admin, study="Stopped")
+    (again,) = submit(admin, study="Stopped")
     wait_for(the_stack, admin, again, "done")
 
 
@@ -227,7 +227,7 @@ def test_the_stack_is_backed_up_and_brought_back(
     assert before["tables"]
     script(the_stack, "backup", str(file))
     assert file.stat().st_mode & 0o777 == 0o600
-    (later,) = order(admin, study="Later")
+    (later,) = submit(admin, study="Later")
     wait_for(the_stack, admin, later, "done")
     script(the_stack, "restore", str(file), "--overwrite", "fsbench")
     the_stack.wait_until(the_stack.is_healthy)

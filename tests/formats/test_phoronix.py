@@ -31,12 +31,28 @@ def test_a_result_file(sample: Sample) -> None:
         ("sqlite_timed_sqlite_insertions", 31.772, "s", 53, "ext4", "ext4"),
     ]
     assert rows[3][1:3] == (251000, "IOPS")
-    assert rows[3][0].startswith("fio_type_random_read")
+    assert rows[3][0].startswith("fio_iops_type_random_read")
     assert len(rows) == 4
     assert result.values[0].samples == (410.2, 413.1, 414.5)
     warnings = " ".join(map(str, result.warnings))
     assert '"1,2,3" is no single number' in warnings
     assert 'glmark2 is measured in "Score"' in warnings
+
+
+def test_a_test_in_two_units_is_two_tests(sample: Sample) -> None:
+    found = parse("x", sample("phoronix-fio-two-units")).values
+    assert [(v.value, v.unit, v.repeat) for v in found] == [
+        (357, "MB/s", None),
+        (91400, "IOPS", None),
+    ]
+    assert found[0].test.startswith("fio_type_random_read_-_engine_linux_aio")
+    assert found[1].test.startswith("fio_iops_type_random_read_-_engine_linux_aio")
+
+
+def test_transactions_a_second_are_a_rate(sample: Sample) -> None:
+    result = parse("x", sample("phoronix-pgbench"))
+    assert [(v.value, v.unit) for v in result.values] == [(70329, "TPS"), (0.711, "ms")]
+    assert not result.warnings
 
 
 def test_a_single_system_is_no_configuration(sample: Sample) -> None:

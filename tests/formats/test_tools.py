@@ -272,8 +272,78 @@ def test_ior_that_was_cut_off(sample: Sample) -> None:
     result = parse("x", data[: data.rindex(b"5199.02") + 5])
     assert not result.complete
     assert {value.test.split("_")[1] for value in result.values} == {"write"}
+    before = parse("x", data[: data.index(b"Summary of all tests")])
+    assert not before.complete
+    assert numbers(before)["ior_write"] == (1033.22, "MiB/s")
     with pytest.raises(UnreadableFile, match="did not end"):
-        parse("x", data[: data.index(b"Summary of all tests")])
+        parse("x", data[: data.index(b"write     1033.22")])
+
+
+def test_ior_that_prints_no_summary(sample: Sample) -> None:
+    result = parse("x", sample("ior-3.4-no-summary"))
+    assert result.complete
+    assert not result.warnings
+    assert numbers(result) == {
+        "ior_read": (2439401, "MiB/s"),
+        "ior_read_ops": (54415632, "ops/s"),
+        "ior_read_latency": (326.34, "s"),
+        "ior_read_time": (326.39, "s"),
+    }
+    # 47,008 bytes are no whole number of KB.
+    assert {(v.load, v.record_size_kb) for v in result.values} == {("tasks=9600", None)}
+    assert result.values[0].line == 32
+
+
+def test_iterations_of_ior_without_a_summary_are_repeats_from_1(sample: Sample) -> None:
+    data = sample("ior-3.2-two-iterations")
+    whole = parse("x", data)
+    assert numbers(whole)["ior_read_mean"] == (412306.54, "MiB/s")
+    result = parse("x", data[: data.index(b"Summary of all tests")])
+    assert result.complete
+    assert [(v.test, v.value, v.repeat) for v in result.values] == [
+        ("ior_read", 412684, 1),
+        ("ior_read_time", 116.88, 1),
+        ("ior_read", 411929, 2),
+        ("ior_read_time", 117.09, 2),
+    ]
+    assert (result.values[0].record_size_kb, result.values[0].file_size_kb) == (1024, 8388608)
+    one = parse("x", data[: data.index(b"read      411929")])
+    assert not one.complete
+    assert "before the last repetition" in str(one.warnings[0])
+
+
+def test_mdtest_may_have_more_tasks_than_a_line_has_room(sample: Sample) -> None:
+    data = sample("mdtest-3.4-many-tasks")
+    found = parse("x", data).values
+    assert (found[0].test, found[0].value) == ("mdtest_file_stat_mean", 740134.914)
+    assert found[0].load == "tasks=12288"
+    with pytest.raises(UnreadableFile, match="10000 is the most"):
+        parse("x", data.replace(b"Nodemap: ", b"Another: "))
+
+
+@pytest.mark.parametrize("name", ["io500-sc19", "io500-sc20", "io500-isc24"])
+def test_io500(sample: Sample, name: str) -> None:
+    result = parse("x", sample(name))
+    found = numbers(result)
+    assert (result.format, result.tool, result.complete) == ("io500", "io500", True)
+    easy_write = {"io500-sc19": 836.649, "io500-sc20": 0.355843, "io500-isc24": 352.803032}[name]
+    assert found["io500_ior_easy_write"] == (easy_write, "GiB/s")
+    assert "io500_timestamp" not in found
+    if name == "io500-isc24":
+        assert (result.tool_version, result.modes) == ("io500-isc24_v3", ("standard",))
+        assert found["io500_mdtest_easy_stat"] == (415688.686, "IOPS")
+        assert found["io500_mdtest_easy_stat_time"] == (107.918, "s")
+        assert found["io500_bandwidth"] == (122.31263, "GiB/s")
+        assert found["io500_iops"] == (192355.126, "IOPS")
+        assert found["io500_total"] == (153.38664, "score")
+        assert len(found) == 2 * 12 + 3
+
+
+def test_io500_that_was_cut_off(sample: Sample) -> None:
+    data = sample("io500-isc24")
+    result = parse("x", data[: data.index(b"[SCORE")])
+    assert not result.complete
+    assert "before the score" in str(result.warnings[-1])
 
 
 def test_elbencho(sample: Sample) -> None:

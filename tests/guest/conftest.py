@@ -7,10 +7,10 @@ import pytest
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.studies.orders.submission import ConfigurationRequest, GuestRequest, RunRequest
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from tests.studies.conftest import USABLE, ann, worker_announcement
 
-__all__ = ["ann", "disk", "guest_order", "old_and_new", "worker"]
+__all__ = ["ann", "disk", "guest_spec", "old_and_new", "worker"]
 GIB = 1024**3
 NEW: dict[str, Any] = {
     "name": "debian-6.1",
@@ -71,26 +71,26 @@ def disk(worker: Worker) -> Lun:
 
 
 @pytest.fixture
-def guest_order(disk: Lun) -> Callable[..., RunRequest]:
-    """An order of guests that is fine as it is; keywords change it."""
+def guest_spec(disk: Lun) -> Callable[..., JobSpec]:
+    """A job of guests that is fine as it is; keywords change it."""
 
-    def make(**changes: Any) -> RunRequest:
+    def make(**changes: Any) -> JobSpec:
         values: dict[str, Any] = {
             "lun_id": disk.pk,
             "configurations": (
-                ConfigurationRequest("jfs", {}, "none"),
-                ConfigurationRequest("ext4", {}, "none"),
+                ConfigurationSpec("jfs", {}, "none"),
+                ConfigurationSpec("ext4", {}, "none"),
             ),
             "workload": "iozone-small",
             "repeats": 2,
-            "guest": GuestRequest(("debian-6.1",)),
+            "guest": GuestSpec(("debian-6.1",)),
             "new_study": "In guests",
         }
-        return RunRequest(**(values | changes))
+        return JobSpec(**(values | changes))
 
     return make
 
 
 @pytest.fixture
-def old_and_new() -> GuestRequest:
-    return GuestRequest(("debian-6.1", "own-2.6"), 2 * GIB, 1)
+def old_and_new() -> GuestSpec:
+    return GuestSpec(("debian-6.1", "own-2.6"), 2048, 1)

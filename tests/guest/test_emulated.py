@@ -14,36 +14,32 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.delta_tables import comparison, delta_tables
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, Series, Study
-from fsbench_web.studies.orders.submission import (
-    ConfigurationRequest,
-    GuestRequest,
-    RunRequest,
-    submit,
-)
 from fsbench_web.studies.scores import quality
 from tests.guest.conftest import announced
 from tests.studies.conftest import complete
 
-Order = Callable[..., RunRequest]
+MakeSpec = Callable[..., JobSpec]
 WRITE = ComparisonSpec(tests=("write",), categories=("maximum",))
 
 
 @pytest.fixture
-def measured(disk: Lun, guest_order: Order, ann: User) -> Callable[..., Run]:
+def measured(disk: Lun, guest_spec: MakeSpec, ann: User) -> Callable[..., Run]:
     """``measured(filesystem, value, accelerator)``: one run, done; None is the worker's own."""
 
     def run(filesystem: str, value: float, accelerator: str | None, study: str = "lab") -> Run:
         announced(accelerator=accelerator or "kvm")
         known = Study.objects.filter(slug=study).exists()
-        order = guest_order(
-            configurations=(ConfigurationRequest(filesystem, {}, "none"),),
-            guest=GuestRequest(("debian-6.1",)) if accelerator else None,
+        spec = guest_spec(
+            configurations=(ConfigurationSpec(filesystem, {}, "none"),),
+            guest=GuestSpec(("debian-6.1",)) if accelerator else None,
             repeats=1,
             study=study if known else "",
             new_study="" if known else study,
         )
-        made = submit(order, "disk1", ann)[0]
+        made = submit(spec, "disk1", ann)[0]
         complete(made, value)
         return Run.objects.get(pk=made.pk)
 
@@ -201,12 +197,12 @@ def test_a_line_over_time_is_of_one_kind_of_machine(mixed: list[Run]) -> None:
 
 
 def test_a_line_over_time_goes_along_the_kernels_of_guests(
-    guest_order: Order, ann: User, old_and_new: GuestRequest
+    guest_spec: MakeSpec, ann: User, old_and_new: GuestSpec
 ) -> None:
-    order = guest_order(
-        configurations=(ConfigurationRequest("jfs", {}, "none"),), guest=old_and_new, repeats=1
+    spec = guest_spec(
+        configurations=(ConfigurationSpec("jfs", {}, "none"),), guest=old_and_new, repeats=1
     )
-    for value, run in enumerate(submit(order, "disk1", ann), start=1):
+    for value, run in enumerate(submit(spec, "disk1", ann), start=1):
         complete(run, 1000.0 * value)
     series = Series.objects.first()
     assert series is not None
@@ -232,20 +228,22 @@ def test_the_guests_memory_is_the_cache_that_cells_are_judged_by(mixed: list[Run
 
 
 def test_an_emulated_device_is_no_limit_of_a_real_one(
-    guest_order: Order, ann: User, disk: Lun
+    guest_spec: MakeSpec, ann: User, disk: Lun
 ) -> None:
-    order = guest_order(
-        configurations=(ConfigurationRequest("ext4", {}, "none"),),
+    spec = guest_spec(
+        configurations=(ConfigurationSpec("ext4", {}, "none"),),
         parameters={"direct_io": True},
         repeats=1,
     )
     found = {}
     for accelerator, value in (("emulated", 700.0), ("kvm", 900.0)):
         announced(accelerator=accelerator)
-        run = submit(replace(order, new_study=accelerator), "disk1", ann)[0]
+        run = submit(spec.model_copy(update={"new_study": accelerator}), "disk1", ann)[0]
         complete(run, value)
         found[accelerator] = run.series
-    host = submit(replace(order, new_study="host", guest=None), "disk1", ann)[0].series
+    host = submit(spec.model_copy(update={"new_study": "host", "guest": None}), "disk1", ann)[
+        0
+    ].series
     assert quality.best_direct_kb_s(found["emulated"]) == 700.0
     assert quality.best_direct_kb_s(found["kvm"]) == 900.0
     assert quality.best_direct_kb_s(host) == 900.0

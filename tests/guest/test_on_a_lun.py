@@ -9,10 +9,10 @@ from django.test import Client
 
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.studies.jobs import lookup, reproductions
+from fsbench_web.studies.jobs.reproductions import CELL, PLAIN, Wish
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.orders import lookup, reproductions
-from fsbench_web.studies.orders.reproductions import CELL, PLAIN, Wish
-from fsbench_web.studies.orders.submission import submit
 from runner.executors.guest import GuestExecutor
 from runner.host import kernels
 from runner.worker import Host
@@ -44,10 +44,10 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
         lun="scratch",
         worker=worker.name,
     )
-    ordered = submit(lookup.order_of(dict(found.document)), "scratch", ann)
-    assert len(ordered) == 4
+    submitted = submit(lookup.spec_of(dict(found.document)), "scratch", ann)
+    assert len(submitted) == 4
 
-    for run in ordered:
+    for run in submitted:
         run.refresh_from_db()
         if not run.has_ended:
             carry_out(run, host)
@@ -62,7 +62,7 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
     # A console each: each run booted for itself.
     assert all(any(one.name == "console.log" for one in run.artefacts.all()) for run in runs)
 
-    page = client.get("/studies/unisys-2005-small/beside/unisys-2005/")
+    page = client.get("/studies/unisys-2005-small/papers/unisys-2005/")
     text = page.content.decode()
     agreement = page.context["agreement"]
     assert agreement.tables == 42

@@ -12,15 +12,16 @@ from fsbench_web.accounts import tokens
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import CONSOLE, OOPS
+from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.orders.submission import GuestRequest, RunRequest, submit
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.views import run_details
 from tests.guest.conftest import announced
 from tests.studies.conftest import start, worker_announcement
 
-Order = Callable[..., RunRequest]
+MakeSpec = Callable[..., JobSpec]
 EMULATED = "No /dev/kvm <here>."
 
 
@@ -140,8 +141,8 @@ def test_the_memory_of_the_guest_is_what_files_are_set_against(
     assert "1,024 MiB of memory can hold all of them" in " ".join(large.context["memory_warnings"])
 
 
-def test_a_crash_stands_on_top_of_the_run(guest_order: Order, ann: User, client: Client) -> None:
-    run = submit(guest_order(), "disk1", ann)[0]
+def test_a_crash_stands_on_top_of_the_run(guest_spec: MakeSpec, ann: User, client: Client) -> None:
+    run = submit(guest_spec(), "disk1", ann)[0]
     lines = ["BUG: <kernel> NULL pointer dereference", *(f"line {n}" for n in range(100))]
     handle = start(run)
     with transaction.atomic():
@@ -157,9 +158,9 @@ def test_a_crash_stands_on_top_of_the_run(guest_order: Order, ann: User, client:
 
 
 def test_without_a_crash_the_console_is_a_click_away(
-    guest_order: Order, ann: User, client: Client
+    guest_spec: MakeSpec, ann: User, client: Client
 ) -> None:
-    run = submit(guest_order(), "disk1", ann)[0]
+    run = submit(guest_spec(), "disk1", ann)[0]
     handle = start(run)
     with transaction.atomic():
         ingest.store_artefact(run, CONSOLE, b"booting\n")
@@ -169,25 +170,25 @@ def test_without_a_crash_the_console_is_a_click_away(
     assert "its console" in page
 
 
-def test_a_run_is_ordered_again_in_the_same_guest(guest_order: Order, ann: User) -> None:
+def test_a_run_is_submitted_again_in_the_same_guest(guest_spec: MakeSpec, ann: User) -> None:
     run = submit(
-        guest_order(
-            guest=GuestRequest(("own-2.6",), 2**30, 1),
-            configurations=(guest_order().configurations[:1]),
+        guest_spec(
+            guest=GuestSpec(("own-2.6",), 1024, 1),
+            configurations=(guest_spec().configurations[:1]),
         ),
         "disk1",
         ann,
     )[0]
     run = Run.objects.select_related("series__study", "series__lun").get(pk=run.pk)
-    again = run_details.order_again(run)
+    again = run_details.submit_again(run)
     assert "executor=guest&kernel=own-2.6&guest_memory_mib=1024&guest_cpus=1" in again
     assert "/dev/vda" in run_details.planned_commands(run)[0].argv
 
 
 def test_a_run_that_was_emulated_after_all_is_of_another_series(
-    guest_order: Order, ann: User
+    guest_spec: MakeSpec, ann: User
 ) -> None:
-    run = submit(guest_order(), "disk1", ann)[0]
+    run = submit(guest_spec(), "disk1", ann)[0]
     before = run.series
     with transaction.atomic():
         moved = ingest.move_to_kernel(run, before.kernel, before.distribution, "emulated")
@@ -197,10 +198,10 @@ def test_a_run_that_was_emulated_after_all_is_of_another_series(
         assert ingest.move_to_kernel(run, before.kernel, before.distribution).pk == moved.pk
 
 
-def test_the_api_takes_orders_of_guests(disk: Lun, signed_in: Client, ann: User) -> None:
+def test_the_api_takes_jobs_of_guests(disk: Lun, signed_in: Client, ann: User) -> None:
     _, token = tokens.create(ann, "t")
     headers = {"Authorization": f"Bearer {token}"}
-    order = {
+    spec = {
         "study": "By call",
         "lun": "disk1",
         "confirm": "disk1",
@@ -215,10 +216,10 @@ def test_the_api_takes_orders_of_guests(disk: Lun, signed_in: Client, ann: User)
         )
         return answer.status_code, answer.json()
 
-    status, body = send("runs", order)
+    status, body = send("runs", spec)
     assert status == 201, body
     assert Series.objects.get().machine["memory_bytes"] == 512 * 2**20
-    status, body = send("runs", {**order, "guest": {"kernels": ["nine"], "cpus": 99}})
+    status, body = send("runs", {**spec, "guest": {"kernels": ["nine"], "cpus": 99}})
     assert status == 422
     assert {error["field"] for error in body["errors"]} == {"guest.cpus", "guest.kernels"}  # type: ignore[attr-defined]
     document = {

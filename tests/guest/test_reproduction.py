@@ -1,4 +1,4 @@
-"""The Unisys 2005 paper run again: one click to an order, and its numbers beside the paper's."""
+"""The Unisys 2005 paper run again: one click to a job, and its numbers beside the paper's."""
 
 import csv
 import io
@@ -15,10 +15,11 @@ from fsbench_web.catalog.workers.machines import GuestAbility
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.studies.models import Run, Study, Submission
-from fsbench_web.studies.orders import lookup, reproductions
-from fsbench_web.studies.orders.reproductions import CELL, PLAIN, Wish
-from fsbench_web.studies.orders.submission import RunRequest, planned, submit
+from fsbench_web.studies.jobs import lookup, reproductions
+from fsbench_web.studies.jobs.reproductions import CELL, PLAIN, Wish
+from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.jobs.submitting import planned, submit
+from fsbench_web.studies.models import Job, Run, Study
 from tests.guest.conftest import GIB, NEW, OLD, announced
 from tests.studies.conftest import complete
 
@@ -39,16 +40,16 @@ def ability_of(lun: Lun) -> GuestAbility:
     return found
 
 
-def order_of(lun: Lun, wish: Wish, journal: str = "") -> tuple[RunRequest, list[str]]:
+def spec_of(lun: Lun, wish: Wish, journal: str = "") -> tuple[JobSpec, list[str]]:
     found = reproductions.unisys_2005(
         wish, ability_of(lun), study="Again", lun="disk1", worker="lab1", journal=journal
     )
-    return lookup.order_of(dict(found.document)), found.notes
+    return lookup.spec_of(dict(found.document)), found.notes
 
 
 def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None:
-    order, notes = order_of(disk, Wish(), "log1")
-    plan = planned(order)
+    spec, notes = spec_of(disk, Wish(), "log1")
+    plan = planned(spec)
     assert not plan.left_out
     by_filesystem: dict[str, set[tuple[object, ...]]] = {}
     for run in plan.runs:
@@ -76,17 +77,17 @@ def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None
 
 def test_an_old_kernel_has_the_papers_own_schedulers() -> None:
     disk = announced(kernels=[NEW, ALL_OLD]).luns.get(name="disk1")
-    order, notes = order_of(disk, Wish())
-    assert order.guest is not None
-    assert order.guest.kernels == ("own-2.6",)
-    assert {run.scheduler for run in planned(order).runs} == {
+    spec, notes = spec_of(disk, Wish())
+    assert spec.guest is not None
+    assert spec.guest.kernels == ("own-2.6",)
+    assert {run.scheduler for run in planned(spec).runs} == {
         "anticipatory",
         "cfq",
         "mq-deadline",
         "none",
     }
     # In 2005 access times were always written, and nobody could say so to mount.
-    assert all("strictatime" not in one.options.values() for one in order.configurations)
+    assert all("strictatime" not in one.options.values() for one in spec.configurations)
     assert "I/O schedulers" not in " ".join(notes)
 
 
@@ -97,19 +98,19 @@ def test_two_kernels_where_none_mounts_all_five() -> None:
         "filesystems": {k: v for k, v in NEW["filesystems"].items() if k != "jfs"},
     }
     disk = announced(kernels=[without, only_jfs]).luns.get(name="disk1")
-    order, _ = order_of(disk, Wish(tuning=PLAIN, size=CELL))
-    ran = {(run.machine.kernel, run.filesystem) for run in planned(order).runs}
+    spec, _ = spec_of(disk, Wish(tuning=PLAIN, size=CELL))
+    ran = {(run.machine.kernel, run.filesystem) for run in planned(spec).runs}
     assert ("own-2.6", "jfs") in ran
     assert {slug for _, slug in ran} == set(reproductions.FILESYSTEMS_OF_PAPER)
 
 
 def test_what_no_kernel_mounts_is_left_out_and_said() -> None:
     disk = announced(kernels=[OLD]).luns.get(name="disk1")
-    _, notes = order_of(disk, Wish())
+    _, notes = spec_of(disk, Wish())
     assert "No kernel chosen mounts ReiserFS, XFS: left out." in notes
 
 
-def test_one_click_leads_to_the_preview_and_a_name_orders_it(
+def test_one_click_leads_to_the_preview_and_a_name_submits_it(
     paper: Study, disk: Lun, ann: User, client: Client
 ) -> None:
     client.force_login(ann)
@@ -120,7 +121,7 @@ def test_one_click_leads_to_the_preview_and_a_name_orders_it(
     assert "What is not as in the paper" in text
     assert "Erase disk1" in text
     assert "a reboot before each" in text
-    assert Submission.objects.count() == 0
+    assert Job.objects.count() == 0
     answer = client.post(
         "/runs/new/document/",
         {
@@ -130,10 +131,10 @@ def test_one_click_leads_to_the_preview_and_a_name_orders_it(
         },
     )
     assert answer.status_code == 302
-    order = Submission.objects.get()
-    assert order.study is not None
-    assert order.study.slug == "unisys-2005-reproduced"
-    assert order.runs.count() == len(page.context["runs"])
+    job = Job.objects.get()
+    assert job.study is not None
+    assert job.study.slug == "unisys-2005-reproduced"
+    assert job.runs.count() == len(page.context["runs"])
     # The next one is another study.
     assert client.get(ADDRESS).context["new_study"].startswith("unisys-2005-reproduced-")
 
@@ -167,14 +168,14 @@ def test_jfs_and_reiser3_run_emulated_and_stand_beside_the_paper(
     disk = announced(accelerator="emulated", accelerator_reason="No /dev/kvm.").luns.get(
         name="disk1"
     )
-    order, notes = order_of(disk, Wish(CELL, PLAIN, filesystems=("jfs", "reiser3")))
+    spec, notes = spec_of(disk, Wish(CELL, PLAIN, filesystems=("jfs", "reiser3")))
     assert "nothing of its speeds" in notes[-1]
-    runs = submit(order, "disk1", ann)
+    runs = submit(spec, "disk1", ann)
     assert len(runs) == 4
     for run in runs:
         complete(run, {"jfs": 2000.0, "reiser3": 1000.0}[run.series.configuration.filesystem])
     assert {run.state for run in Run.objects.all()} == {"done"}
-    page = client.get("/studies/again/beside/unisys-2005/")
+    page = client.get("/studies/again/papers/unisys-2005/")
     text = page.content.decode()
     assert page.status_code == 200
     assert "The hardware differs." in text
@@ -194,22 +195,22 @@ def test_jfs_and_reiser3_run_emulated_and_stand_beside_the_paper(
 
 def test_agreement_counts_only_what_both_have(paper: Study) -> None:
     theirs = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
-    same = comparison.agreement(comparison.beside(theirs, theirs))
+    same = comparison.agreement(comparison.paper_tables(theirs, theirs))
     assert same == comparison.Agreement(42, 42, 42, same.pairs, same.pairs)
     assert same.pairs == 42 * 10
     fewer = [replace(table, rows=table.rows[1:]) for table in theirs[:3]]
-    some = comparison.agreement(comparison.beside(theirs, fewer))
+    some = comparison.agreement(comparison.paper_tables(theirs, fewer))
     assert (some.tables, some.of_best, some.pairs) == (3, 0, 3 * 6)
-    none = comparison.beside(theirs, [])
+    none = comparison.paper_tables(theirs, [])
     assert all(table.own is None for table in none)
     assert comparison.agreement(none) == comparison.Agreement(0, 0, 0, 0, 0)
 
 
 def test_only_a_published_study_has_something_beside_it(paper: Study, client: Client) -> None:
     Study.objects.create(slug="own", title="Own")
-    assert client.get("/studies/own/beside/own/").status_code == 404
-    assert client.get("/studies/none/beside/unisys-2005/").status_code == 404
-    page = client.get("/studies/own/beside/unisys-2005/")
+    assert client.get("/studies/own/papers/own/").status_code == 404
+    assert client.get("/studies/none/papers/unisys-2005/").status_code == 404
+    page = client.get("/studies/own/papers/unisys-2005/")
     assert "Nothing of the paper's tables was measured" in page.content.decode()
 
 
@@ -219,13 +220,13 @@ def test_both_columns_can_be_had_as_files(
     disk = announced(accelerator="emulated", accelerator_reason="No /dev/kvm.").luns.get(
         name="disk1"
     )
-    order, _ = order_of(disk, Wish(CELL, PLAIN, filesystems=("jfs",)))
-    for run in submit(order, "disk1", ann):
+    spec, _ = spec_of(disk, Wish(CELL, PLAIN, filesystems=("jfs",)))
+    for run in submit(spec, "disk1", ann):
         complete(run, 1234.5)
-    page = client.get("/studies/again/beside/unisys-2005/").content.decode()
+    page = client.get("/studies/again/papers/unisys-2005/").content.decode()
     for suffix in ("csv", "json"):
-        assert f'href="/studies/again/beside/unisys-2005/tables.{suffix}"' in page
-    answer = client.get("/studies/again/beside/unisys-2005/tables.csv")
+        assert f'href="/studies/again/papers/unisys-2005/tables.{suffix}"' in page
+    answer = client.get("/studies/again/papers/unisys-2005/tables.csv")
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert "fsbench-again-beside-unisys-2005.csv" in answer["Content-Disposition"]
     rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
@@ -242,8 +243,8 @@ def test_both_columns_can_be_had_as_files(
     assert float(jfs["own_score"]) == 1234.5
     assert "emulated" in jfs["own_flags"]
 
-    content = client.get("/studies/again/beside/unisys-2005/tables.json").json()
-    assert content["address"].endswith("/studies/again/beside/unisys-2005/")
+    content = client.get("/studies/again/papers/unisys-2005/tables.json").json()
+    assert content["address"].endswith("/studies/again/papers/unisys-2005/")
     assert content["title"] == "Again beside " + paper.title
     assert any("hardware differs" in note for note in content["notes"])
     assert any("emulated" in note for note in content["notes"])
@@ -255,5 +256,5 @@ def test_both_columns_can_be_had_as_files(
     assert sides["jfs"]["paper"]["score"] == next(
         row.score for row in table.rows if row.contender == "jfs"
     )
-    assert client.get("/studies/again/beside/unisys-2005/tables.exe").status_code == 404
-    assert client.get("/studies/again/beside/again/tables.csv").status_code == 404
+    assert client.get("/studies/again/papers/unisys-2005/tables.exe").status_code == 404
+    assert client.get("/studies/again/papers/again/tables.csv").status_code == 404

@@ -12,7 +12,7 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.studies.models import Run, RunState
 from tests.hosts.network import Network
 from tests.hosts.secured import SecuredPostgres, SecuredRedis
-from tests.runner.conftest import write_order
+from tests.runner.conftest import write_run
 from tests.services.process import Service
 from tests.services.redis import accepts, free_port
 
@@ -85,8 +85,8 @@ class Hosts:
     def worker(self, index: int) -> Worker:
         return Worker.objects.get(name=self.names[index])
 
-    def order(self, index: int, **changes: Any) -> Run:
-        return write_order(self.worker(index), lun="disk", **changes)
+    def submitted(self, index: int, **changes: Any) -> Run:
+        return write_run(self.worker(index), lun="disk", **changes)
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> float:
         """Seconds that it took. Fails with what the workers printed."""

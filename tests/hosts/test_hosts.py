@@ -15,7 +15,7 @@ from celery import Celery
 from django.utils import timezone
 
 from fsbench_web.catalog.workers import availability
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+from fsbench_web.studies.models import Lease, Run, RunState
 from tests.crash.lab import FOR_MINUTES
 from tests.hosts.lab import SILENT_AFTER_S, Hosts
 from tests.hosts.secured import PASSWORD
@@ -74,7 +74,7 @@ def test_every_host_shows_its_lun_and_answers_its_own_queue(hosts: Hosts) -> Non
 
 def test_wrong_clocks_write_right_times(hosts: Hosts) -> None:
     before = timezone.now() - CLOSE
-    runs = [hosts.order(index) for index in range(len(hosts.names))]
+    runs = [hosts.submit(index) for index in range(len(hosts.names))]
     for run in runs:
         hosts.wait_for(run, RunState.DONE)
     after = timezone.now() + CLOSE
@@ -106,7 +106,7 @@ def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
 
             # Redis keeps nothing for who is not listening yet: a short run would go by unheard.
             hosts.wait_until(lambda: has_heard("worker-heartbeat"))
-            run = hosts.order(0)
+            run = hosts.submit(0)
             hosts.wait_until(lambda: has_heard("task-succeeded"))
     mine = [event for event in heard if event.get("hostname") == f"fsbench@{hosts.names[0]}"]
     tasks = {event["type"]: event for event in mine if event["type"].startswith("task-")}
@@ -121,11 +121,11 @@ def test_monitors_hear_what_happens_to_messages(hosts: Hosts) -> None:
 
 
 def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> None:
-    cut = hosts.order(CUT, **FOR_MINUTES)
+    cut = hosts.submit(CUT, **FOR_MINUTES)
     hosts.wait_for(cut, RunState.RUNNING)
     hosts.wait_until(lambda: any("iozone" in command for command in hosts.at_work(CUT)))
     token = Lease.objects.get(run=cut).token
-    others = [hosts.order(index) for index in OTHERS for _ in range(2)]
+    others = [hosts.submit(index) for index in OTHERS for _ in range(2)]
 
     hosts.network.cut(CUT)
     began = time.monotonic()
@@ -142,7 +142,7 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
     # Its last sign of life may be younger than its lease.
     hosts.wait_until(lambda: not availability.is_alive(hosts.worker(CUT)), SILENT_AFTER_S)
 
-    following = hosts.order(CUT)
+    following = hosts.submit(CUT)
     hosts.network.heal(CUT)
     hosts.wait_for(following, RunState.DONE)
     # Its next sign of life may come after a run of a second.
@@ -155,8 +155,8 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
         cut.log_lines.count(),
         cut.artefacts.count(),
     )
-    assert not Measurement.objects.filter(run=cut).exists()
-    assert Measurement.objects.filter(run=following).exists()
+    assert not cut.measurement_blocks.exists()
+    assert following.measurement_blocks.exists()
     assert Lease.objects.get(lun=cut.series.lun_id).token == token + 1
     assert Run.objects.filter(state=RunState.LOST).count() == 1
 

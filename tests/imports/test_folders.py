@@ -20,6 +20,7 @@ from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import safe_path
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run, Study
+from tests.measured import one
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -58,7 +59,13 @@ def tarred(files: list[tuple[str, bytes]]) -> bytes:
 
 def stored() -> list[tuple[str, int, float]]:
     return [
-        (run.series.configuration.label, run.repeat, run.measurements.get().value)
+        (
+            run.series.configuration.label,
+            run.repeat,
+            one(
+                run,
+            ).value,
+        )
         for run in Run.objects.order_by("series__configuration__label", "repeat")
     ]
 
@@ -133,22 +140,39 @@ def test_everything_wrong_in_an_archive_is_told_and_nothing_is_stored() -> None:
 
 
 def test_a_bad_file_among_good_ones_can_be_left_out(signed_in: Client) -> None:
-    files = [*FILES, ("lab/XFS/notes.txt", b"measured on a rainy day\n")]
+    files = [*FILES, ("lab/XFS/bad.csv", b"test,value,unit\nsync,fast,MB/s\n")]
     upload = SimpleUploadedFile("r.zip", zipped(files))
     where = signed_in.post("/imports/new/", {"study": "Lab", "file": upload})["Location"]
     answer = signed_in.get(where)
     assert answer.status_code == 200
     text = answer.content.decode()
-    assert "lab/XFS/notes.txt" in text
+    assert "lab/XFS/bad.csv" in text
     assert "1 file cannot be imported as it is" in text
     assert signed_in.post(f"{where}commit/").status_code == 422
     assert not Run.objects.exists()
     form = preview_form(signed_in, where)
-    bad = ImportFile.objects.get(path="lab/XFS/notes.txt")
+    bad = ImportFile.objects.get(path="lab/XFS/bad.csv")
     del form[f"take-{bad.pk}"]
     answer = signed_in.post(f"{where}check/", form, follow=True)
     assert answer.status_code == 200
     assert "Import 4 runs" in answer.content.decode()
+    signed_in.post(f"{where}commit/", preview_form(signed_in, where))
+    assert stored() == EXPECTED
+
+
+def test_what_is_no_result_is_left_out_until_somebody_takes_it_in(signed_in: Client) -> None:
+    files = [*FILES, ("lab/notes.txt", b"measured on a rainy day\n")]
+    upload = SimpleUploadedFile("r.zip", zipped(files))
+    where = signed_in.post("/imports/new/", {"study": "Lab", "file": upload})["Location"]
+    text = signed_in.get(where).content.decode()
+    assert "lab/notes.txt" in text
+    assert "not the output of a tool" in text
+    assert "It is left out" in text
+    form = preview_form(signed_in, where)
+    taken = ImportFile.objects.get(path="lab/notes.txt")
+    answer = signed_in.post(f"{where}check/", form | {f"take-{taken.pk}": "1"}, follow=True)
+    assert "1 file cannot be imported as it is" in answer.content.decode()
+    signed_in.post(f"{where}check/", form)
     signed_in.post(f"{where}commit/", preview_form(signed_in, where))
     assert stored() == EXPECTED
 

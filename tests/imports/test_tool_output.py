@@ -7,7 +7,8 @@ from django.test import Client
 
 from fsbench_web.core.formats import parse
 from fsbench_web.imports.storing.commit import import_files
-from fsbench_web.studies.models import Measurement, Run, Score, Series
+from fsbench_web.studies.models import Run, Score, Series
+from tests.measured import measured
 
 SAMPLES = Path(__file__).parents[1] / "formats/samples"
 NAMES = [
@@ -16,6 +17,14 @@ NAMES = [
     *("dbench-3.03.txt", "filebench-1.4.9.txt", "sysbench-1.0.20.txt", "mdtest-1.9.3.txt"),
     *("ior-4.0.txt", "elbencho-3.1.txt", "iozone-3.489-throughput-1-to-3.txt"),
     *("iozone-3.489-matrix.xls", "phoronix-composite.txt", "phoronix-csv.txt"),
+    *("phoronix-fio-two-units.txt", "phoronix-pgbench.txt", "ior-3.4-no-summary.txt"),
+    "io500-isc24.txt",
+    *("fio-3.33-normal.txt", "fio-3.33-windows_bw.1.log", "fio-3.33-windows_clat_hist.1.log"),
+    *("ior-4.1-json.txt", "ior-4.1-csv.txt", "mdtest-4.1-ranks-csv.txt"),
+    *("elbencho-3.1-file-json.txt", "elbencho-3.1-files-table.txt", "sysbench-1.0.20-cpu.txt"),
+    *("diskspd-linux.txt", "crystaldiskmark-8.0.1.txt", "vdbench-5.0-flatfile.txt"),
+    *("pgbench-15-progress.txt", "db_bench-7.8.3.txt", "ioping-1.3.txt", "hdparm-9.65.txt"),
+    "dd-9.1.txt",
 ]
 
 
@@ -34,7 +43,7 @@ def test_a_file_becomes_measurements_scores_and_pages(name: str, db: None, clien
         configuration="ext4",
         user=None,
     )
-    stored = Measurement.objects.values_list("test", "load", "value", "unit", "line")
+    stored = [(one.test, one.load, one.value, one.unit, one.line) for one in measured()]
     assert sorted(stored) == sorted(
         (v.test, v.load, v.value, v.unit, v.line) for v in parsed.values
     )
@@ -43,7 +52,8 @@ def test_a_file_becomes_measurements_scores_and_pages(name: str, db: None, clien
         page = client.get(address)
         assert page.status_code == 200, address
     tables = client.get("/api/v1/deltas?study=lab").json()["tables"]
-    assert {table["unit"] for table in tables} - {"score"} == {v.unit for v in parsed.values}
+    units = {v.unit for v in parsed.values} | {"score"}
+    assert {table["unit"] for table in tables} | {"score"} == units
 
 
 def test_settings_of_a_tool_are_told_in_words(db: None, client: Client) -> None:

@@ -17,7 +17,7 @@ from fsbench_web.operations import chores, metrics
 from fsbench_web.operations.gauges import read_gauges
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import lifecycle
-from tests.runner.conftest import write_order
+from tests.runner.conftest import write_run
 from tests.studies.conftest import worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ def worker() -> Worker:
 
 @pytest.fixture
 def run(worker: Worker) -> Run:
-    return write_order(worker, lun="disk1")
+    return write_run(worker, lun="disk1")
 
 
 class Samples(dict[tuple[str, frozenset[str]], float]):
@@ -126,12 +126,12 @@ def test_requests_are_counted_by_the_name_of_their_address(settings: Settings) -
 
 
 def test_the_number_of_queries_does_not_grow(worker: Worker) -> None:
-    write_order(worker, lun="disk1")
+    write_run(worker, lun="disk1")
     with CaptureQueriesContext(connection) as few:
         read_gauges()
     for number in range(5):
         announce(worker_announcement(name=f"lab-{number}"))
-        write_order(Worker.objects.get(name=f"lab-{number}"), lun="disk1")
+        write_run(Worker.objects.get(name=f"lab-{number}"), lun="disk1")
     with CaptureQueriesContext(connection) as many:
         read_gauges()
     assert len(many) == len(few) == 8

@@ -13,7 +13,7 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.operations import chores, installation
 from fsbench_web.studies.models import Run, RunState
-from tests.runner.conftest import write_order
+from tests.runner.conftest import write_run
 from tests.studies.conftest import worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -42,11 +42,11 @@ def test_an_empty_site_says_what_to_do(admin: Client) -> None:
 
 def test_it_shows_what_goes_wrong(admin: Client) -> None:
     worker = announce(worker_announcement())
-    run = write_order(worker, lun="disk1")
+    run = write_run(worker, lun="disk1")
     Run.objects.update(
         state=RunState.LOST, ended_at=timezone.now(), reason="<b>Its worker</b> fell silent."
     )
-    write_order(worker, lun="disk1")
+    write_run(worker, lun="disk1")
     Worker.objects.update(seen_at=timezone.now() - timedelta(minutes=5))
     with pytest.raises(ValueError, match="disk"):
         chores.do("Logs of ended runs", lambda: int("disk"))

@@ -157,7 +157,7 @@ def test_every_file_is_told_apart_by_what_it_says_alone(
     key = records.pin(ComparisonSpec(studies=("unisys-2005",)), ada).key
     paths = [
         "/studies/unisys-2005/report.pdf",
-        "/studies/lab/beside/unisys-2005/tables.json",
+        "/studies/lab/papers/unisys-2005/tables.json",
         f"/p/{key}/picture.png",
         *(f"/compare/deltas.{suffix}?study=unisys-2005" for suffix in ("xlsx", "json", "tex")),
         *(f"/p/{key}/deltas.{suffix}" for suffix in ("csv", "md")),

@@ -1,4 +1,4 @@
-"""LUNs on sparse files, hosts and orders for the runner's tests."""
+"""LUNs on sparse files, hosts and jobs for the runner's tests."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import OWN_MACHINE, Machine
-from fsbench_web.studies.models import Run, Study, Submission
+from fsbench_web.studies.models import Job, Run, Study
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.series import next_repeat, series_for
 from runner.config import WorkerConfig
@@ -102,7 +102,7 @@ def make_host(lun_file: Path, tmp_path: Path) -> Iterator[Callable[..., Host]]:
         host.stop()
 
 
-def write_order(
+def write_run(
     worker: Worker,
     filesystem: str = "ext4",
     *,
@@ -113,7 +113,7 @@ def write_order(
     tool: str = "iozone",
     machine: Machine = OWN_MACHINE,
     kernel: str = "",
-    submission: Submission | None = None,
+    job: Job | None = None,
     **configuration: Any,
 ) -> Run:
     """A queued run on a LUN of the worker."""
@@ -136,15 +136,15 @@ def write_order(
         distribution=worker.capabilities["distribution"],
     )
     with transaction.atomic():
-        return lifecycle.create_queued(series, next_repeat(series), by=None, submission=submission)
+        return lifecycle.create_queued(series, next_repeat(series), by=None, job=job)
 
 
 @pytest.fixture
-def order(db: None) -> Callable[..., Run]:
-    """``order(host, "ext4")`` announces the host and writes a queued run on its LUN."""
+def submitted(db: None) -> Callable[..., Run]:
+    """``job(host, "ext4")`` announces the host and writes a queued run on its LUN."""
 
     def announce_and_write(host: Host, *arguments: Any, **changes: Any) -> Run:
-        return write_order(announce(host.announcement(has_started=True)), *arguments, **changes)
+        return write_run(announce(host.announcement(has_started=True)), *arguments, **changes)
 
     return announce_and_write
 

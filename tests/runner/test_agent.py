@@ -261,7 +261,7 @@ def test_the_probe_tells_versions_and_what_is_missing() -> None:
     assert dict(message["facts"]["Machine"])["Memory"]
 
 
-def test_it_refuses_a_file_system_that_is_not_the_one_ordered(tmp_path: Path) -> None:
+def test_it_refuses_a_file_system_that_is_not_the_one_submitted(tmp_path: Path) -> None:
     status, messages = run(
         plan(tmp_path, shell("true", phase="mount"), shell("echo measured"), mount_point="/proc")
     )

@@ -16,7 +16,7 @@ from runner.worker import Host
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
 MakeHost = Callable[..., Host]
-Order = Callable[..., Run]
+Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
@@ -27,12 +27,12 @@ def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_erasure_says_who_which_lun_and_which_serial(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = {"serial": "S3X9", "wwn": "0x5002538e"}
     monkeypatch.setattr(blockdev, "identity", lambda number: found)
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     Run.objects.filter(pk=run.pk).update(created_by=User.objects.create_user("ada"))
     assert carry_out(run, host).state == RunState.DONE
     entry = AuditEntry.objects.get(what="LUN erased")
@@ -40,31 +40,31 @@ def test_an_erasure_says_who_which_lun_and_which_serial(
     assert run.series.lun is not None
     assert entry.thing == f"LUN {host.name}/{run.series.lun.name}"
     said = entry.detail
-    assert (said["run"], said["ordered_by"]) == (run.pk, "ada")
+    assert (said["run"], said["submitted_by"]) == (run.pk, "ada")
     assert (said["serial"], said["wwn"]) == ("S3X9", "0x5002538e")
     assert said["device"].startswith("/dev/loop")
     assert said["size_bytes"] > 0
 
 
 def test_a_refused_run_erased_nothing_and_says_nothing(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     host.config.lun_file.write_text("")
     assert carry_out(run, host).state == RunState.FAILED
     assert not AuditEntry.objects.exists()
 
 
 def test_what_cannot_be_noted_is_not_erased(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*args: object, **kwargs: object) -> None:
         raise OperationalError("the database is away")
 
     monkeypatch.setattr(audit, "note", away)
     host = make_host()
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state != RunState.DONE
     assert "Nothing was erased." in run.reason
     assert run.commands == []

@@ -1,4 +1,4 @@
-"""A worker erases nothing for who may not any more, and goes on with what others ordered."""
+"""A worker erases nothing for who may not any more, and goes on with what others submitted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from tests.accounts.people import person
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
 MakeHost = Callable[..., Host]
-Order = Callable[..., Run]
+Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
@@ -40,17 +40,17 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return runs
 
 
-def ordered_by(run: Run, user: User) -> Run:
+def submitted_by(run: Run, user: User) -> Run:
     Run.objects.filter(pk=run.pk).update(created_by=user)
     return run
 
 
 def test_refused_runs_do_not_hold_up_those_behind_them(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, started: list[int]
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, started: list[int]
 ) -> None:
     host, eve, ada = make_host(), person(Role.OPERATOR, "eve"), person(Role.OPERATOR, "ada")
-    hers = [ordered_by(order(host), eve), ordered_by(order(host), eve)]
-    behind = ordered_by(order(host), ada)
+    hers = [submitted_by(submitted(host), eve), submitted_by(submitted(host), eve)]
+    behind = submitted_by(submitted(host), ada)
     assert behind.series.lun is not None
     LunGrant.objects.create(user=ada, lun=behind.series.lun)
     for run in hers:
@@ -66,13 +66,13 @@ def test_refused_runs_do_not_hold_up_those_behind_them(
 
 def test_a_grant_withdrawn_during_the_last_checks_stops_the_erasing(
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     started: list[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     host, eve = make_host(), person(Role.OPERATOR, "eve")
-    run = ordered_by(order(host), eve)
+    run = submitted_by(submitted(host), eve)
     assert run.series.lun is not None
     LunGrant.objects.create(user=eve, lun=run.series.lun)
     note = execute._note_erasures

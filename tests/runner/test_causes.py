@@ -55,12 +55,12 @@ def test_why_not(said: dict[str, Any], stop_reason: str, outcome: Outcome, cause
 @pytest.mark.parametrize("outcome", [GONE, Outcome(1, reason="iozone ended with 1.")])
 def test_it_is_kept_with_the_run(
     make_host: Callable[..., Host],
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     monkeypatch: pytest.MonkeyPatch,
     outcome: Outcome,
 ) -> None:
     monkeypatch.setattr(execute, "drop_caches", lambda: True)
     host = make_host(FakeExecutor(lambda plan, on_message, should_stop: outcome))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert (run.state, run.cause) == (RunState.FAILED, outcome.cause)

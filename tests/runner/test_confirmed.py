@@ -1,4 +1,4 @@
-"""A run erases the device that was confirmed when it was ordered, whatever its LUN's name leads to.
+"""A run erases the device that was confirmed with its job, whatever its LUN's name leads to.
 
 Real loop devices are swapped behind the name, while the run waits or while it is checked.
 """
@@ -21,7 +21,7 @@ from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
 MakeHost = Callable[..., Host]
-Order = Callable[..., Run]
+Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
@@ -86,14 +86,14 @@ def test_a_name_that_leads_to_another_disk_is_refused_and_both_are_named(
     lun_file: Path,
     make_disks: Callable[[str], Disks],
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     started: list[int],
 ) -> None:
     disks = make_disks("data")
     write_luns(lun_file, device_lun(disks))
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     confirmed = dict(run.confirmed["data"])
     disks.swap()
     host.refresh()
@@ -103,8 +103,8 @@ def test_a_name_that_leads_to_another_disk_is_refused_and_both_are_named(
     for file, word in zip(disks.files, ("Confirmed: ", "Now: "), strict=True):
         assert f"inode {file.stat().st_ino}" in run.reason.split(word)[1]
     assert not AuditEntry.objects.filter(what="LUN erased").exists()
-    # Whoever orders it again confirms what it is now.
-    again = order(host)
+    # Whoever submits it again confirms what it is now.
+    again = submitted(host)
     assert again.confirmed["data"] != confirmed
     assert carry_out(again, host).state == RunState.DONE
 
@@ -113,25 +113,25 @@ def test_a_list_that_gives_the_name_to_another_disk_is_refused_too(
     lun_file: Path,
     make_disks: Callable[[str], Disks],
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     started: list[int],
 ) -> None:
     disks = make_disks("data")
     write_luns(lun_file, device_lun(disks, path=disks.devices[0]))
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     write_luns(lun_file, device_lun(disks, path=disks.devices[1]))
     assert_refused(carry_out(run, host), started)
     write_luns(lun_file, device_lun(disks, path=disks.devices[0]))
-    assert carry_out(order(host), host).state == RunState.DONE
+    assert carry_out(submitted(host), host).state == RunState.DONE
 
 
 def test_so_is_another_disk_behind_the_journals_name(
     lun_file: Path,
     make_disks: Callable[[str], Disks],
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     started: list[int],
 ) -> None:
@@ -142,7 +142,7 @@ def test_so_is_another_disk_behind_the_journals_name(
         device_lun(journal, name="log", role="journal"),
     )
     host = make_host()
-    run = order(host, journal="log")
+    run = submitted(host, journal="log")
     assert set(run.confirmed) == {"data", "journal"}
     journal.swap()
     run = carry_out(run, host)
@@ -154,7 +154,7 @@ def test_it_is_looked_at_in_the_last_moment(
     lun_file: Path,
     make_disks: Callable[[str], Disks],
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     started: list[int],
     monkeypatch: pytest.MonkeyPatch,
@@ -164,7 +164,7 @@ def test_it_is_looked_at_in_the_last_moment(
     os.setxattr(disks.files[0], "user.fsbench.id", b"one")
     write_luns(lun_file, device_lun(disks, path=disks.devices[0]))
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     note = execute._note_erasures
 
     def swapped_meanwhile(*arguments: Any) -> None:
@@ -179,16 +179,16 @@ def test_a_sparse_file_that_was_made_again_is_another_one(
     lun_file: Path,
     tmp_path: Path,
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     started: list[int],
 ) -> None:
     host = make_host()
-    assert carry_out(order(host), host).state == RunState.DONE
-    later = order(host)
+    assert carry_out(submitted(host), host).state == RunState.DONE
+    later = submitted(host)
     assert carry_out(later, host).state == RunState.DONE, "erased, it is still the same file"
     started.clear()
-    later = order(host)
+    later = submitted(host)
     (tmp_path / "scratch.img").unlink()
     host.refresh()
     assert (tmp_path / "scratch.img").exists(), "made again, of the same size"
@@ -198,21 +198,21 @@ def test_a_sparse_file_that_was_made_again_is_another_one(
 
 
 def test_a_run_of_before_it_was_kept_is_refused(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, started: list[int]
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, started: list[int]
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     Run.objects.filter(pk=run.pk).update(confirmed={})
     run = carry_out(run, host)
     assert_refused(run, started)
-    assert "What scratch was when this run was ordered is not known" in run.reason
+    assert "What scratch was when this run was submitted is not known" in run.reason
 
 
 def test_a_folder_that_was_replaced_is_another_one(
     lun_file: Path,
     tmp_path: Path,
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     started: list[int],
 ) -> None:
@@ -220,7 +220,7 @@ def test_a_folder_that_was_replaced_is_another_one(
     folder.mkdir()
     write_luns(lun_file, {"name": "scratch", "kind": "directory", "path": str(folder)})
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     folder.rename(tmp_path / "before")
     folder.mkdir()
     run = carry_out(run, host)
@@ -229,10 +229,10 @@ def test_a_folder_that_was_replaced_is_another_one(
 
 
 def test_the_files_identity_stays_with_the_worker_and_a_new_loop_device(
-    lun_file: Path, make_host: MakeHost, order: Order, carry_out: CarryOut
+    lun_file: Path, make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     host.stop()
     write_luns(lun_file, sparse_lun(lun_file.with_name("scratch.img")))
     assert carry_out(run, make_host()).state == RunState.DONE

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from runner.execution import execute, places
@@ -24,12 +24,13 @@ from runner.host import checks
 from runner.host.luns import read_luns
 from runner.plan import RunPlan
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
 MakeHost = Callable[..., Host]
-Order = Callable[..., Run]
+Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
@@ -41,17 +42,17 @@ def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def assert_not_measured(run: Run) -> None:
     """No measurement, no score, and the LUN free for the next run."""
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     assert not Score.objects.exists()
     assert not Lease.objects.filter(run=run).exists()
     assert run.ended_at is not None
 
 
 def test_a_good_run_is_measured_and_scored(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
-    run = carry_out(order(host, scheduler="mq-deadline"), host)
+    run = carry_out(submitted(host, scheduler="mq-deadline"), host)
     assert (run.state, run.reason) == (RunState.DONE, "24 values measured.")
     assert run.progress == 1
     states = [change.state for change in run.changes.all()]
@@ -59,16 +60,18 @@ def test_a_good_run_is_measured_and_scored(
     assert [command["phase"] for command in run.commands] == [
         *("mkfs", "mount", "benchmark", "unmount")
     ]
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert run.series.scores.filter(test="write", category="maximum").get().value == 1136
     artefact = run.artefacts.get(name="iozone.txt")
     assert b"iozone test complete" in ingest.artefact_bytes(artefact)
     assert run.log_lines.filter(stream="stdout", text__contains="reclen").exists()
 
 
-def test_a_fake_says_that_it_is_one(make_host: MakeHost, order: Order, carry_out: CarryOut) -> None:
+def test_a_fake_says_that_it_is_one(
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
+) -> None:
     host = make_host()
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.environment is not None
     assert run.environment.kernel == fake.KERNEL
     assert "Fake" in run.environment.facts
@@ -76,21 +79,21 @@ def test_a_fake_says_that_it_is_one(make_host: MakeHost, order: Order, carry_out
 
 
 def test_a_run_moves_to_the_series_of_the_kernel_it_ran_on(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     executor = FakeExecutor(
         capabilities=Capabilities("6.0-old", fake.DISTRIBUTION, *_all_but_names())
     )
     host = make_host(executor)
-    run = order(host)
-    ordered = run.series
+    run = submitted(host)
+    submitted_run = run.series
     carry_out(run, host)
     assert run.state == RunState.DONE
-    assert ordered.kernel == "6.0-old"
+    assert submitted_run.kernel == "6.0-old"
     assert run.series.kernel == fake.KERNEL
-    assert run.series.configuration == ordered.configuration
+    assert run.series.configuration == submitted_run.configuration
     assert run.series.scores.exists()
-    assert not ordered.scores.exists()
+    assert not submitted_run.scores.exists()
 
 
 def _all_but_names() -> tuple[object, object]:
@@ -98,9 +101,11 @@ def _all_but_names() -> tuple[object, object]:
     return can.filesystems, can.tools
 
 
-def test_it_runs_what_waits_for_the_lun_the_oldest_first(make_host: MakeHost, order: Order) -> None:
+def test_it_runs_what_waits_for_the_lun_the_oldest_first(
+    make_host: MakeHost, submitted: Submit
+) -> None:
     host = make_host()
-    runs = [order(host, name) for name in ("xfs", "ext4", "xfs")]
+    runs = [submitted(host, name) for name in ("xfs", "ext4", "xfs")]
     execute.work_on(runs[2].pk, host)
     for run in runs:
         run.refresh_from_db()
@@ -110,20 +115,20 @@ def test_it_runs_what_waits_for_the_lun_the_oldest_first(make_host: MakeHost, or
 
 
 def test_a_late_or_repeated_message_is_harmless(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     carry_out(run, host)
     execute.work_on(987654, host)
     assert len(host.executor.plans) == 1  # type: ignore[attr-defined]
 
 
 def test_the_list_is_read_again_before_anything_is_erased(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, lun_file: Path
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     write_luns(lun_file)
     carry_out(run, host)
     assert run.state == RunState.FAILED
@@ -133,10 +138,10 @@ def test_the_list_is_read_again_before_anything_is_erased(
 
 
 def test_a_mounted_lun_is_not_erased(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path, tmp_path: Path
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, lun_file: Path, tmp_path: Path
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     device = host.device(read_luns(lun_file)[0])
     point = tmp_path / "mounted"
     point.mkdir()
@@ -155,10 +160,10 @@ def test_a_mounted_lun_is_not_erased(
 
 
 def test_foreign_data_is_not_erased(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, lun_file: Path
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     tool("mkfs.ext4", "-q", "-F", "-L", "home", host.device(read_luns(lun_file)[0]))
     carry_out(run, host)
     assert run.state == RunState.FAILED
@@ -167,43 +172,43 @@ def test_foreign_data_is_not_erased(
 
 
 def test_a_file_system_that_the_kernel_cannot_mount_is_refused(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     can = {slug: {"usable": True, "reason": ""} for slug in FILESYSTEMS}
     can["xfs"] = {"usable": False, "reason": "The kernel cannot mount XFS."}
     tools = fake.everything().tools
     host = make_host(FakeExecutor(capabilities=Capabilities("k", "d", can, tools)))
-    run = carry_out(order(host, "xfs"), host)
+    run = carry_out(submitted(host, "xfs"), host)
     assert run.state == RunState.FAILED
     assert run.reason == "Refused: The kernel cannot mount XFS."
     assert host.executor.plans == []  # type: ignore[attr-defined]
 
 
 def test_a_missing_benchmark_is_refused_before_anything_is_erased(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     missing = {"iozone": {"usable": False, "reason": "Install iozone3."}}
     can = Capabilities("k", "d", fake.everything().filesystems, missing)
     host = make_host(FakeExecutor(capabilities=can))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert (run.state, run.reason) == (RunState.FAILED, "Refused: Install iozone3.")
 
 
 def test_a_journal_lun_takes_no_run(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, lun_file: Path, tmp_path: Path
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, lun_file: Path, tmp_path: Path
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     write_luns(lun_file, sparse_lun(tmp_path / "scratch.img", role="journal"))
     carry_out(run, host)
     assert "external journals" in run.reason
 
 
 def test_an_unknown_scheduler_is_refused(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
-    run = carry_out(order(host, scheduler="anticipatory"), host)
+    run = carry_out(submitted(host, scheduler="anticipatory"), host)
     assert run.state == RunState.FAILED
     assert "does not offer the I/O scheduler “anticipatory”" in run.reason
     assert host.executor.plans == []  # type: ignore[attr-defined]
@@ -223,11 +228,11 @@ def fail_with(reason: str, *outputs: str) -> fake.Script:
 
 
 def test_a_failed_run_keeps_its_output_and_measures_nothing(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     whole = fake.iozone_text([(4, 64), (8, 64), (4, 128), (8, 128)])
     host = make_host(FakeExecutor(fail_with("The LUN is full.", whole)))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
     assert run.reason == "The LUN is full. Nothing of it enters a score."
     assert ingest.artefact_bytes(run.artefacts.get()) == whole.encode()
@@ -244,7 +249,7 @@ def test_a_failed_run_keeps_its_output_and_measures_nothing(
     ],
 )
 def test_an_incomplete_matrix_is_a_failed_run(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, text: str, said: str
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, text: str, said: str
 ) -> None:
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         on_message(fake.environment())
@@ -254,7 +259,7 @@ def test_an_incomplete_matrix_is_a_failed_run(
         return Outcome(0)
 
     host = make_host(FakeExecutor(script))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
     assert said in run.reason
     assert run.artefacts.count() == 1
@@ -262,7 +267,7 @@ def test_an_incomplete_matrix_is_a_failed_run(
 
 
 def test_output_that_breaks_off_is_kept_as_incomplete(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         on_message(fake.environment())
@@ -271,7 +276,7 @@ def test_output_that_breaks_off_is_kept_as_incomplete(
         return Outcome(137, reason="The container was killed from outside (signal 9).")
 
     host = make_host(FakeExecutor(script))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The container was killed from outside (signal 9).")
     artefact = run.artefacts.get()
@@ -282,20 +287,20 @@ def test_output_that_breaks_off_is_kept_as_incomplete(
 
 @pytest.mark.parametrize("exit_code", [1, 137, None])
 def test_done_without_a_clean_end_is_not_done(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, exit_code: int | None
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, exit_code: int | None
 ) -> None:
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         fake.succeed(plan, on_message, should_stop)
         return Outcome(exit_code, reason="It was killed.")
 
     host = make_host(FakeExecutor(script))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
     assert_not_measured(run)
 
 
 def test_messages_that_make_no_sense_go_to_the_log(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         on_message({"type": "nosuch"})
@@ -305,7 +310,7 @@ def test_messages_that_make_no_sense_go_to_the_log(
         return fake.succeed(plan, on_message, should_stop)
 
     host = make_host(FakeExecutor(script))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.DONE
     strange = run.log_lines.filter(text__startswith="A message that cannot be understood")
     assert strange.count() == 3
@@ -313,13 +318,13 @@ def test_messages_that_make_no_sense_go_to_the_log(
 
 
 def test_an_executor_that_breaks_off_fails_the_run(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         raise OSError("the socket is gone")
 
     host = make_host(FakeExecutor(script))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
     assert "the socket is gone" in run.reason
     assert_not_measured(run)
@@ -336,10 +341,10 @@ def while_running(act: Callable[[], object]) -> fake.Script:
 
 
 def test_a_cancelled_run_stops(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = make_host(FakeExecutor(fake.wait_to_be_stopped))
-    run = order(host)
+    run = submitted(host)
     beat = lifecycle.heartbeat
 
     def cancel_then_beat(handle: lifecycle.LeaseHandle, **values: object) -> bool:
@@ -354,11 +359,11 @@ def test_a_cancelled_run_stops(
 
 
 def test_a_stopping_worker_ends_its_run_with_the_reason(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     host = make_host()
     host.executor.script = while_running(host.stopping.set)  # type: ignore[attr-defined]
-    run, waiting = order(host), order(host, "xfs")
+    run, waiting = submitted(host), submitted(host, "xfs")
     carry_out(run, host)
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The worker was stopped during ")
@@ -368,10 +373,10 @@ def test_a_stopping_worker_ends_its_run_with_the_reason(
 
 
 def test_a_worker_that_lost_its_lease_stops_and_writes_nothing(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = make_host(FakeExecutor(fake.wait_to_be_stopped))
-    run = order(host)
+    run = submitted(host)
     beat = lifecycle.heartbeat
 
     def reap_then_beat(handle: lifecycle.LeaseHandle, **values: object) -> bool:
@@ -387,10 +392,10 @@ def test_a_worker_that_lost_its_lease_stops_and_writes_nothing(
 
 
 def test_a_database_that_is_away_for_a_moment_does_not_end_a_run(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     failures = [OperationalError("database is locked")] * 2
     append = lifecycle.append_log
 
@@ -407,10 +412,10 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_a_run(
 
 
 def test_a_result_that_cannot_be_stored_fails_the_run_whole(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
 
     def refuse(series: object) -> None:
         raise ingest.MixedMeasurements("write was measured in KB/s and in ops/s.")
@@ -435,12 +440,12 @@ class TestDirectory:
         return tool("findmnt", "--noheadings", "--output", "FSTYPE", "--target", str(folder))
 
     def test_it_takes_runs_of_the_file_system_it_is_on(
-        self, make_host: MakeHost, order: Order, carry_out: CarryOut, folder: Path
+        self, make_host: MakeHost, submitted: Submit, carry_out: CarryOut, folder: Path
     ) -> None:
         host = make_host()
         found = self.filesystem_of(folder)
         assert found in FILESYSTEMS, f"these tests need a disk with a known file system: {found}"
-        run = carry_out(order(host, found, lun="folder"), host)
+        run = carry_out(submitted(host, found, lun="folder"), host)
         assert run.state == RunState.DONE
         assert [command["phase"] for command in run.commands] == ["benchmark"]
         (lun,) = host.announcement().luns
@@ -449,24 +454,24 @@ class TestDirectory:
         assert lun.schedulers == []
 
     def test_its_numbers_go_to_no_other_file_system(
-        self, make_host: MakeHost, order: Order, carry_out: CarryOut, folder: Path
+        self, make_host: MakeHost, submitted: Submit, carry_out: CarryOut, folder: Path
     ) -> None:
         host = make_host()
         other = next(name for name in FILESYSTEMS if name != self.filesystem_of(folder))
-        run = carry_out(order(host, other, lun="folder"), host)
+        run = carry_out(submitted(host, other, lun="folder"), host)
         assert run.state == RunState.FAILED
         assert f"not on {other}" in run.reason
         assert_not_measured(run)
 
     def test_it_has_no_scheduler_and_no_options(
-        self, make_host: MakeHost, order: Order, carry_out: CarryOut, folder: Path
+        self, make_host: MakeHost, submitted: Submit, carry_out: CarryOut, folder: Path
     ) -> None:
         host = make_host()
         found = self.filesystem_of(folder)
-        run = carry_out(order(host, found, lun="folder", scheduler="none"), host)
+        run = carry_out(submitted(host, found, lun="folder", scheduler="none"), host)
         assert "no I/O scheduler" in run.reason
         options = {"atime": "noatime"}
-        run = carry_out(order(host, found, lun="folder", options=options), host)
+        run = carry_out(submitted(host, found, lun="folder", options=options), host)
         assert "no mkfs or mount option" in run.reason
 
 
@@ -488,10 +493,10 @@ def test_a_lun_that_was_in_use_is_offered_again_with_the_next_sign_of_life(
 
 
 def test_a_run_that_is_cancelled_while_its_lun_is_checked_erases_nothing(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     verify = places.verify
 
     def cancel_then_verify(*arguments: object) -> None:
@@ -508,11 +513,11 @@ def test_a_run_that_is_cancelled_while_its_lun_is_checked_erases_nothing(
 
 
 def test_a_run_that_is_cancelled_while_it_waits_for_a_busy_lun_is_cancelled_not_failed(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "SETTLE_S", 600)
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     descriptor = os.open(host.device(host.entry("scratch")), os.O_RDONLY | os.O_EXCL)
     verify = checks.verify
 
@@ -531,7 +536,9 @@ def test_a_run_that_is_cancelled_while_it_waits_for_a_busy_lun_is_cancelled_not_
     assert host.executor.plans == []  # type: ignore[attr-defined]
 
 
-def test_no_run_is_refused_for_a_daemon_that_is_back(make_host: MakeHost, order: Order) -> None:
+def test_no_run_is_refused_for_a_daemon_that_is_back(
+    make_host: MakeHost, submitted: Submit
+) -> None:
     """Its message comes after the daemon, and before the sign of life that would have told."""
 
     class Restarted(FakeExecutor):
@@ -542,7 +549,7 @@ def test_no_run_is_refused_for_a_daemon_that_is_back(make_host: MakeHost, order:
 
     executor = Restarted()
     host = make_host(executor)
-    run = order(host)
+    run = submitted(host)
     executor.away = "No Docker daemon answers."
     host.look_at_executor()
     execute.work_on(run.pk, host)
@@ -557,14 +564,14 @@ def test_no_run_is_refused_for_a_daemon_that_is_back(make_host: MakeHost, order:
 @pytest.mark.parametrize("moment", ["in the checks", "right before the erasing"])
 def test_a_worker_that_was_held_up_before_it_erased_erases_nothing(
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     monkeypatch: pytest.MonkeyPatch,
     moment: str,
 ) -> None:
     """Its process was stopped (SIGSTOP, a machine that was moved), and its lease ran out."""
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     verify, times = places.verify, iter([1, 2])
 
     def hold_up(*arguments: object) -> None:
@@ -580,10 +587,10 @@ def test_a_worker_that_was_held_up_before_it_erased_erases_nothing(
 
 
 def test_a_lun_that_is_taken_while_the_worker_waits_for_the_database_is_not_erased(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = make_host()
-    run = order(host)
+    run = submitted(host)
     still_wanted, taken = execute._still_wanted, []
 
     def take_meanwhile(*arguments: Any) -> None:
@@ -604,7 +611,7 @@ def test_a_lun_that_is_taken_while_the_worker_waits_for_the_database_is_not_eras
 
 
 def test_an_agent_of_another_version_fails_the_run_and_frees_the_lun(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     """An image that is older than the worker tells an environment without what is needed."""
 
@@ -617,7 +624,7 @@ def test_an_agent_of_another_version_fails_the_run_and_frees_the_lun(
         return Outcome(3, was_stopped=True)
 
     host = make_host(FakeExecutor(script))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
     assert "make image" in run.reason
     assert run.took_s is not None
@@ -626,7 +633,7 @@ def test_an_agent_of_another_version_fails_the_run_and_frees_the_lun(
 
 
 def test_text_that_no_file_can_hold_fails_nothing(
-    make_host: MakeHost, order: Order, carry_out: CarryOut
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut
 ) -> None:
     """Half of a surrogate pair, as JSON can say it."""
 
@@ -635,6 +642,6 @@ def test_text_that_no_file_can_hold_fails_nothing(
         return fake.succeed(plan, on_message, should_stop)
 
     host = make_host(FakeExecutor(script))
-    run = carry_out(order(host), host)
+    run = carry_out(submitted(host), host)
     assert run.state == RunState.DONE
     assert run.artefacts.filter(name="half ?").exists()

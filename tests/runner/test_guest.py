@@ -19,7 +19,7 @@ from fsbench_web.catalog.workers.machines import (
     Machine,
     guest_ability,
 )
-from fsbench_web.studies.models import Artefact, LogLine, Measurement, Run, RunState
+from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from runner.executors import guest
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.guest import GuestExecutor, Seen
@@ -27,6 +27,7 @@ from runner.host import checks, kernels
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
 from tests.services.kernel import kernel_folder
 
@@ -107,11 +108,11 @@ def test_it_measures_what_the_hosts_kernel_may_not_have(
     host: Host,
     machine: Machine,
     kernel: kernels.Kernel,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     run = carry_out(
-        order(
+        submitted(
             host,
             "reiser3",
             parameters=TINY,
@@ -123,7 +124,7 @@ def test_it_measures_what_the_hosts_kernel_may_not_have(
     )
 
     assert run.state == RunState.DONE, run.reason
-    assert Measurement.objects.filter(run=run, test="write").exists()
+    assert measured(run, test="write")
     assert run.series.kernel == kernel.version
     assert Machine.of(run.series.machine) == machine
     assert run.environment is not None
@@ -141,7 +142,7 @@ def test_an_external_journal_is_the_guests_second_disk(
     kernel: kernels.Kernel,
     lun_file: Path,
     tmp_path: Path,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     write_luns(
@@ -152,7 +153,7 @@ def test_an_external_journal_is_the_guests_second_disk(
     host = make_host(guests=guests)
 
     run = carry_out(
-        order(
+        submitted(
             host,
             "jfs",
             parameters=TINY,
@@ -238,7 +239,7 @@ def test_a_panic_fails_the_run_and_is_its_reason(
     host: Host,
     machine: Machine,
     kernel: kernels.Kernel,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -253,14 +254,14 @@ def test_a_panic_fails_the_run_and_is_its_reason(
     )
 
     run = carry_out(
-        order(host, "ext4", parameters=TINY, machine=machine, kernel=kernel.version), host
+        submitted(host, "ext4", parameters=TINY, machine=machine, kernel=kernel.version), host
     )
 
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The guest's kernel panicked: sysrq triggered crash.")
     kept = {one.name: one for one in Artefact.objects.filter(run=run)}
     assert {CONSOLE, OOPS} <= set(kept)
-    assert not Measurement.objects.filter(run=run).exists()
+    assert not run.measurement_blocks.exists()
     lines = LogLine.objects.filter(run=run, stream="console")
     assert any("sysrq_handle_crash" in line.text for line in lines)
 
@@ -268,9 +269,9 @@ def test_a_panic_fails_the_run_and_is_its_reason(
 def test_a_kernel_is_known_by_booting_it_once(
     guests: GuestExecutor, kernel: kernels.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    orders = {one["slug"]: one for one in guest._probe_orders()}
-    missing = orders["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
-    monkeypatch.setattr(guest, "_probe_orders", lambda: [orders["jfs"], missing])
+    probes = {one["slug"]: one for one in guest._probes()}
+    missing = probes["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
+    monkeypatch.setattr(guest, "_probes", lambda: [probes["jfs"], missing])
     # A folder that comes after the worker's start is found without a restart.
     elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
     guests.look()
@@ -318,7 +319,7 @@ def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
     host: Host,
     machine: Machine,
     kernel: kernels.Kernel,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     cases = (
@@ -328,7 +329,8 @@ def test_a_run_that_no_guest_can_do_is_refused_before_anything_is_erased(
     )
     for filesystem, wanted, said in cases:
         run = carry_out(
-            order(host, filesystem, parameters=TINY, machine=wanted, kernel=kernel.version), host
+            submitted(host, filesystem, parameters=TINY, machine=wanted, kernel=kernel.version),
+            host,
         )
 
         assert run.state == RunState.FAILED

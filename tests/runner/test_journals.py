@@ -21,7 +21,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.journals import MIB, JournalLun
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from runner.execution import execute, places
 from runner.executors import fake
 from runner.executors.base import Executor, OnMessage, Outcome, ShouldStop
@@ -33,12 +33,13 @@ from runner.host.locks import device_lock
 from runner.host.luns import LunEntry
 from runner.plan import RunPlan
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
 MakeHost = Callable[..., Host]
-Order = Callable[..., Run]
+Submit = Callable[..., Run]
 CarryOut = Callable[[Run, Host], Run]
 
 
@@ -84,7 +85,7 @@ def verdict(host: Host, name: str) -> str:
 )
 def test_it_measures_with_the_journal_on_another_lun(
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     executor: Executor,
     filesystem: str,
@@ -94,12 +95,12 @@ def test_it_measures_with_the_journal_on_another_lun(
     log = device_of(host, "log")
     number = blockdev.device_number(log)
     assert number is not None
-    run = order(host, filesystem, options=options, journal="log", scheduler="mq-deadline")
+    run = submitted(host, filesystem, options=options, journal="log", scheduler="mq-deadline")
     assert run.series.configuration.label.endswith("_dl_xj")
     written = writes(number)
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.filter(test="write").count() == 4
+    assert len(measured(run, test="write")) == 4
     assert run.series.journal_lun.name == "log"  # type: ignore[union-attr]
     # The journal was really written there, and by more than mkfs of an empty device.
     assert writes(number) > written
@@ -121,12 +122,12 @@ def writes(number: int) -> int:
 
 
 def test_all_that_keep_journals_follow_each_other_on_the_same_luns(
-    make_host: MakeHost, order: Order
+    make_host: MakeHost, submitted: Submit
 ) -> None:
-    """Whatever the run before left on both LUNs is recognised: no order of them is refused."""
+    """Whatever the run before left on both LUNs is recognised: no run on them is refused."""
     host = make_host(LocalExecutor())
     names = ["xfs", "ext4", "xfs", "ext3", "ext4"]
-    runs = [order(host, name, journal="log") for name in names] + [order(host, "xfs")]
+    runs = [submitted(host, name, journal="log") for name in names] + [submitted(host, "xfs")]
     execute.work_on(runs[0].pk, host)
     for run in runs:
         run.refresh_from_db()
@@ -135,7 +136,7 @@ def test_all_that_keep_journals_follow_each_other_on_the_same_luns(
 
 def test_a_container_gets_both_devices_and_no_third(
     make_host: MakeHost,
-    order: Order,
+    submitted: Submit,
     other_loop: str,
     runner_image: str,
     docker_host: str,
@@ -158,7 +159,7 @@ def test_a_container_gets_both_devices_and_no_third(
 
     monkeypatch.setattr(executor, "_create", look)
     host = make_host(executor)
-    run = order(host, "ext4", journal="log")
+    run = submitted(host, "ext4", journal="log")
     execute.work_on(run.pk, host)
     run.refresh_from_db()
     assert run.state == RunState.DONE, run.reason
@@ -191,18 +192,18 @@ def assert_refused(run: Run, host: Host, *words: str) -> None:
     for word in words:
         assert word in run.reason
     assert host.executor.plans == []  # type: ignore[attr-defined]
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     assert not Lease.objects.exclude(run=None).exists()
 
 
 def test_a_mounted_journal_lun_is_not_erased(
     digests: tuple[Host, Callable[[], list[str]]],
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     tmp_path: Path,
 ) -> None:
     host, _ = digests
-    run = order(host, "ext4", journal="log")
+    run = submitted(host, "ext4", journal="log")
     point = tmp_path / "mounted"
     point.mkdir()
     tool("mkfs.ext4", "-q", "-F", "-L", "fsbench", device_of(host, "log"))
@@ -219,14 +220,14 @@ def test_a_mounted_journal_lun_is_not_erased(
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_the_journal_of_another_mounted_file_system_is_not_erased(
     digests: tuple[Host, Callable[[], list[str]]],
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     tmp_path: Path,
     filesystem: str,
 ) -> None:
     """The log's device is in no list of mounts: the kernel holds it, and says so."""
     host, _ = digests
-    run = order(host, "ext4", journal="log")
+    run = submitted(host, "ext4", journal="log")
     other = tmp_path / "elsewhere.img"
     other.touch()
     os.truncate(other, 400 * MIB)
@@ -261,14 +262,14 @@ def test_the_journal_of_another_mounted_file_system_is_not_erased(
 )
 def test_what_somebody_else_wrote_on_the_journal_lun_is_not_erased(
     digests: tuple[Host, Callable[[], list[str]]],
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     tmp_path: Path,
     make: list[str],
     named: str,
 ) -> None:
     host, digest = digests
-    run = order(host, "ext4", journal="log")
+    run = submitted(host, "ext4", journal="log")
     other = tmp_path / "elsewhere.img"
     other.touch()
     os.truncate(other, 400 * MIB)
@@ -293,14 +294,14 @@ def test_what_somebody_else_wrote_on_the_journal_lun_is_not_erased(
 )
 def test_the_host_decides_which_lun_keeps_journals(
     digests: tuple[Host, Callable[[], list[str]]],
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     lun_file: Path,
     lists: list[dict[str, str]],
     words: str,
 ) -> None:
     host, _ = digests
-    run = order(host, "ext4", journal="log")
+    run = submitted(host, "ext4", journal="log")
     sizes = {"log": "100 MiB"}
     folder = lun_file.parent
     write_luns(
@@ -320,13 +321,13 @@ def test_the_host_decides_which_lun_keeps_journals(
 
 def test_a_journal_that_somebody_else_has_locked_is_not_used(
     digests: tuple[Host, Callable[[], list[str]]],
-    order: Order,
+    submitted: Submit,
     carry_out: CarryOut,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(places, "LOCK_WAIT_S", 0.2)
     host, _ = digests
-    run = order(host, "ext4", journal="log")
+    run = submitted(host, "ext4", journal="log")
     with device_lock(Path(device_of(host, "log"))):
         carry_out(run, host)
     assert_refused(run, host, "Another process on this host holds block-")
@@ -432,7 +433,7 @@ def test_every_mkfs_option_is_accepted(
 
 @pytest.mark.parametrize("slug", ["jfs", "reiser3", "f2fs", "nilfs2"])
 def test_a_file_system_that_this_kernel_does_not_know_is_refused_with_the_reason(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, slug: str, lun_file: Path
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, slug: str, lun_file: Path
 ) -> None:
     spec = FILESYSTEMS[slug]
     host = make_host(LocalExecutor())
@@ -440,11 +441,11 @@ def test_a_file_system_that_this_kernel_does_not_know_is_refused_with_the_reason
     ability = host.capabilities.filesystems[slug]
     assert ability["usable"] == (spec.kernel_name in known)
     if ability["usable"]:
-        run = carry_out(order(host, slug), host)
+        run = carry_out(submitted(host, slug), host)
         assert run.state == RunState.DONE, run.reason
         return
     before = Path(device_of(host, "scratch")).read_bytes()
-    run = carry_out(order(host, slug), host)
+    run = carry_out(submitted(host, slug), host)
     assert run.state == RunState.FAILED
     assert f"cannot mount {spec.name}" in run.reason
     assert run.commands == []
@@ -468,7 +469,7 @@ def test_missing_tools_are_named_with_their_package(
 
 
 def test_a_played_run_erases_both_luns_only_after_all_checks(
-    make_host: MakeHost, order: Order, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
+    make_host: MakeHost, submitted: Submit, carry_out: CarryOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[str, str]] = []
     verify = checks.verify
@@ -482,7 +483,7 @@ def test_a_played_run_erases_both_luns_only_after_all_checks(
         return fake.succeed(plan, on_message, should_stop)
 
     host = make_host(FakeExecutor(script))
-    run = order(host, "ext3", journal="log")
+    run = submitted(host, "ext3", journal="log")
     monkeypatch.setattr(checks, "verify", note)
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
 from runner.host import blockdev, checks
 from runner.host.luns import read_luns
 from runner.plan import plan_run
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
@@ -28,14 +29,14 @@ def host(make_host: Callable[..., Host]) -> Host:
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_it_measures(
     host: Host,
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     filesystem: str,
     lun_file: Path,
 ) -> None:
-    run = carry_out(order(host, filesystem, scheduler="none"), host)
+    run = carry_out(submitted(host, filesystem, scheduler="none"), host)
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert run.environment is not None
     facts = dict(run.environment.facts["File system"])
     assert facts["Mounted as"] == filesystem
@@ -48,10 +49,10 @@ def test_it_measures(
 
 
 def test_mount_options_are_in_effect(
-    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
+    host: Host, submitted: Callable[..., Run], carry_out: Callable[[Run, Host], Run]
 ) -> None:
     options = {"atime": "noatime", "journal_mode": "writeback"}
-    run = carry_out(order(host, "ext4", options=options), host)
+    run = carry_out(submitted(host, "ext4", options=options), host)
     assert run.state == RunState.DONE, run.reason
     assert run.environment is not None
     effective = dict(run.environment.facts["File system"])["Mount options in effect"].split(",")
@@ -59,7 +60,7 @@ def test_mount_options_are_in_effect(
 
 
 def test_a_lun_that_fills_up_fails_the_run_with_the_reason(
-    host: Host, order: Callable[..., Run], carry_out: Callable[[Run, Host], Run], lun_file: Path
+    host: Host, submitted: Callable[..., Run], carry_out: Callable[[Run, Host], Run], lun_file: Path
 ) -> None:
     """The check of the room there is, is told that little is needed: IOzone meets the end."""
     write_luns(lun_file, sparse_lun(lun_file.parent / "small.img", size="16 MiB"))
@@ -77,10 +78,10 @@ def test_a_lun_that_fills_up_fails_the_run_with_the_reason(
     assert reason.startswith("The LUN is full: iozone said “No space left on device”")
     assert checks.problem(checks.verify(entry, lun_file, device)) == ""
 
-    run = carry_out(order(host, "ext2", parameters=parameters), host)
+    run = carry_out(submitted(host, "ext2", parameters=parameters), host)
     assert run.state == RunState.FAILED
     assert "The LUN is too small" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 def test_a_cancelled_run_has_stopped_and_unmounted(host: Host, lun_file: Path) -> None:
@@ -174,7 +175,7 @@ def test_a_file_system_the_kernel_does_not_know_is_not_usable(
 
 def test_a_real_run_in_a_directory(
     make_host: Callable[..., Host],
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     lun_file: Path,
     tmp_path: Path,
@@ -184,7 +185,7 @@ def test_a_real_run_in_a_directory(
     write_luns(lun_file, {"name": "folder", "kind": "directory", "path": str(tmp_path / "folder")})
     host = make_host(LocalExecutor())
     found = checks.directory_filesystem(tmp_path)
-    run = carry_out(order(host, found, lun="folder"), host)
+    run = carry_out(submitted(host, found, lun="folder"), host)
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["mine"]

@@ -154,9 +154,9 @@ def test_a_mount_of_somebody_else_is_only_told(
 
 
 def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
-    config: WorkerConfig, host: Host, order: Callable[..., Run]
+    config: WorkerConfig, host: Host, submitted: Callable[..., Run]
 ) -> None:
-    run = order(host)
+    run = submitted(host)
     worker = announce(host.announcement())
     assert lifecycle.claim(run.pk, worker) is not None
     with locks.worker_lock(orphans.lock_of(config.name, config.site)):
@@ -170,9 +170,9 @@ def test_leases_of_a_dead_worker_end_with_their_runs_as_lost(
 
 
 def test_leases_of_a_worker_that_came_back_meanwhile_are_its_own(
-    config: WorkerConfig, host: Host, order: Callable[..., Run]
+    config: WorkerConfig, host: Host, submitted: Callable[..., Run]
 ) -> None:
-    run = order(host)
+    run = submitted(host)
     assert lifecycle.claim(run.pk, announce(host.announcement())) is not None
     found = left(config, "lease")
     lock = orphans.lock_of(config.name, config.site)
@@ -183,9 +183,9 @@ def test_leases_of_a_worker_that_came_back_meanwhile_are_its_own(
 
 
 def test_leases_of_a_worker_that_moved_to_another_host_are_left_alone(
-    config: WorkerConfig, host: Host, order: Callable[..., Run]
+    config: WorkerConfig, host: Host, submitted: Callable[..., Run]
 ) -> None:
-    run = order(host)
+    run = submitted(host)
     worker = announce(host.announcement())
     assert lifecycle.claim(run.pk, worker) is not None
     assert left(config, "lease")
@@ -195,9 +195,9 @@ def test_leases_of_a_worker_that_moved_to_another_host_are_left_alone(
 
 
 def test_messages_without_a_run_that_waits_are_removed_and_others_stay(
-    config: WorkerConfig, host: Host, order: Callable[..., Run], broker: str
+    config: WorkerConfig, host: Host, submitted: Callable[..., Run], broker: str
 ) -> None:
-    waiting = order(host)
+    waiting = submitted(host)
     for number in (4711, waiting.pk, 4712):
         send(broker, host, number)
     found = left(config, "message")
@@ -235,9 +235,9 @@ def queued(broker: str, host: Host) -> list[int]:
 
 
 def test_output_of_a_run_that_has_ended_is_removed(
-    config: WorkerConfig, host: Host, order: Callable[..., Run]
+    config: WorkerConfig, host: Host, submitted: Callable[..., Run]
 ) -> None:
-    run = order(host)
+    run = submitted(host)
     worker = announce(host.announcement())
     host.spool_folder.mkdir(parents=True)
     (host.spool_folder / f"run-{run.pk}.jsonl").write_text("{}")

@@ -10,7 +10,7 @@ from django.test import Client
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import series_for
@@ -19,7 +19,8 @@ from runner.executors.local import LocalExecutor
 from runner.host import blockdev, checks
 from runner.host.luns import read_luns
 from runner.worker import Host
-from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns, write_order
+from tests.measured import one
+from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns, write_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
@@ -41,11 +42,11 @@ def host(make_host: Callable[..., Host]) -> Host:
 
 
 @pytest.fixture
-def prepared(host: Host, order: Callable[..., Run]) -> Callable[..., Run]:
+def prepared(host: Host, submitted: Callable[..., Run]) -> Callable[..., Run]:
     """``prepared(discard=True)``: a queued run with this preparation."""
 
     def make(filesystem: str = "ext4", **preparation: object) -> Run:
-        run = order(host, filesystem, scheduler="none")
+        run = submitted(host, filesystem, scheduler="none")
         old = run.series
         run.series = series_for(
             old.study,
@@ -92,7 +93,7 @@ def test_a_device_that_takes_no_discard_is_refused_before_anything_is_erased(
     monkeypatch.setattr(blockdev, "can_discard", lambda number: False)
     carry_out(run, host)
     assert run.state == RunState.FAILED
-    assert run.reason == "Refused: scratch takes no discard (TRIM): leave it out of the order."
+    assert run.reason == "Refused: scratch takes no discard (TRIM): leave it out of the job."
     assert run.commands == []
 
 
@@ -138,7 +139,7 @@ def test_a_file_system_without_room_left_is_said_so(
     carry_out(run, host)
     assert run.state == RunState.FAILED
     assert "or fill it less" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 def kept(run: Run) -> list[dict[str, object]]:
@@ -154,7 +155,7 @@ def test_mkfs_and_mount_are_measured_and_lead_back_to_their_line(
     assert run.state == RunState.DONE, run.reason
     lines = kept(run)
     for test in ("mkfs", "mount"):
-        measured = run.measurements.get(test=test)
+        measured = one(run, test=test)
         assert measured.unit == "s"
         assert measured.record_size_kb is None
         assert 0.0005 < measured.value < 20
@@ -168,10 +169,10 @@ def test_mkfs_and_mount_are_measured_and_lead_back_to_their_line(
 
 
 def test_a_study_has_a_table_of_file_system_creation(
-    host: Host, order: Callable[..., Run], carry_out: CarryOut, client: Client
+    host: Host, submitted: Callable[..., Run], carry_out: CarryOut, client: Client
 ) -> None:
     for filesystem in ("ext4", "ext2"):
-        run = carry_out(order(host, filesystem, scheduler="none"), host)
+        run = carry_out(submitted(host, filesystem, scheduler="none"), host)
         assert run.state == RunState.DONE, run.reason
     html = client.get("/studies/tests/").content.decode()
     assert 'id="test-mkfs-title">File system creation' in html
@@ -187,10 +188,10 @@ def test_a_study_has_a_table_of_file_system_creation(
 
 
 def test_what_held_for_the_run_is_noted_beside_what_always_holds(
-    host: Host, order: Callable[..., Run], carry_out: CarryOut, client: Client
+    host: Host, submitted: Callable[..., Run], carry_out: CarryOut, client: Client
 ) -> None:
-    first = carry_out(order(host, scheduler="mq-deadline"), host)
-    second = carry_out(order(host, scheduler="mq-deadline"), host)
+    first = carry_out(submitted(host, scheduler="mq-deadline"), host)
+    second = carry_out(submitted(host, scheduler="mq-deadline"), host)
     assert first.state == second.state == RunState.DONE
     assert first.environment == second.environment
     assert first.environment is not None
@@ -263,7 +264,7 @@ def test_two_luns_of_a_host_at_once_contend(
     worker = announce(host.announcement(has_started=True))
     parameters = SMALL | {"maximum_file_kb": 16384}
     runs = [
-        write_order(worker, "ext4", lun=name, parameters=parameters, scheduler="none")
+        write_run(worker, "ext4", lun=name, parameters=parameters, scheduler="none")
         for name in ("one", "two")
     ]
     began = threading.Barrier(2)

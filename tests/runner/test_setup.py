@@ -30,7 +30,7 @@ from runner.host import locks
 from runner.image import inputs
 from runner.setup import setup as runner_setup
 from runner.setup import wants
-from runner.setup.job import reason_in
+from runner.setup.install_process import reason_in
 from runner.setup.progress import PACKAGES, Progress
 from runner.setup.setup import RETRY_AFTER_S, Setup
 from runner.worker import Host
@@ -183,9 +183,9 @@ def test_its_share_is_announced_while_it_goes_on(lab: Lab) -> None:
 
 
 def test_no_run_begins_meanwhile_and_the_queue_goes_on_then(
-    lab: Lab, order: Callable[..., Run]
+    lab: Lab, submitted: Callable[..., Run]
 ) -> None:
-    run = order(lab.host)
+    run = submitted(lab.host)
     lab.look()
     execute.work_on(run.pk, lab.host)
     run.refresh_from_db()
@@ -309,8 +309,9 @@ def test_it_ends_with_the_worker_and_leaves_the_next_one_free(lab: Lab) -> None:
 
 def test_it_ends_with_a_worker_that_is_killed(folder: Path, tmp_path: Path) -> None:
     script = (
-        "import os, time\nfrom runner.setup.job import Job\nfrom runner.setup.progress import "
-        f"PACKAGES\nJob(['{shutil.which('python3')}', '{folder}/deploy/install_tools.py'], {{}}, "
+        "import os, time\nfrom runner.setup.install_process import InstallProcess\n"
+        "from runner.setup.progress import PACKAGES\n"
+        f"InstallProcess(['{shutil.which('python3')}', '{folder}/deploy/install_tools.py'], {{}}, "
         f"PACKAGES, os.open('{tmp_path}/lock', os.O_CREAT), ends_as_group=False)\ntime.sleep(600)"
     )
     worker = subprocess.Popen([ROOT / ".venv/bin/python", "-c", script], cwd=ROOT)
@@ -390,7 +391,7 @@ def test_the_image_says_what_it_was_made_of(daemon: docker.DockerClient, runner_
 
 
 def test_the_image_is_made_and_used_without_a_restart(
-    daemon: docker.DockerClient, lab: Lab, order: Callable[..., Run]
+    daemon: docker.DockerClient, lab: Lab, submitted: Callable[..., Run]
 ) -> None:
     said = lab.look()
     assert said is not None
@@ -402,7 +403,7 @@ def test_the_image_is_made_and_used_without_a_restart(
     assert worker.capabilities["tools"]["iozone"]["path"] == "/usr/bin/iozone"
     assert _built(lab.folder) == [OWN_IMAGE]
     assert "in containers from now on" in " ".join(lab.said)
-    run = order(lab.host, "ext4")
+    run = submitted(lab.host, "ext4")
     execute.work_on(run.pk, lab.host)
     run.refresh_from_db()
     assert run.state == RunState.DONE, run.reason

@@ -10,7 +10,7 @@ import pytest
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import Lease, Run, RunState
 from fsbench_web.studies.runs import lifecycle
-from tests.runner.conftest import sparse_lun, tool, write_luns, write_order
+from tests.runner.conftest import sparse_lun, tool, write_luns, write_run
 from tests.runner.test_worker import WorkerProcess, state_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.root]
@@ -45,10 +45,10 @@ def worker(lun_file: Path, tmp_path: Path) -> Iterator[WorkerProcess]:
             tool("losetup", "--detach", line)
 
 
-def run_all(worker: WorkerProcess, orders: list[tuple[str, str]]) -> list[Run]:
-    """Order (LUN, journal) each, nudge as the web does, and wait for the end of all."""
+def run_all(worker: WorkerProcess, wanted: list[tuple[str, str]]) -> list[Run]:
+    """Write a run on (LUN, journal) each, nudge as the web does, and wait for the end of all."""
     row = Worker.objects.get(name=worker.name)
-    runs = [write_order(row, "ext3", lun=lun, journal=journal) for lun, journal in orders]
+    runs = [write_run(row, "ext3", lun=lun, journal=journal) for lun, journal in wanted]
     for run in runs:
         lifecycle.nudge(run)
     worker.wait_until(lambda: all(state_of(run) in ENDED for run in runs), 120)
@@ -70,13 +70,15 @@ def overlap(one: Run, other: Run) -> bool:
 
 def test_what_is_shared_is_used_by_one_run_at_a_time(worker: WorkerProcess) -> None:
     assert Lun.objects.get(name="two").controller == HBA
-    orders = [("one", ""), ("two", ""), ("one", "log"), ("three", "log"), ("two", "log")]
-    runs = run_all(worker, orders)
-    for (run, order), (other, another) in itertools.combinations(zip(runs, orders, strict=True), 2):
-        shares_controller = {order[0], another[0]} <= {"one", "two"}
-        shares_journal = order[1] == another[1] == "log"
+    wanted = [("one", ""), ("two", ""), ("one", "log"), ("three", "log"), ("two", "log")]
+    runs = run_all(worker, wanted)
+    for (run, submitted), (other, another) in itertools.combinations(
+        zip(runs, wanted, strict=True), 2
+    ):
+        shares_controller = {submitted[0], another[0]} <= {"one", "two"}
+        shares_journal = submitted[1] == another[1] == "log"
         if shares_controller or shares_journal:
-            assert not overlap(run, other), (order, another)
+            assert not overlap(run, other), (submitted, another)
     # Each LUN kept its order, and the controller went round: not all of one LUN first.
     assert runs[0].started_at < runs[2].started_at  # type: ignore[operator]
     assert runs[1].started_at < runs[2].started_at  # type: ignore[operator]
@@ -88,5 +90,5 @@ def test_a_run_that_needs_neither_does_not_wait(worker: WorkerProcess) -> None:
     runs = run_all(worker, [*turns, ("three", "")])
     free, others = runs[-1], runs[:-1]
     assert free.started_at is not None
-    # Ordered last, and yet not the last to begin.
+    # Submitted last, and yet not the last to begin.
     assert sum(other.started_at > free.started_at for other in others if other.started_at) >= 3

@@ -19,13 +19,14 @@ from django.utils import timezone
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import guest_kernels, maintenance
 from fsbench_web.celery import app
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from fsbench_web.studies.runs import lifecycle, logs
 from runner import service
 from runner.host import checks
 from runner.host.luns import read_luns
 from runner.worker import Host
-from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_order
+from tests.measured import measured
+from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_run
 from tests.runner.fake_apt import FakeApt
 from tests.services.server import database_url
 
@@ -125,9 +126,9 @@ def worker(lun_file: Path, tmp_path: Path) -> Iterator[WorkerProcess]:
             tool("losetup", "--detach", line)
 
 
-def order_on(worker: WorkerProcess, **changes: Any) -> Run:
+def run_on(worker: WorkerProcess, **changes: Any) -> Run:
     """A queued run on the running worker's LUN, nudged as the web does it."""
-    run = write_order(Worker.objects.get(name=worker.name), **changes)
+    run = write_run(Worker.objects.get(name=worker.name), **changes)
     lifecycle.nudge(run)
     return run
 
@@ -153,11 +154,11 @@ def test_it_measures_what_it_is_told_to(worker: WorkerProcess) -> None:
     worker.start()
     lun = Lun.objects.get(worker__name=worker.name)
     assert lun.problem == ""
-    run = order_on(worker)
+    run = run_on(worker)
     worker.wait_until(lambda: Run.objects.get(pk=run.pk).has_ended)
     run.refresh_from_db()
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert worker.send(signal.SIGTERM) < SOON_S
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
 
@@ -165,13 +166,13 @@ def test_it_measures_what_it_is_told_to(worker: WorkerProcess) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stopping_it_ends_the_run_with_the_reason(worker: WorkerProcess, number: int) -> None:
     worker.start()
-    run = order_on(worker, parameters=LONG)
+    run = run_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     assert worker.send(number) < SOON_S
     run.refresh_from_db()
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The worker was stopped during benchmark")
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     assert not Lease.objects.filter(run=run).exists()
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
 
@@ -180,7 +181,7 @@ def test_a_killed_worker_loses_its_run_and_frees_the_lun_when_it_is_back(
     worker: WorkerProcess,
 ) -> None:
     worker.start()
-    run = order_on(worker, parameters=LONG)
+    run = run_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     worker.send(signal.SIGKILL)
     assert state_of(run) == RunState.RUNNING
@@ -190,8 +191,8 @@ def test_a_killed_worker_loses_its_run_and_frees_the_lun_when_it_is_back(
     assert run.state == RunState.LOST
     assert "worker stopped while the run was running" in run.reason
     assert logs.lines(run)
-    assert not Measurement.objects.exists()
-    again = order_on(worker)
+    assert not MeasurementBlock.objects.exists()
+    again = run_on(worker)
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
     assert state_of(again) == RunState.DONE
 
@@ -211,14 +212,14 @@ def test_a_killed_workers_container_is_removed_when_it_is_back(
 
     worker.start()
     assert Worker.objects.get(name=worker.name).executor == "docker"
-    run = order_on(worker, parameters=LONG)
+    run = run_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     worker.send(signal.SIGKILL)
     assert containers() != ""
     worker.start()
     assert containers() == ""
     assert state_of(run) == RunState.LOST
-    again = order_on(worker, filesystem="xfs")
+    again = run_on(worker, filesystem="xfs")
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
     again.refresh_from_db()
     assert again.state == RunState.DONE, again.reason
@@ -227,7 +228,7 @@ def test_a_killed_workers_container_is_removed_when_it_is_back(
 
 def test_a_cancelled_run_has_stopped_soon(worker: WorkerProcess) -> None:
     worker.start()
-    run = order_on(worker, parameters=LONG)
+    run = run_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     lifecycle.cancel(run.pk, "somebody")
     worker.wait_until(lambda: state_of(run) == RunState.CANCELLED)
@@ -255,7 +256,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more
     worker.environment["FSBENCH_WORKER_SILENT_AFTER_S"] = "4"
     worker.start()
     assert worker.process is not None
-    run = order_on(worker, parameters=LONG)
+    run = run_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     suspend(worker.process)
     try:
@@ -263,7 +264,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more
         run.refresh_from_db()
         assert run.state == RunState.LOST
         lines, changes = run.log_lines.count(), run.changes.count()
-        again = order_on(worker, filesystem="xfs")
+        again = run_on(worker, filesystem="xfs")
     finally:
         worker.process.send_signal(signal.SIGCONT)
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
@@ -274,7 +275,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more
     assert run.__dict__ | {"_state": None} == before
     assert (run.log_lines.count(), run.changes.count()) == (lines, changes)
     assert not run.artefacts.exists()
-    assert not run.measurements.exists()
+    assert not run.measurement_blocks.exists()
     assert "lost its lease and was stopped" in worker.log.read_text()
 
 
@@ -282,10 +283,10 @@ def test_a_study_that_is_deleted_while_a_run_of_it_is_measured_frees_the_lun(
     worker: WorkerProcess,
 ) -> None:
     worker.start()
-    run = order_on(worker, parameters=LONG)
+    run = run_on(worker, parameters=LONG)
     worker.wait_until(is_measuring(run))
     run.series.study.delete()
-    again = order_on(worker, filesystem="xfs")
+    again = run_on(worker, filesystem="xfs")
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
     assert state_of(again) == RunState.DONE, Run.objects.get(pk=again.pk).reason
     assert not Lease.objects.exclude(run=None).exists()
@@ -296,10 +297,10 @@ def test_a_drained_worker_finishes_its_run_and_claims_the_next_when_it_is_resume
 ) -> None:
     worker.start()
     row = Worker.objects.get(name=worker.name)
-    run = order_on(worker, parameters=SMALL | {"maximum_file_kb": 65536})
+    run = run_on(worker, parameters=SMALL | {"maximum_file_kb": 65536})
     worker.wait_until(is_measuring(run))
     maintenance.set_drained(row, True, by="somebody")
-    following = order_on(worker)
+    following = run_on(worker)
     worker.wait_until(lambda: state_of(run) == RunState.DONE)
     seen_at = Worker.objects.get(name=worker.name).seen_at
     worker.wait_until(
@@ -317,7 +318,7 @@ def test_a_worker_of_the_same_name_on_another_host_is_refused_while_it_lives(
     settings.WORKER_SILENT_AFTER_S = 1
     host = make_host()
     worker = service.begin(host)
-    run = write_order(worker)
+    run = write_run(worker)
     assert lifecycle.claim(run.pk, worker) is not None
     monkeypatch.setattr(service, "host_mark", lambda: "another host")
     # Far from now on either side, so that it does not matter how long this process is held up.
@@ -436,7 +437,7 @@ def test_luns_check_says_what_is_wrong(
 def test_messages_and_pings_go_through_redis(worker: WorkerProcess, redis_url: str) -> None:
     worker.environment["CELERY_BROKER_URL"] = redis_url
     worker.start()
-    run = write_order(Worker.objects.get(name=worker.name))
+    run = write_run(Worker.objects.get(name=worker.name))
     # Sent a moment ago, as far as the worker can see: it will not look for the run by itself.
     Run.objects.filter(pk=run.pk).update(sent_at=timezone.now() + timedelta(hours=1))
     queue = f"host.{worker.name}"

@@ -14,8 +14,9 @@ from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnounce
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.core.workloads import presets
 from fsbench_web.core.workloads.iozone import TESTS
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 
@@ -80,29 +81,29 @@ def ann(db: None) -> User:
 
 
 @pytest.fixture
-def order(disk: Lun) -> Callable[..., RunRequest]:
-    """An order that is fine as it is; keywords change it."""
+def spec(disk: Lun) -> Callable[..., JobSpec]:
+    """A job that is fine as it is; keywords change it."""
 
-    def make(**changes: Any) -> RunRequest:
+    def make(**changes: Any) -> JobSpec:
         values: dict[str, Any] = {
             "lun_id": disk.pk,
             "configurations": (
-                ConfigurationRequest("ext4", {"journal_mode": "writeback"}, "none"),
-                ConfigurationRequest("xfs", {}, "none"),
+                ConfigurationSpec("ext4", {"journal_mode": "writeback"}, "none"),
+                ConfigurationSpec("xfs", {}, "none"),
             ),
             "workload": "iozone-small",
             "repeats": 2,
             "new_study": "First look",
         }
-        return RunRequest(**(values | changes))
+        return JobSpec(**(values | changes))
 
     return make
 
 
 @pytest.fixture
-def runs(order: Callable[..., RunRequest], ann: User) -> list[Run]:
+def runs(spec: Callable[..., JobSpec], ann: User) -> list[Run]:
     """Four queued runs: ext4_wb_noop, xfs_noop, and both again."""
-    return submit(order(), "disk1", ann)
+    return submit(spec(), "disk1", ann)
 
 
 def start(run: Run, log: tuple[tuple[str, str], ...] = ()) -> lifecycle.LeaseHandle:

@@ -1,4 +1,4 @@
-"""Orders of people who may not erase the disk any more when their turn comes."""
+"""Jobs of people who may not erase the disk any more when their turn comes."""
 
 from collections.abc import Callable
 
@@ -12,14 +12,15 @@ from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role, Team
 from fsbench_web.accounts.people import accounts
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Lease, Run, RunState, Study
-from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
 from fsbench_web.studies.runs import authority, control, lifecycle
 from tests.accounts.people import person
 from tests.studies.conftest import start
 
-Order = Callable[..., RunRequest]
-ONE = (ConfigurationRequest("ext4", {}, "none"),)
+MakeSpec = Callable[..., JobSpec]
+ONE = (ConfigurationSpec("ext4", {}, "none"),)
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ def root(db: None) -> User:
 
 
 @pytest.fixture
-def hers(order: Order, eve: User) -> list[Run]:
-    return submit(order(configurations=ONE), "disk1", eve)
+def hers(spec: MakeSpec, eve: User) -> list[Run]:
+    return submit(spec(configurations=ONE), "disk1", eve)
 
 
 def refused(run: Run, worker: Worker) -> str:
@@ -63,8 +64,8 @@ def test_a_withdrawn_grant_refuses_what_waits(hers: list[Run], worker: Worker) -
     LunGrant.objects.all().delete()
     said = refused(hers[0], worker)
     assert said == (
-        "Refused: disk1 is not granted any more to eve, who ordered it. Nothing was erased. "
-        "Somebody who may erase it can order the run again."
+        "Refused: disk1 is not granted any more to eve, who submitted it. Nothing was erased. "
+        "Somebody who may erase it can submit the run again."
     )
     last = hers[0].changes.last()
     assert last is not None
@@ -75,7 +76,7 @@ def test_a_withdrawn_grant_refuses_what_waits(hers: list[Run], worker: Worker) -
 
 def test_a_closed_account_starts_nothing(hers: list[Run], worker: Worker, root: User) -> None:
     close(User.objects.get(username="eve"), root)
-    assert "The account of eve, who ordered it, is closed." in refused(hers[0], worker)
+    assert "The account of eve, who submitted it, is closed." in refused(hers[0], worker)
 
 
 @pytest.mark.parametrize("role", [Role.CONTRIBUTOR, Role.VIEWER])
@@ -84,17 +85,17 @@ def test_a_role_that_was_taken_away_starts_nothing(
 ) -> None:
     Person.objects.filter(user__username="eve").update(role=role)
     said = refused(hers[0], worker)
-    assert f"eve, who ordered it, is a {role} now, and a run needs an operator." in said
+    assert f"eve, who submitted it, is a {role} now, and a run needs an operator." in said
 
 
 def test_a_grant_of_a_team_ends_with_membership(
-    order: Order, eve: User, disk: Lun, worker: Worker
+    spec: MakeSpec, eve: User, disk: Lun, worker: Worker
 ) -> None:
     team = Team.objects.create(name="Storage")
     team.members.add(eve)
     LunGrant.objects.all().delete()
     LunGrant.objects.create(lun=disk, team=team)
-    first, second = submit(order(configurations=ONE), "disk1", eve)
+    first, second = submit(spec(configurations=ONE), "disk1", eve)
     lifecycle.finish(start(first), RunState.DONE, "")
     team.members.remove(eve)
     assert "disk1 is not granted any more" in refused(second, worker)
@@ -116,8 +117,8 @@ def test_a_study_that_went_to_another_team_takes_no_run_of_hers(
     assert "belongs to the team Databases, and eve" in refused(hers[0], worker)
 
 
-def test_an_account_with_orders_is_not_deleted(hers: list[Run], worker: Worker, eve: User) -> None:
-    """Without an author they would pass for orders of the host, which nobody asks any more."""
+def test_an_account_with_jobs_is_not_deleted(hers: list[Run], worker: Worker, eve: User) -> None:
+    """Without an author they would pass for jobs of the host, which nobody asks any more."""
     LunGrant.objects.all().delete()
     with pytest.raises(ProtectedError):
         eve.delete()
@@ -126,8 +127,8 @@ def test_an_account_with_orders_is_not_deleted(hers: list[Run], worker: Worker, 
     assert "not granted any more to eve" in refused(hers[0], worker)
 
 
-def test_an_administrator_needs_no_grant(order: Order, root: User, worker: Worker) -> None:
-    run = submit(order(configurations=ONE), "disk1", root)[0]
+def test_an_administrator_needs_no_grant(spec: MakeSpec, root: User, worker: Worker) -> None:
+    run = submit(spec(configurations=ONE), "disk1", root)[0]
     assert lifecycle.claim(run.pk, worker) is not None
 
 
@@ -157,9 +158,9 @@ def test_a_cancelled_run_stays_cancelled(hers: list[Run], worker: Worker) -> Non
 
 
 def test_the_next_repeat_is_not_written_to_be_refused(
-    order: Order, eve: User, worker: Worker, root: User
+    spec: MakeSpec, eve: User, worker: Worker, root: User
 ) -> None:
-    runs = submit(order(configurations=ONE, until=RepeatTarget(5, 2, 9)), "disk1", eve)
+    runs = submit(spec(configurations=ONE, until=RepeatTarget(5, 2, 9)), "disk1", eve)
     LunGrant.objects.all().delete()
     for run in runs:
         refused(run, worker)
@@ -170,29 +171,29 @@ def test_the_next_repeat_is_not_written_to_be_refused(
     assert Run.objects.filter(state=RunState.QUEUED, created_by=root).exists()
 
 
-def test_what_was_refused_is_ordered_again_by_who_may(
+def test_what_was_refused_is_submitted_again_by_who_may(
     hers: list[Run], worker: Worker, root: User
 ) -> None:
     LunGrant.objects.all().delete()
     for run in hers:
         refused(run, worker)
-    order_id = hers[0].submission_id
-    assert order_id is not None
-    again = control.retry(order_id, "disk1", root)
+    job_id = hers[0].job_id
+    assert job_id is not None
+    again = control.retry(job_id, "disk1", root)
     assert [run.created_by for run in again] == [root, root]
     assert lifecycle.claim(again[0].pk, worker) is not None
 
 
 def test_resuming_says_it_before_the_runs_do(hers: list[Run], worker: Worker) -> None:
-    order_id = hers[0].submission_id
-    assert order_id is not None
-    control.pause(order_id)
+    job_id = hers[0].job_id
+    assert job_id is not None
+    control.pause(job_id)
     Person.objects.update(role=Role.VIEWER)
     with pytest.raises(control.ControlRefused) as problem:
-        control.resume(order_id)
+        control.resume(job_id)
     assert problem.value.problems == [
-        "eve, who ordered it, is a viewer now, and a run needs an operator. Its runs would be "
-        "refused: cancel the order, and order what was cancelled again yourself."
+        "eve, who submitted it, is a viewer now, and a run needs an operator. Its runs would be "
+        "refused: cancel the job, and submit what was cancelled again yourself."
     ]
     assert lifecycle.claim(hers[0].pk, worker) is None
     hers[0].refresh_from_db()
@@ -202,27 +203,29 @@ def test_resuming_says_it_before_the_runs_do(hers: list[Run], worker: Worker) ->
 def test_pages_and_api_name_what_will_not_start_before_its_turn(
     hers: list[Run], eve: User, root: User, client: Client, worker: Worker
 ) -> None:
-    run, sweep = f"/runs/{hers[0].pk}/", f"/sweeps/{hers[0].submission_id}/"
-    for address in (run, sweep):
+    run, job = f"/runs/{hers[0].pk}/", f"/jobs/{hers[0].job_id}/"
+    for address in (run, job):
         assert b"will not start" not in client.get(address).content
     team = Team.objects.create(name="Storage & co")
     team.members.add(eve)
     LunGrant.objects.all().delete()
-    for address in (run, sweep):
+    for address in (run, job):
         said = client.get(address).content.decode()
         assert "will not start" in said
-        assert "disk1 is not granted any more to eve, who ordered it." in said
+        assert "disk1 is not granted any more to eve, who submitted it." in said
         assert "an operator of the team Storage &amp; co who may erase" in said
     close(eve, root)
-    for address in (run, sweep):
+    for address in (run, job):
         said = client.get(address).content.decode()
-        assert "The account of eve, who ordered it, is closed. An administrator can cancel" in said
-    closed = ["The account of eve, who ordered it, is closed."]
-    assert client.get(f"/api/v1{sweep[:-1]}").json()["refusals"] == closed
+        assert (
+            "The account of eve, who submitted it, is closed. An administrator can cancel" in said
+        )
+    closed = ["The account of eve, who submitted it, is closed."]
+    assert client.get(f"/api/v1/sweeps/{hers[0].job_id}").json()["refusals"] == closed
     assert [client.get(f"/api/v1{run[:-1]}").json()["refusal"]] == closed
-    # As the page says: cancelled and ordered again by somebody who may.
+    # As the page says: cancelled and submitted again by somebody who may.
     with rights.as_user(root):
-        control.cancel(hers[0].submission_id or 0, "root")
-        made = control.retry(hers[0].submission_id or 0, "disk1", root, [RunState.CANCELLED])
+        control.cancel(hers[0].job_id or 0, "root")
+        made = control.retry(hers[0].job_id or 0, "disk1", root, [RunState.CANCELLED])
     assert lifecycle.claim(made[0].pk, worker) is not None
-    assert b"will not start" not in client.get(sweep).content
+    assert b"will not start" not in client.get(job).content

@@ -8,23 +8,24 @@ from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState
-from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from tests.studies.conftest import GB, complete, start, worker_announcement
 
-Order = Callable[..., RunRequest]
+MakeSpec = Callable[..., JobSpec]
 
 
 @pytest.fixture
-def on(order: Order, ann: User) -> Callable[[Lun], Run]:
+def on(spec: MakeSpec, ann: User) -> Callable[[Lun], Run]:
     """``on(lun)``: a queued run there."""
 
     def make(lun: Lun) -> Run:
-        request = order(
+        request = spec(
             lun_id=lun.pk,
-            configurations=(ConfigurationRequest("ext4", {}, "none"),),
+            configurations=(ConfigurationSpec("ext4", {}, "none"),),
             repeats=1,
             new_study=f"On {lun.name} of {lun.worker.name}",
         )

@@ -1,10 +1,10 @@
-"""How far the reference of an order had moved around each of its runs."""
+"""How far the reference of a job had moved around each of its runs."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fsbench_web.studies.models import Run, Score, Series, Study, Submission
+from fsbench_web.studies.models import Job, Run, Score, Series, Study
 from fsbench_web.studies.scores import rejudging
 from fsbench_web.studies.scores.drift import Drift, ReferencePoint, around
 from tests.studies.test_quality import flat, measured, series_of
@@ -40,26 +40,26 @@ def test_one_reference_says_nothing() -> None:
 
 
 @pytest.fixture
-def order(db: None) -> Submission:
-    return Submission.objects.create(token="t")
+def job(db: None) -> Job:
+    return Job.objects.create(token="t")
 
 
-def finished(order: Submission, series: Series, minute: int, value: float, *, ref: bool) -> Run:
-    return measured(series, flat(value), submission=order, is_reference=ref, started_at=at(minute))
+def finished(job: Job, series: Series, minute: int, value: float, *, ref: bool) -> Run:
+    return measured(series, flat(value), job=job, is_reference=ref, started_at=at(minute))
 
 
-def test_a_run_between_references_that_moved_is_not_sound(order: Submission) -> None:
+def test_a_run_between_references_that_moved_is_not_sound(job: Job) -> None:
     study = Study.objects.create(slug="lab", title="Lab")
     reference, other = series_of(study), series_of(study)
-    finished(order, reference, 0, 10_000, ref=True)
-    early = finished(order, other, 5, 5000, ref=False)
-    assert rejudging.note_drift(order.pk) == []
-    finished(order, reference, 10, 9990, ref=True)
-    late = finished(order, other, 15, 5001, ref=False)
-    assert rejudging.note_drift(order.pk) == []
+    finished(job, reference, 0, 10_000, ref=True)
+    early = finished(job, other, 5, 5000, ref=False)
+    assert rejudging.note_drift(job.pk) == []
+    finished(job, reference, 10, 9990, ref=True)
+    late = finished(job, other, 15, 5001, ref=False)
+    assert rejudging.note_drift(job.pk) == []
     # The next reference is a tenth slower: it reaches the run before it, too.
-    finished(order, reference, 20, 9000, ref=True)
-    assert rejudging.note_drift(order.pk) == sorted([reference.pk, other.pk])
+    finished(job, reference, 20, 9000, ref=True)
+    assert rejudging.note_drift(job.pk) == sorted([reference.pk, other.pk])
     early.refresh_from_db()
     late.refresh_from_db()
     assert early.drift_percent == pytest.approx(-0.1, abs=0.01)
@@ -69,13 +69,13 @@ def test_a_run_between_references_that_moved_is_not_sound(order: Submission) -> 
     assert (sound.repeats, whole.repeats) == (1, 2)
     assert "drifted" in whole.flags
     # Asked again, nothing is left to do.
-    assert rejudging.note_drift(order.pk) == []
+    assert rejudging.note_drift(job.pk) == []
 
 
-def test_an_order_without_references_has_no_drift(order: Submission) -> None:
+def test_a_job_without_references_has_no_drift(job: Job) -> None:
     study = Study.objects.create(slug="lab", title="Lab")
-    run = finished(order, series_of(study), 0, 1000, ref=False)
-    assert rejudging.note_drift(order.pk) == []
+    run = finished(job, series_of(study), 0, 1000, ref=False)
+    assert rejudging.note_drift(job.pk) == []
     run.refresh_from_db()
     assert run.drift_percent is None
-    assert rejudging.orders_with_references() == []
+    assert rejudging.jobs_with_references() == []

@@ -5,9 +5,10 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Workload
 from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.studies.jobs.estimates import Estimate, Experience, total
+from fsbench_web.studies.jobs.spec import ConfigurationSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Series
-from fsbench_web.studies.orders.estimates import Estimate, Experience, total
-from fsbench_web.studies.orders.submission import ConfigurationRequest, submit
 from tests.studies.conftest import complete, worker_announcement
 
 
@@ -26,7 +27,7 @@ def test_nothing_is_known_before_anything_was_done(runs, workload, disk):
     assert Experience([workload.pk]).of((workload.pk, disk.pk, "ext4")) is None
 
 
-def test_the_nearest_experience_counts(runs, workload, disk, order, ann):
+def test_the_nearest_experience_counts(runs, workload, disk, spec, ann):
     took(runs[0], 100)  # ext4
     took(runs[2], 140)
     took(runs[1], 300)  # xfs
@@ -59,12 +60,12 @@ def test_a_run_that_did_not_end_well_is_no_experience(runs, workload, disk):
     assert Experience([workload.pk]).of((workload.pk, disk.pk, "ext4")) is None
 
 
-def test_another_workload_is_no_experience(runs, workload, disk, order, ann):
+def test_another_workload_is_no_experience(runs, workload, disk, spec, ann):
     (other,) = submit(
-        order(
+        spec(
             new_study="Second",
             parameters={"maximum_file_kb": 1024},
-            configurations=(ConfigurationRequest("ext4", {}, "none"),),
+            configurations=(ConfigurationSpec("ext4", {}, "none"),),
             repeats=1,
         ),
         "disk1",

@@ -7,8 +7,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from fsbench_web.catalog.models import Worker
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Score, Study
-from fsbench_web.studies.orders.submission import submit
 from fsbench_web.studies.views.study_list import own_studies, published_studies
 from tests.studies.conftest import complete, start
 
@@ -44,13 +44,13 @@ def test_a_silent_worker_is_said_to_be_silent(client, worker):
 
 
 def test_it_needs_the_same_queries_for_much_and_for_little(
-    client, order, ann, runs, django_assert_num_queries
+    client, spec, ann, runs, django_assert_num_queries
 ):
     with django_assert_num_queries(6):
         client.get("/")
     call_command("load_published", verbosity=0)
     for number in range(5):
-        submit(order(new_study=f"Study {number}"), "disk1", ann)
+        submit(spec(new_study=f"Study {number}"), "disk1", ann)
     with django_assert_num_queries(6):
         client.get("/")
 

@@ -15,15 +15,16 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import maintenance
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import INTERRUPTED, Cause
-from fsbench_web.studies.models import RepeatRule, Run, RunState, Submission
-from fsbench_web.studies.orders.submission import RunRequest, submit
+from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Job, RepeatRule, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, queue
 from tests.studies.conftest import complete, start
 from tests.studies.test_lifecycle import at_once
 
 pytestmark = pytest.mark.django_db
 
-Order = Callable[..., RunRequest]
+MakeSpec = Callable[..., JobSpec]
 
 
 def lose(run: Run) -> Run:
@@ -45,7 +46,7 @@ def test_a_lost_run_is_run_again_as_the_same_repeat_and_in_its_turn(runs: list[R
     assert (lost.state, lost.cause) == (RunState.LOST, Cause.SILENT)
     assert lost.reason.endswith(f"It is run again by itself, as run {made.pk}.")
     assert f"after run {lost.pk}" in made.changes.get().reason
-    same = ("series_id", "repeat", "submission_id", "created_by_id", "confirmed", "is_reference")
+    same = ("series_id", "repeat", "job_id", "created_by_id", "confirmed", "is_reference")
     assert [getattr(made, name) for name in same] == [getattr(lost, name) for name in same]
     assert list(queue.waiting()) == [made, runs[2], runs[3]], "before the next block"
     entry = AuditEntry.objects.get(what="run retried")
@@ -68,11 +69,11 @@ def test_only_what_was_interrupted_is_run_again(runs: list[Run], cause: Cause) -
     assert Run.objects.filter(retry_of=runs[0]).exists() == (cause in INTERRUPTED)
 
 
-def test_it_is_run_again_once_unless_the_order_says_otherwise(
-    order: Order, ann: User, disk: Any
+def test_it_is_run_again_once_unless_the_job_says_otherwise(
+    spec: MakeSpec, ann: User, disk: Any
 ) -> None:
     for wanted in (0, 1, 3):
-        first = submit(order(new_study=f"Study {wanted}", run_again=wanted), "disk1", ann)[0]
+        first = submit(spec(new_study=f"Study {wanted}", run_again=wanted), "disk1", ann)[0]
         last, found = lose(first), 0
         while (following := Run.objects.filter(retry_of=last).first()) is not None:
             found += 1
@@ -81,10 +82,10 @@ def test_it_is_run_again_once_unless_the_order_says_otherwise(
             last = lose(following)
         assert found == wanted
         assert "does not run it again by itself" in last.reason
-        control.cancel(first.submission_id or 0, "ann")
+        control.cancel(first.job_id or 0, "ann")
 
 
-def test_who_orders_the_last_one_again_begins_anew(runs: list[Run], ann: User) -> None:
+def test_who_submits_the_last_one_again_begins_anew(runs: list[Run], ann: User) -> None:
     lost = lose(again(lose(runs[0])))
     made = control.retry_run(lost.pk, "disk1", ann)
     assert made is not None
@@ -94,7 +95,7 @@ def test_who_orders_the_last_one_again_begins_anew(runs: list[Run], ann: User) -
 
 def again_last(run: Run) -> Run:
     """Bring a run to the front of its LUN's queue."""
-    Submission.objects.filter(pk=run.submission_id).update(priority=10)
+    Job.objects.filter(pk=run.job_id).update(priority=10)
     for other in Run.objects.filter(state=RunState.QUEUED).exclude(pk=run.pk):
         lifecycle.cancel(other.pk, "ann")
     return run
@@ -102,19 +103,19 @@ def again_last(run: Run) -> Run:
 
 def test_a_run_that_was_asked_to_stop_is_not_run_again(runs: list[Run]) -> None:
     start(runs[0])
-    control.cancel(runs[0].submission_id or 0, "ann")
+    control.cancel(runs[0].job_id or 0, "ann")
     lifecycle.reap_lost(timezone.now() + timedelta(days=1))
     assert Run.objects.get(pk=runs[0].pk).state == RunState.LOST
     assert not Run.objects.filter(state=RunState.QUEUED).exists()
 
 
-def test_in_a_paused_order_it_waits(runs: list[Run], worker: Worker) -> None:
+def test_in_a_paused_job_it_waits(runs: list[Run], worker: Worker) -> None:
     start(runs[0])
-    control.pause(runs[0].submission_id or 0)
+    control.pause(runs[0].job_id or 0)
     lifecycle.recover(worker)
     made = again(runs[0])
     assert lifecycle.claim(made.pk, worker) is None
-    control.resume(runs[0].submission_id or 0)
+    control.resume(runs[0].job_id or 0)
     assert lifecycle.claim(made.pk, worker) is not None
 
 
@@ -138,8 +139,8 @@ def test_it_is_not_for_an_account_that_was_closed(runs: list[Run], worker: Worke
     assert not Run.objects.filter(retry_of=lost).exists()
 
 
-def test_a_run_without_an_order_is_nobodys_to_run_again(runs: list[Run], worker: Worker) -> None:
-    Run.objects.update(submission=None)
+def test_a_run_without_a_job_is_nobodys_to_run_again(runs: list[Run], worker: Worker) -> None:
+    Run.objects.update(job=None)
     start(runs[0])
     lifecycle.recover(worker)
     assert not Run.objects.exclude(retry_of=None).exists()
@@ -164,11 +165,11 @@ def test_an_end_that_is_not_committed_has_no_other_run(runs: list[Run]) -> None:
     assert again(runs[0]).state == RunState.QUEUED
 
 
-def test_a_rule_counts_the_repeat_once(order: Order, ann: User) -> None:
+def test_a_rule_counts_the_repeat_once(spec: MakeSpec, ann: User) -> None:
     """Of two repeats at the most one is lost: there are two results in the end, not one."""
     first, *_ = submit(
-        order(
-            configurations=order().configurations[:1],
+        spec(
+            configurations=spec().configurations[:1],
             workload="iozone-small",
             until=RepeatTarget(0.1, 2, 2),
         ),
@@ -193,7 +194,7 @@ def test_its_pages_and_the_api_say_both(runs: list[Run], client: Client) -> None
     assert f'is run again by itself as <a href="/runs/{made.pk}/">' in page
     page = client.get(f"/runs/{made.pk}/").content.decode()
     assert f'It replaces <a href="/runs/{lost.pk}/">run {lost.pk}</a>, which was inter' in page
-    page = client.get(f"/sweeps/{lost.submission_id}/").content.decode()
+    page = client.get(f"/jobs/{lost.job_id}/").content.decode()
     assert "1 failed or lost (1 interrupted and run again by itself)" in page
     assert f'again by itself as run <a href="/runs/{made.pk}/">' in page
     assert f'<a href="/runs/{lost.pk}/">{lost.pk}</a> again, by itself' in page
@@ -202,7 +203,7 @@ def test_its_pages_and_the_api_say_both(runs: list[Run], client: Client) -> None
     assert (said["cause"], said["retried_as"], said["rerun"]) == ("silent", made.pk, 0)
     said = client.get(f"/api/v1/runs/{made.pk}").json()
     assert (said["cause"], said["retry_of"], said["rerun"]) == ("", lost.pk, 1)
-    said = client.get(f"/api/v1/sweeps/{lost.submission_id}").json()
+    said = client.get(f"/api/v1/sweeps/{lost.job_id}").json()
     assert said["run_again"] == 1
     planned = [(run["id"], run["rerun"]) for run in said["planned"]]
     assert planned[:2] == [(lost.pk, 0), (made.pk, 1)], "in their turn"
@@ -212,7 +213,7 @@ def test_how_often_is_refused_out_of_bounds_by_document_and_form(
     runs: list[Run], client: Client, ann: User, disk: Any
 ) -> None:
     LunGrant.objects.create(user=ann, lun=disk)
-    document = runs[0].submission.document | {"run_again": 6}  # type: ignore[union-attr]
+    document = runs[0].job.document | {"run_again": 6}  # type: ignore[union-attr]
     client.force_login(ann)
     said = client.post(
         "/api/v1/sweeps/preview", {"document": document}, content_type="application/json"
@@ -229,9 +230,9 @@ def test_how_often_is_refused_out_of_bounds_by_document_and_form(
 class TestAtTheSameMoment:
     ROUNDS = 5
 
-    def test_two_who_end_it_make_one(self, order: Order, ann: User, worker: Worker) -> None:
+    def test_two_who_end_it_make_one(self, spec: MakeSpec, ann: User, worker: Worker) -> None:
         for number in range(self.ROUNDS):
-            first = submit(order(new_study=f"Round {number}"), "disk1", ann)[0]
+            first = submit(spec(new_study=f"Round {number}"), "disk1", ann)[0]
             start(first)
             later = timezone.now() + timedelta(days=1)
             at_once(
@@ -240,16 +241,16 @@ class TestAtTheSameMoment:
                 lambda later=later: lifecycle.reap_lost(later),  # type: ignore[misc]
             )
             assert Run.objects.filter(retry_of=first).count() == 1
-            control.cancel(first.submission_id or 0, "ann")
+            control.cancel(first.job_id or 0, "ann")
 
-    def test_a_cancelled_order_stays_cancelled(
-        self, order: Order, ann: User, worker: Worker
+    def test_a_cancelled_job_stays_cancelled(
+        self, spec: MakeSpec, ann: User, worker: Worker
     ) -> None:
         for number in range(self.ROUNDS):
-            first = submit(order(new_study=f"Round {number}"), "disk1", ann)[0]
+            first = submit(spec(new_study=f"Round {number}"), "disk1", ann)[0]
             start(first)
             at_once(
                 lambda: lifecycle.recover(worker),
-                lambda run=first: control.cancel(run.submission_id or 0, "ann"),  # type: ignore[misc]
+                lambda run=first: control.cancel(run.job_id or 0, "ann"),  # type: ignore[misc]
             )
             assert not Run.objects.filter(state=RunState.QUEUED).exists()

@@ -15,7 +15,7 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
-from fsbench_web.studies.models import ACTIVE_STATES, Lease, Run, RunState, Study, Submission
+from fsbench_web.studies.models import ACTIVE_STATES, Job, Lease, Run, RunState, Study
 from fsbench_web.studies.runs import lifecycle, queue
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.series import next_repeat, series_for
@@ -56,7 +56,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return messages
 
 
-def order(
+def submitted(
     worker: Worker, on: str, journal: str = "", filesystem: str = "ext4", **changes: Any
 ) -> Run:
     study, _ = Study.objects.get_or_create(slug="lab", defaults={"title": "Lab"})
@@ -67,9 +67,7 @@ def order(
             lun=worker.luns.get(name=on),
             journal_lun=worker.luns.get(name=journal) if journal else None,
         )
-        return lifecycle.create_queued(
-            series, next_repeat(series), by=None, submission=changes.get("submission")
-        )
+        return lifecycle.create_queued(series, next_repeat(series), by=None, job=changes.get("job"))
 
 
 def claim(run: Run, worker: Worker) -> LeaseHandle:
@@ -88,7 +86,7 @@ def held() -> set[tuple[str, int]]:
 
 class TestAllOrNothing:
     def test_a_run_holds_its_lun_its_journal_and_their_controllers(self, lab: Worker) -> None:
-        run = order(lab, "a", "hba-log")
+        run = submitted(lab, "a", "hba-log")
         handle = claim(run, lab)
         assert held() == {("a", run.pk), ("hba-log", run.pk), (HBA, run.pk)}
         assert len(handle.others) == 2
@@ -96,7 +94,7 @@ class TestAllOrNothing:
         assert held() == set()
 
     def test_the_controller_of_both_is_leased_once(self, lab: Worker) -> None:
-        claim(order(lab, "hba-a", "hba-log"), lab)
+        claim(submitted(lab, "hba-a", "hba-log"), lab)
         assert len(held()) == 3
 
     @pytest.mark.parametrize(
@@ -111,8 +109,8 @@ class TestAllOrNothing:
     def test_what_is_shared_is_used_by_one_run(
         self, lab: Worker, first: tuple[str, str], second: tuple[str, str]
     ) -> None:
-        handle = claim(order(lab, *first), lab)
-        waiting = order(lab, *second)
+        handle = claim(submitted(lab, *first), lab)
+        waiting = submitted(lab, *second)
         before = held()
         assert lifecycle.claim(waiting.pk, lab) is None
         assert held() == before
@@ -122,8 +120,8 @@ class TestAllOrNothing:
 
     def test_the_same_name_on_another_host_is_another_controller(self, lab: Worker) -> None:
         other = announce(worker_announcement(name="lab2", luns=[lun("hba-a", controller=HBA)]))
-        claim(order(lab, "hba-a"), lab)
-        claim(order(other, "hba-a"), other)
+        claim(submitted(lab, "hba-a"), lab)
+        claim(submitted(other, "hba-a"), other)
 
     def test_a_lease_is_of_a_lun_or_of_a_controller(self, lab: Worker) -> None:
         for wrong in (
@@ -143,7 +141,7 @@ class TestFencing:
     @pytest.mark.parametrize("lost", ["log", HBA])
     def test_losing_one_of_the_leases_is_losing_the_run(self, lab: Worker, lost: str) -> None:
         """As after a reaper and a new run that needs only the journal, or only the controller."""
-        run = order(lab, "hba-a", "log")
+        run = submitted(lab, "hba-a", "log")
         handle = claim(run, lab)
         row = Lease.objects.get(lun__name=lost) if lost == "log" else Lease.objects.get(host=lab)
         row.token += 1
@@ -160,16 +158,16 @@ class TestFencing:
         assert not run.log_lines.exists()
 
     def test_an_old_token_is_refused_after_another_run_had_the_journal(self, lab: Worker) -> None:
-        old = claim(order(lab, "a", "log"), lab)
+        old = claim(submitted(lab, "a", "log"), lab)
         assert lifecycle.reap_lost(after_silence()) == [old.run_id]
-        new = claim(order(lab, "b", "log"), lab)
+        new = claim(submitted(lab, "b", "log"), lab)
         with pytest.raises(LeaseLost):
             lifecycle.heartbeat(old)
         assert lifecycle.heartbeat(new) is False
         assert new.others[0][1] > old.others[0][1]
 
     def test_a_heartbeat_prolongs_all(self, lab: Worker) -> None:
-        handle = claim(order(lab, "hba-a", "log"), lab)
+        handle = claim(submitted(lab, "hba-a", "log"), lab)
         Lease.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
         lifecycle.heartbeat(handle)
         assert lifecycle.reap_lost() == []
@@ -177,7 +175,7 @@ class TestFencing:
 
     def test_a_lost_run_frees_all_and_ends_once(self, lab: Worker) -> None:
         for end in (lambda: lifecycle.reap_lost(after_silence()), lambda: lifecycle.recover(lab)):
-            run = order(lab, "hba-a", "log")
+            run = submitted(lab, "hba-a", "log")
             claim(run, lab)
             assert end() == [run.pk]
             assert held() == set()
@@ -186,23 +184,23 @@ class TestFencing:
 
 class TestTurns:
     def test_a_run_that_waits_for_a_journal_holds_up_no_other_lun(self, lab: Worker) -> None:
-        claim(order(lab, "a", "log"), lab)
-        waits, free = order(lab, "b", "log"), order(lab, "hba-a")
+        claim(submitted(lab, "a", "log"), lab)
+        waits, free = submitted(lab, "b", "log"), submitted(lab, "hba-a")
         assert queue.startable(lab) == [free]
         assert queue.next_run(waits.series.lun_id or 0) is None
         assert queue.next_run(free.series.lun_id or 0) == free
 
     def test_it_keeps_the_order_of_its_own_lun(self, lab: Worker) -> None:
-        claim(order(lab, "a", "log"), lab)
-        order(lab, "b", "log")
-        later = order(lab, "b")
+        claim(submitted(lab, "a", "log"), lab)
+        submitted(lab, "b", "log")
+        later = submitted(lab, "b")
         assert queue.startable(lab) == []
         assert queue.next_run(later.series.lun_id or 0) is None
 
     def test_whoever_is_first_in_turn_gets_what_several_need(self, lab: Worker) -> None:
         """Else the LUN that has the controller would keep it for all its runs."""
-        first = claim(order(lab, "hba-a"), lab)
-        other, own = order(lab, "hba-b"), order(lab, "hba-a")
+        first = claim(submitted(lab, "hba-a"), lab)
+        other, own = submitted(lab, "hba-b"), submitted(lab, "hba-a")
         lifecycle.finish(first, RunState.DONE, "x")
         assert queue.next_run(own.series.lun_id or 0) is None
         assert queue.next_run(other.series.lun_id or 0) == other
@@ -211,9 +209,9 @@ class TestTurns:
         assert queue.next_run(own.series.lun_id or 0) == own
 
     def test_a_higher_priority_goes_first(self, lab: Worker) -> None:
-        usual = order(lab, "hba-a")
-        urgent = Submission.objects.create(token="x", priority=5)
-        preferred = order(lab, "hba-b", submission=urgent)
+        usual = submitted(lab, "hba-a")
+        urgent = Job.objects.create(token="x", priority=5)
+        preferred = submitted(lab, "hba-b", job=urgent)
         assert queue.startable(lab) == [preferred]
         claim(preferred, lab)
         assert queue.next_run(usual.series.lun_id or 0) is None
@@ -221,8 +219,8 @@ class TestTurns:
     def test_the_end_of_a_run_wakes_who_waited_for_its_journal(
         self, lab: Worker, sent: list[int], django_capture_on_commit_callbacks: Any
     ) -> None:
-        handle = claim(order(lab, "a", "log"), lab)
-        waits, again = order(lab, "b", "log"), order(lab, "a")
+        handle = claim(submitted(lab, "a", "log"), lab)
+        waits, again = submitted(lab, "b", "log"), submitted(lab, "a")
         with django_capture_on_commit_callbacks(execute=True):
             lifecycle.finish(handle, RunState.DONE, "x")
         # The worker goes on with its own LUN by itself.
@@ -232,8 +230,8 @@ class TestTurns:
     def test_the_end_of_a_lost_run_wakes_who_waited_for_its_controller(
         self, lab: Worker, sent: list[int], django_capture_on_commit_callbacks: Any
     ) -> None:
-        claim(order(lab, "hba-a"), lab)
-        waits = order(lab, "hba-b")
+        claim(submitted(lab, "hba-a"), lab)
+        waits = submitted(lab, "hba-b")
         with django_capture_on_commit_callbacks(execute=True):
             lifecycle.reap_lost(after_silence())
         assert sent == [waits.pk]
@@ -241,22 +239,22 @@ class TestTurns:
     def test_a_run_that_shares_nothing_wakes_nobody(
         self, lab: Worker, sent: list[int], django_capture_on_commit_callbacks: Any
     ) -> None:
-        handle = claim(order(lab, "a"), lab)
-        order(lab, "b")
+        handle = claim(submitted(lab, "a"), lab)
+        submitted(lab, "b")
         with django_capture_on_commit_callbacks(execute=True):
             lifecycle.finish(handle, RunState.DONE, "x")
         assert sent == []
 
     def test_only_what_can_start_is_told_again(self, lab: Worker, sent: list[int]) -> None:
-        handle = claim(order(lab, "hba-a"), lab)
-        waits, free = order(lab, "hba-b"), order(lab, "a")
+        handle = claim(submitted(lab, "hba-a"), lab)
+        waits, free = submitted(lab, "hba-b"), submitted(lab, "a")
         assert lifecycle.resend(lab) == [free.pk]
         lifecycle.finish(handle, RunState.DONE, "x")
         later = timezone.now() + timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S + 1)
         assert lifecycle.resend(lab, later) == [waits.pk, free.pk]
 
     def test_a_drained_worker_starts_nothing(self, lab: Worker) -> None:
-        order(lab, "a")
+        submitted(lab, "a")
         Worker.objects.filter(pk=lab.pk).update(drained_at=timezone.now())
         assert queue.startable(lab) == []
 
@@ -266,23 +264,23 @@ class TestAtTheSameMoment:
     def test_two_runs_of_a_journal_are_never_active_together(
         self, lab: Worker, sent: list[int]
     ) -> None:
-        run_all(lab, [order(lab, on, "log") for on in ("a", "b", "hba-a", "hba-b")])
+        run_all(lab, [submitted(lab, on, "log") for on in ("a", "b", "hba-a", "hba-b")])
 
     def test_two_runs_of_a_controller_are_never_active_together(
         self, lab: Worker, sent: list[int]
     ) -> None:
-        orders = [("hba-a", ""), ("hba-b", ""), ("a", "hba-log"), ("b", "hba-log")]
-        run_all(lab, [order(lab, *what) for what in orders for _ in range(2)])
+        pairs = [("hba-a", ""), ("hba-b", ""), ("a", "hba-log"), ("b", "hba-log")]
+        run_all(lab, [submitted(lab, *what) for what in pairs for _ in range(2)])
 
     def test_whoever_wants_the_same_in_another_order_does_not_block(
         self, lab: Worker, sent: list[int]
     ) -> None:
         """Journals and LUNs of all kinds, claimed, prolonged, ended and reaped at once."""
-        orders = [("a", "log"), ("hba-b", "log"), ("hba-a", "hba-log"), ("b", "hba-log")]
-        run_all(lab, [order(lab, *what) for what in orders for _ in range(3)], reaps=True)
+        pairs = [("a", "log"), ("hba-b", "log"), ("hba-a", "hba-log"), ("b", "hba-log")]
+        run_all(lab, [submitted(lab, *what) for what in pairs for _ in range(3)], reaps=True)
 
     def test_leases_are_made_once_on_first_use(self, lab: Worker) -> None:
-        runs = [order(lab, on, "hba-log") for on in ("a", "b", "hba-a", "hba-b")]
+        runs = [submitted(lab, on, "hba-log") for on in ("a", "b", "hba-a", "hba-b")]
         handles = at_once(*[lambda run=run: lifecycle.claim(run.pk, lab) for run in runs])  # type: ignore[misc]
         assert sum(handle is not None for handle in handles) == 1
         assert Lease.objects.filter(host=lab, controller=HBA).count() == 1
@@ -311,29 +309,12 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
             connection.close()
 
     def look() -> None:
-        used: dict[Any, int] = {}
-        active = Run.objects.filter(state__in=ACTIVE_STATES).select_related(
-            "series__lun", "series__journal_lun"
-        )
-        for run in active:
-            luns = [lun for lun in (run.series.lun, run.series.journal_lun) if lun]
-            for resource in {lun.name for lun in luns} | {lun.controller for lun in luns} - {""}:
-                if resource in used:
-                    clashes.append(f"{resource}: runs {used[resource]} and {run.pk}")
-                used[resource] = run.pk
-
-    def watch(act: Callable[[], object]) -> None:
-        try:
-            while not stop.is_set():
-                act()
-                time.sleep(0.005)
-        finally:
-            connection.close()
+        clashes.extend(shared_twice())
 
     with ThreadPoolExecutor(6) as pool:
-        watchers = [pool.submit(watch, look)]
+        watchers = [pool.submit(watch, look, stop)]
         if reaps:
-            watchers.append(pool.submit(watch, lifecycle.reap_lost))
+            watchers.append(pool.submit(watch, lifecycle.reap_lost, stop))
         workers = [pool.submit(work) for _ in range(3)]
         try:
             for one in workers:
@@ -347,3 +328,27 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
     for run in runs:
         assert run.changes.filter(state=RunState.LEASED).count() == 1
     assert held() == set()
+
+
+def watch(act: Callable[[], object], stop: threading.Event) -> None:
+    try:
+        while not stop.is_set():
+            act()
+            time.sleep(0.005)
+    finally:
+        connection.close()
+
+
+def shared_twice() -> list[str]:
+    """What two active runs have at once: LUNs, and controllers that are shared."""
+    used: dict[str, int] = {}
+    clashes = []
+    for run in Run.objects.filter(state__in=ACTIVE_STATES).select_related(
+        "series__lun", "series__journal_lun"
+    ):
+        luns = [lun for lun in (run.series.lun, run.series.journal_lun) if lun]
+        for resource in {lun.name for lun in luns} | {lun.controller for lun in luns} - {""}:
+            if resource in used:
+                clashes.append(f"{resource}: runs {used[resource]} and {run.pk}")
+            used[resource] = run.pk
+    return clashes

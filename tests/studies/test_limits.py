@@ -1,4 +1,4 @@
-"""What memory and its limits do to an order."""
+"""What memory and its limits do to a job."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,9 +9,9 @@ import pytest
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.studies.orders.order import ConfigurationRequest, RunRequest, SubmissionRefused
-from fsbench_web.studies.orders.submission import planned, preview
-from fsbench_web.studies.views.order_review import review_context
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.submitting import planned, preview
+from fsbench_web.studies.views.job_review import review_context
 from tests.studies.conftest import worker_announcement
 
 USABLE = {"usable": True, "version": "1.0", "path": "/usr/bin/it", "reason": ""}
@@ -20,7 +20,7 @@ TOOLS = {"fio": USABLE, "stress-ng": USABLE}
 
 @pytest.fixture
 def with_fio(worker: Worker) -> Callable[..., Worker]:
-    """``with_fio(executor, memory)`` announces the worker of ``order`` anew, with fio."""
+    """``with_fio(executor, memory)`` announces the worker of ``spec`` anew, with fio."""
 
     def again(executor: str, memory: str) -> Worker:
         said = worker_announcement()
@@ -52,32 +52,32 @@ def test_memory_is_what_the_hardware_profile_says(
     assert availability.memory_bytes(again) == expected
 
 
-def _pgmeter(order: Callable[..., RunRequest], **parameters: Any) -> RunRequest:
-    one = order().configurations[:1]
-    return order(workload="pgmeter-small", parameters=parameters, configurations=one)
+def _pgmeter(spec: Callable[..., JobSpec], **parameters: Any) -> JobSpec:
+    one = spec().configurations[:1]
+    return spec(workload="pgmeter-small", parameters=parameters, configurations=one)
 
 
 def test_the_review_warns_of_files_that_fit_into_memory(
-    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+    with_fio: Callable[..., Worker], spec: Callable[..., JobSpec]
 ) -> None:
     with_fio("docker", "4.0 GiB")
-    request = _pgmeter(order)
+    request = _pgmeter(spec)
     found = review_context(request, planned(request), "t")["memory_warnings"]
     assert found == [
         "pgmeter's files have 32 MiB together, and 4,096 MiB of memory can hold all of them: this "
         "measures the cache. The paper's files were at least 2 times the memory. Make the files "
         "larger, or set the memory limit to 64 MiB."
     ]
-    request = _pgmeter(order, file_mb=200, memory_mb=100)
+    request = _pgmeter(spec, file_mb=200, memory_mb=100)
     assert review_context(request, planned(request), "t")["memory_warnings"] == []
 
 
 def test_the_review_says_where_nothing_can_be_mounted_anew(
-    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+    with_fio: Callable[..., Worker], spec: Callable[..., JobSpec]
 ) -> None:
     worker = with_fio("local", "4.0 GiB")
     folder = worker.luns.get(name="folder1")
-    plain = ConfigurationRequest("ext4", {}, "")
+    plain = ConfigurationSpec("ext4", {}, "")
     for workload, lun, is_warned in (
         ("pgmeter-small", folder, True),
         ("pgmeter-small", worker.luns.get(name="disk1"), False),
@@ -85,28 +85,28 @@ def test_the_review_says_where_nothing_can_be_mounted_anew(
     ):
         scheduler = "none" if lun.schedulers else ""
         configurations = (replace(plain, scheduler=scheduler),)
-        request = order(workload=workload, lun_id=lun.pk, configurations=configurations)
+        request = spec(workload=workload, lun_id=lun.pk, configurations=configurations)
         found = review_context(request, planned(request), "t")
         assert found["remounts_nothing"] == is_warned
 
 
 def test_memory_cannot_be_limited_without_a_container(
-    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+    with_fio: Callable[..., Worker], spec: Callable[..., JobSpec]
 ) -> None:
     with_fio("local", "4.0 GiB")
-    with pytest.raises(SubmissionRefused) as refused:
-        preview(_pgmeter(order, memory_mb=100))
+    with pytest.raises(JobRefused) as refused:
+        preview(_pgmeter(spec, memory_mb=100))
     assert "cannot limit their memory: set the memory limit to 0" in str(refused.value.problems)
-    assert preview(_pgmeter(order))
+    assert preview(_pgmeter(spec))
 
 
 def test_no_more_cpus_can_be_asked_for_than_there_are(
-    with_fio: Callable[..., Worker], order: Callable[..., RunRequest]
+    with_fio: Callable[..., Worker], spec: Callable[..., JobSpec]
 ) -> None:
     with_fio("docker", "4.0 GiB")
-    with pytest.raises(SubmissionRefused) as refused:
-        preview(order(workload="multiuser-freenix"))
+    with pytest.raises(JobRefused) as refused:
+        preview(spec(workload="multiuser-freenix"))
     assert "asks for 28 CPUs, and the worker lab1 has 4: choose fewer" in str(
         refused.value.problems
     )
-    assert preview(order(workload="multiuser-scaled"))
+    assert preview(spec(workload="multiuser-scaled"))

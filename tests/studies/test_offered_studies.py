@@ -1,4 +1,4 @@
-"""The forms of orders and uploads offer the studies that whoever asks may add to, and no others."""
+"""The forms of jobs and uploads offer the studies that whoever asks may add to, and no others."""
 
 import re
 

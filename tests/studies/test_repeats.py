@@ -13,22 +13,23 @@ from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import RepeatRule, Run, RunState
-from fsbench_web.studies.orders.submission import ConfigurationRequest, RunRequest, submit
 from fsbench_web.studies.runs import control, lifecycle, repeats
 from tests.studies.conftest import complete, start
 from tests.studies.test_lifecycle import at_once
 
-Order = Callable[..., RunRequest]
-ONE = (ConfigurationRequest("ext4", {}, "none"),)
+MakeSpec = Callable[..., JobSpec]
+ONE = (ConfigurationSpec("ext4", {}, "none"),)
 
 
 @pytest.fixture
-def ordered(order: Order, ann: User) -> Callable[..., list[Run]]:
-    """``ordered(least=2, most=4)``: one configuration, until ± 5%."""
+def submitted(spec: MakeSpec, ann: User) -> Callable[..., list[Run]]:
+    """``submitted(least=2, most=4)``: one configuration, until ± 5%."""
 
     def make(least: int = 2, most: int = 4, **changes: Any) -> list[Run]:
-        request = order(**{"configurations": ONE, "until": RepeatTarget(5, least, most)} | changes)
+        request = spec(**{"configurations": ONE, "until": RepeatTarget(5, least, most)} | changes)
         return submit(request, "disk1", ann)
 
     return make
@@ -46,8 +47,8 @@ def fail(run: Run, state: RunState = RunState.FAILED) -> None:
     lifecycle.finish(start(run), state, "x")
 
 
-def test_an_order_writes_the_least_number_first(ordered: Callable[..., list[Run]]) -> None:
-    runs = ordered(least=3, most=9)
+def test_a_job_writes_the_least_number_first(submitted: Callable[..., list[Run]]) -> None:
+    runs = submitted(least=3, most=9)
     assert [run.repeat for run in runs] == [1, 2, 3]
     assert {run.repeat_rule for run in runs} == {rule()}
     assert repeats.in_words(rule()) == (
@@ -56,13 +57,13 @@ def test_an_order_writes_the_least_number_first(ordered: Callable[..., list[Run]
     )
 
 
-def test_each_configuration_has_a_rule_of_its_own(order: Order, ann: User) -> None:
-    runs = submit(order(until=RepeatTarget(5, 2, 4)), "disk1", ann)
+def test_each_configuration_has_a_rule_of_its_own(spec: MakeSpec, ann: User) -> None:
+    runs = submit(spec(until=RepeatTarget(5, 2, 4)), "disk1", ann)
     assert len({run.repeat_rule_id for run in runs}) == 2
 
 
-def test_it_stops_when_it_is_sure(ordered: Callable[..., list[Run]]) -> None:
-    for run, value in zip(ordered(), (1000.0, 1001.0), strict=True):
+def test_it_stops_when_it_is_sure(submitted: Callable[..., list[Run]]) -> None:
+    for run, value in zip(submitted(), (1000.0, 1001.0), strict=True):
         complete(run, value)
     assert waiting() == []
     assert rule().stop_reason == (
@@ -71,16 +72,16 @@ def test_it_stops_when_it_is_sure(ordered: Callable[..., list[Run]]) -> None:
     assert rule().stopped_at is not None
 
 
-def test_it_goes_on_while_it_is_not_sure(ordered: Callable[..., list[Run]], ann: User) -> None:
-    first, second = ordered(most=5)
+def test_it_goes_on_while_it_is_not_sure(submitted: Callable[..., list[Run]], ann: User) -> None:
+    first, second = submitted(most=5)
     complete(first, 1000.0)
     assert waiting() == [second]
     complete(second, 1100.0)
     (third,) = waiting()
     assert third.repeat == 3
-    assert (third.series, third.submission, third.created_by) == (
+    assert (third.series, third.job, third.created_by) == (
         second.series,
-        second.submission,
+        second.job,
         ann,
     )
     assert third.changes.get().reason == (
@@ -94,9 +95,9 @@ def test_it_goes_on_while_it_is_not_sure(ordered: Callable[..., list[Run]], ann:
 
 
 def test_it_stops_at_the_most_and_says_how_unsure_it_is(
-    ordered: Callable[..., list[Run]],
+    submitted: Callable[..., list[Run]],
 ) -> None:
-    ordered(most=3)
+    submitted(most=3)
     for value in (1000.0, 1500.0, 2000.0):
         complete(waiting()[0], value)
     assert waiting() == []
@@ -107,9 +108,9 @@ def test_it_stops_at_the_most_and_says_how_unsure_it_is(
 
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.LOST])
 def test_repeats_without_a_result_count_and_do_not_go_on_for_ever(
-    ordered: Callable[..., list[Run]], state: RunState
+    submitted: Callable[..., list[Run]], state: RunState
 ) -> None:
-    ordered(least=2, most=4)
+    submitted(least=2, most=4)
     ended = 0
     while waiting():
         fail(waiting()[0], state)
@@ -119,8 +120,8 @@ def test_repeats_without_a_result_count_and_do_not_go_on_for_ever(
     assert "4 of them without a result" in rule().stop_reason
 
 
-def test_one_that_failed_is_made_up_for(ordered: Callable[..., list[Run]]) -> None:
-    first, second = ordered()
+def test_one_that_failed_is_made_up_for(submitted: Callable[..., list[Run]]) -> None:
+    first, second = submitted()
     fail(first)
     complete(second, 1000.0)
     (third,) = waiting()
@@ -129,8 +130,8 @@ def test_one_that_failed_is_made_up_for(ordered: Callable[..., list[Run]]) -> No
     assert rule().stop_reason.startswith("2 repeats: half-width 0% ≤ 5%")
 
 
-def test_a_lost_repeat_is_followed_by_the_next(ordered: Callable[..., list[Run]]) -> None:
-    first, second = ordered(least=2)
+def test_a_lost_repeat_is_followed_by_the_next(submitted: Callable[..., list[Run]]) -> None:
+    first, second = submitted(least=2)
     complete(first, 1000.0)
     start(second)
     silent = timezone.now() + timedelta(seconds=settings.WORKER_SILENT_AFTER_S + 1)
@@ -138,28 +139,28 @@ def test_a_lost_repeat_is_followed_by_the_next(ordered: Callable[..., list[Run]]
     assert len(waiting()) == 1
 
 
-def test_cancelling_a_repeat_ends_the_repeating(ordered: Callable[..., list[Run]]) -> None:
-    first, second = ordered()
+def test_cancelling_a_repeat_ends_the_repeating(submitted: Callable[..., list[Run]]) -> None:
+    first, second = submitted()
     complete(first, 1000.0)
     lifecycle.cancel(second.pk, "ann")
     assert waiting() == []
     assert rule().stop_reason == "stopped: a repeat was cancelled"
 
 
-def test_cancelling_the_order_ends_it_too(ordered: Callable[..., list[Run]]) -> None:
-    runs = ordered()
-    control.cancel(runs[0].submission_id or 0, "ann")
+def test_cancelling_the_job_ends_it_too(submitted: Callable[..., list[Run]]) -> None:
+    runs = submitted()
+    control.cancel(runs[0].job_id or 0, "ann")
     assert waiting() == []
     assert Run.objects.count() == 2
     assert rule().stopped_at is not None
 
 
 def test_what_the_series_had_before_counts_for_the_interval(
-    ordered: Callable[..., list[Run]],
+    submitted: Callable[..., list[Run]],
 ) -> None:
-    for run in ordered(new_study="Same"):
+    for run in submitted(new_study="Same"):
         complete(run, 1000.0)
-    for run in ordered(new_study="", study="same"):
+    for run in submitted(new_study="", study="same"):
         complete(run, 1000.0)
     latest = RepeatRule.objects.order_by("id").last()
     assert latest is not None
@@ -167,9 +168,9 @@ def test_what_the_series_had_before_counts_for_the_interval(
 
 
 def test_a_repeat_whose_end_is_not_committed_has_no_next(
-    ordered: Callable[..., list[Run]],
+    submitted: Callable[..., list[Run]],
 ) -> None:
-    first, second = ordered(least=2)
+    first, second = submitted(least=2)
     complete(first, 1000.0)
     handle = start(second)
 
@@ -190,13 +191,13 @@ def test_a_repeat_whose_end_is_not_committed_has_no_next(
 
 
 def test_the_worker_is_told_of_the_next_repeat(
-    ordered: Callable[..., list[Run]],
+    submitted: Callable[..., list[Run]],
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     sent: list[int] = []
     monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args, **_: sent.append(args[0]))
-    for run in ordered():
+    for run in submitted():
         with django_capture_on_commit_callbacks(execute=True):
             fail(run)
     assert sent == [waiting()[0].pk]
@@ -221,10 +222,10 @@ class TestAtTheSameMoment:
         return lun
 
     def test_two_that_end_together_have_one_next(
-        self, ordered: Callable[..., list[Run]], second_disk: Lun
+        self, submitted: Callable[..., list[Run]], second_disk: Lun
     ) -> None:
         for number in range(self.ROUNDS):
-            first, second = ordered(new_study=f"Round {number}", most=3)
+            first, second = submitted(new_study=f"Round {number}", most=3)
             series = second.series
             series.pk, series.key, series.lun = None, f"elsewhere {number}", second_disk
             series.save()
@@ -241,25 +242,25 @@ class TestAtTheSameMoment:
             assert following.repeat_rule_id == first.repeat_rule_id
             lifecycle.cancel(following.pk, "ann")
 
-    def test_a_cancelled_order_stays_cancelled_however_a_run_of_it_ends(
-        self, ordered: Callable[..., list[Run]]
+    def test_a_cancelled_job_stays_cancelled_however_a_run_of_it_ends(
+        self, submitted: Callable[..., list[Run]]
     ) -> None:
         for number in range(self.ROUNDS):
-            first, second = ordered(new_study=f"Round {number}", most=3)
+            first, second = submitted(new_study=f"Round {number}", most=3)
             complete(first, 1000.0)
             handle = start(second)
             at_once(
                 lambda handle=handle: lifecycle.finish(handle, RunState.FAILED, "x"),  # type: ignore[misc]
-                lambda run=second: control.cancel(run.submission_id or 0, "ann"),  # type: ignore[misc]
+                lambda run=second: control.cancel(run.job_id or 0, "ann"),  # type: ignore[misc]
             )
             assert waiting() == []
 
 
 class TestPages:
     def test_run_and_study_say_why_it_stopped(
-        self, ordered: Callable[..., list[Run]], client: Client
+        self, submitted: Callable[..., list[Run]], client: Client
     ) -> None:
-        runs = ordered()
+        runs = submitted()
         html = client.get(f"/runs/{runs[0].pk}/").content.decode()
         assert (
             "until the 95% half-width of the overall score is at most 5% of its mean in every "
@@ -277,9 +278,9 @@ class TestPages:
             assert width in html
 
     def test_one_repeat_shows_no_interval(
-        self, ordered: Callable[..., list[Run]], client: Client
+        self, submitted: Callable[..., list[Run]], client: Client
     ) -> None:
-        runs = ordered()
+        runs = submitted()
         complete(runs[0], 1000.0)
         html = client.get(f"/runs/{runs[0].pk}/").content.decode()
         assert "± " not in html.split('id="scores-head"')[1].split("</section>")[0]
@@ -327,14 +328,14 @@ class TestPages:
         assert response.status_code == 422
         assert said in response.content.decode()
 
-    def test_a_run_is_ordered_again_with_its_preparation(
-        self, ordered: Callable[..., list[Run]], client: Client, ann: User
+    def test_a_run_is_submitted_again_with_its_preparation(
+        self, submitted: Callable[..., list[Run]], client: Client, ann: User
     ) -> None:
         from fsbench_web.catalog.configurations.preparation import Preparation
         from fsbench_web.studies.views import run_details
 
-        run = ordered(preparation=Preparation(precondition=True, fill_percent=30))[0]
+        run = submitted(preparation=Preparation(precondition=True, fill_percent=30))[0]
         assert run.series.preparation == {"precondition": True, "fill_percent": 30}
-        query = run_details.order_again(run)
+        query = run_details.submit_again(run)
         assert "precondition=yes" in query
         assert "fill_percent=30" in query

@@ -1,25 +1,25 @@
-"""Orders whose files cannot fit: told file system by file system, before a disk is erased."""
+"""Jobs whose files cannot fit: told file system by file system, before a disk is erased."""
 
 import pytest
 
 from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.orders.order import ConfigurationRequest, ReferenceRequest
-from fsbench_web.studies.orders.submission import SubmissionRefused, planned
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, ReferenceSpec
+from fsbench_web.studies.jobs.submitting import planned
 
 pytestmark = pytest.mark.django_db
 
-# The workload of ``order``: a largest file of 512 MiB and a tenth more.
+# The workload of ``spec``: a largest file of 512 MiB and a tenth more.
 FILE_KB = {"parameters": {"maximum_file_kb": 512 * 1024}}
 NEEDED = int(512 * MIB * 1.1)
 
 
-def refused(order, lun: Lun, size_bytes: int, **more) -> list[str]:
+def refused(spec, lun: Lun, size_bytes: int, **more) -> list[str]:
     """What is said of room where the LUN has this size; nothing else may be wrong with it."""
     Lun.objects.filter(pk=lun.pk).update(size_bytes=size_bytes)
     try:
-        plan = planned(order(**FILE_KB, **more))
-    except SubmissionRefused as error:
+        plan = planned(spec(**FILE_KB, **more))
+    except JobRefused as error:
         return error.problems
     assert plan.runs[0].workload[1].space_needed_bytes() == NEEDED
     return []
@@ -31,54 +31,54 @@ def lun(worker) -> Lun:
 
 
 def only(filesystem: str, **more) -> dict[str, object]:
-    return {"configurations": (ConfigurationRequest(filesystem, scheduler="none", **more),)}
+    return {"configurations": (ConfigurationSpec(filesystem, scheduler="none", **more),)}
 
 
-def test_each_file_system_says_how_much_it_leaves_at_most(order, lun) -> None:
+def test_each_file_system_says_how_much_it_leaves_at_most(spec, lun) -> None:
     # Of 600 MiB ext4 takes 5%, 1/64 for inodes and 16 MiB of journal: 544.6 MiB are left, and
     # XFS 3% and a log of 10 MiB: 572 MiB. 563.2 are needed.
-    assert refused(order, lun, 600 * MIB, **only("xfs")) == []
-    [told] = refused(order, lun, 600 * MIB)  # ext4 and XFS
+    assert refused(spec, lun, 600 * MIB, **only("xfs")) == []
+    [told] = refused(spec, lun, 600 * MIB)  # ext4 and XFS
     assert "need 563.2 MiB with what they add. Of the 600 MiB of disk1" in told
     assert "at most ext4 leaves 544.6 MiB: make the files smaller" in told
     assert "XFS" not in told
-    [told] = refused(order, lun, 580 * MIB)
+    [told] = refused(spec, lun, 580 * MIB)
     assert "ext4 leaves 525.9 MiB; XFS leaves 552.6 MiB" in told
 
 
-def test_what_may_fit_is_not_refused(order, lun) -> None:
+def test_what_may_fit_is_not_refused(spec, lun) -> None:
     # 0.934375 of 625 MiB and 16 MiB of journal: 567.98 MiB.
-    assert refused(order, lun, 625 * MIB, **only("ext4")) == []
+    assert refused(spec, lun, 625 * MIB, **only("ext4")) == []
     # Nine tenths were enough for all that fsbench knew before; ext4's journal may be elsewhere.
-    assert refused(order, lun, 604 * MIB, **only("ext2")) == []
-    assert refused(order, lun, 604 * MIB, **only("ext4")) != []
-    assert refused(order, lun, 604 * MIB, **only("ext4", options={"journal_size_mb": "4"})) != []
-    assert refused(order, lun, 608 * MIB, **only("ext4", options={"journal_size_mb": "4"})) == []
+    assert refused(spec, lun, 604 * MIB, **only("ext2")) == []
+    assert refused(spec, lun, 604 * MIB, **only("ext4")) != []
+    assert refused(spec, lun, 604 * MIB, **only("ext4", options={"journal_size_mb": "4"})) != []
+    assert refused(spec, lun, 608 * MIB, **only("ext4", options={"journal_size_mb": "4"})) == []
 
 
-def test_files_larger_than_the_lun_are_no_matter_of_file_systems(order, lun) -> None:
-    [told] = refused(order, lun, NEEDED - 1)
+def test_files_larger_than_the_lun_are_no_matter_of_file_systems(spec, lun) -> None:
+    [told] = refused(spec, lun, NEEDED - 1)
     assert "and disk1 has 563.2 MiB: make them smaller, or choose a larger LUN" in told
     assert "ext4" not in told
 
 
-def test_a_directory_has_its_file_system_already(order, lun) -> None:
+def test_a_directory_has_its_file_system_already(spec, lun) -> None:
     Lun.objects.filter(pk=lun.pk).update(kind=Lun.Kind.DIRECTORY)
-    assert not any("larger LUN" in told for told in refused(order, lun, NEEDED))
+    assert not any("larger LUN" in told for told in refused(spec, lun, NEEDED))
 
 
-def test_the_reference_has_to_fit_too(order, lun) -> None:
-    reference = ReferenceRequest(ConfigurationRequest("ext4", scheduler="none"), every=2)
-    [told] = refused(order, lun, 600 * MIB, **only("xfs"), reference=reference)
+def test_the_reference_has_to_fit_too(spec, lun) -> None:
+    reference = ReferenceSpec(ConfigurationSpec("ext4", scheduler="none"), every=2)
+    [told] = refused(spec, lun, 600 * MIB, **only("xfs"), reference=reference)
     assert "ext4 leaves 544.6 MiB" in told
 
 
-def test_sizes_that_read_alike_say_by_how_much_it_is_too_little(order, lun) -> None:
+def test_sizes_that_read_alike_say_by_how_much_it_is_too_little(spec, lun) -> None:
     wanted = {"parameters": {"maximum_file_kb": 16 * 1024 * 1024}}  # 17.6 GiB
     # ext2 takes 6.5625% of 19,284 MiB: 18,018.5 MiB are left, and 18,022.4 are needed.
     Lun.objects.filter(pk=lun.pk).update(size_bytes=19_284 * MIB)
-    with pytest.raises(SubmissionRefused) as error:
-        planned(order(**wanted, **only("ext2")))
+    with pytest.raises(JobRefused) as error:
+        planned(spec(**wanted, **only("ext2")))
     [told] = error.value.problems
     assert "need 17.6 GiB" in told
     assert "ext2 leaves 17.6 GiB (4 MiB too few)" in told

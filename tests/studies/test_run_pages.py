@@ -1,4 +1,4 @@
-"""Ordering in the browser, the list of runs, the page of a run, cancelling, the live log."""
+"""Submitting in the browser, the list of runs, the page of a run, cancelling, the live log."""
 
 import asyncio
 import json
@@ -49,11 +49,11 @@ def text(response) -> str:
     return re.sub(r"\s+", " ", response.content.decode())
 
 
-# ---- ordering ----
+# ---- submitting ----
 
 
-def test_ordering_needs_a_sign_in(client):
-    for name in ("studies:new_run", "studies:review_run"):
+def test_submitting_needs_a_sign_in(client):
+    for name in ("studies:new_job", "studies:review_job"):
         response = client.get(reverse(name))
         assert response.status_code == 302
         assert response["Location"].startswith(reverse("accounts:sign_in"))
@@ -165,7 +165,7 @@ def test_the_address_of_a_review_leads_back_to_the_same_form(signed_in, query):
     assert "12 runs on disk1" in text(again)
 
 
-def test_a_bad_order_is_refused_with_all_reasons_and_kept(signed_in, disk):
+def test_a_bad_job_is_refused_with_all_reasons_and_kept(signed_in, disk):
     bad = [
         ("lun", str(disk.pk)),
         ("fs", "btrfs.1"),
@@ -216,7 +216,7 @@ def test_a_wrong_confirmation_makes_nothing(signed_in, query):
     assert not Run.objects.exists()
 
 
-def test_a_confirmed_order_leads_to_its_runs_once(signed_in, query, ann):
+def test_a_confirmed_job_leads_to_its_runs_once(signed_in, query, ann):
     address = "/runs/new/review/?" + urlencode(query)
     form = {"token": token_of(signed_in.get(address)), "confirmation": "disk1"}
     first = signed_in.post(address, form)
@@ -273,13 +273,13 @@ def test_an_empty_list_says_what_to_do(client, db):
 
 
 def test_the_list_needs_the_same_queries_for_many_runs(
-    client, order, ann, runs, django_assert_num_queries
+    client, spec, ann, runs, django_assert_num_queries
 ):
-    from fsbench_web.studies.orders.submission import submit
+    from fsbench_web.studies.jobs.submitting import submit
 
     with django_assert_num_queries(5):
         client.get("/runs/")
-    submit(order(new_study="", study="first-look", repeats=20), "disk1", ann)
+    submit(spec(new_study="", study="first-look", repeats=20), "disk1", ann)
     with django_assert_num_queries(5):
         client.get("/runs/")
 
@@ -343,10 +343,10 @@ def test_an_imported_run_has_no_log_and_no_progress(client, runs):
     page = text(client.get(f"/runs/{run.pk}/"))
     assert 'id="log"' not in page
     assert "The import names no command." in page
-    assert "Order again" not in page
+    assert "Submit again" not in page
 
 
-def test_a_run_can_be_ordered_again_with_the_same_form(signed_in, runs):
+def test_a_run_can_be_submitted_again_with_the_same_form(signed_in, runs):
     page = signed_in.get(f"/runs/{runs[0].pk}/").content.decode()
     address = re.search(r'href="/runs/new/\?([^"]+)"', page)[1].replace("&amp;", "&")
     review = text(signed_in.get(f"/runs/new/review/?{address}"))
@@ -465,7 +465,7 @@ def test_a_viewer_keeps_no_connection_and_is_told_to_stop(runs, client):
     assert status == 404
 
 
-def test_an_order_into_a_published_study_is_refused_on_the_form(signed_in, query):
+def test_a_job_into_a_published_study_is_refused_on_the_form(signed_in, query):
     Study.objects.create(slug="paper", title="A paper", is_published=True)
     wanted = [pair for pair in query if pair[0] != "new_study"]
     response = signed_in.get("/runs/new/review/?" + urlencode([*wanted, ("study", "paper")]))

@@ -40,7 +40,7 @@ def test_repeats_are_numbered_from_one_and_never_reused(study: Study) -> None:
     series = series_for(study, configuration_for("ext4", {}))
     with transaction.atomic():
         assert next_repeat(series) == 1
-        first = lifecycle.create_queued(series, 1, by=None, submission=None)
+        first = lifecycle.create_queued(series, 1, by=None, job=None)
         lifecycle.cancel(first.pk, "ada")
         assert next_repeat(series) == 2
 
@@ -50,7 +50,7 @@ def test_a_run_moves_to_the_series_of_its_kernel(study: Study) -> None:
     expected = series_for(study, ext4, kernel="6.1")
     real = series_for(study, ext4, kernel="6.8", distribution="Debian")
     lifecycle.record_finished(real, 1, by=None, reason="There before.")
-    run = lifecycle.create_queued(expected, 1, by=None, submission=None)
+    run = lifecycle.create_queued(expected, 1, by=None, job=None)
     with transaction.atomic():
         assert move_to_kernel(run, "6.8", "Debian").pk == real.pk
     run.refresh_from_db()
@@ -60,7 +60,7 @@ def test_a_run_moves_to_the_series_of_its_kernel(study: Study) -> None:
 
 def test_a_run_whose_kernel_is_as_expected_stays(study: Study) -> None:
     series = series_for(study, configuration_for("ext4", {}), kernel="6.1")
-    run = lifecycle.create_queued(series, 1, by=None, submission=None)
+    run = lifecycle.create_queued(series, 1, by=None, job=None)
     with transaction.atomic():
         assert move_to_kernel(run, "6.1", "").pk == series.pk
     assert Run.objects.get().repeat == 1

@@ -1,4 +1,4 @@
-"""What the run form ticks by itself, and what it says where nothing can be run."""
+"""What the job form ticks by itself, and what it says where nothing can be run."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.setup import WorkerSetup
 from fsbench_web.core.workloads import presets
-from fsbench_web.studies.orders import suggestions
+from fsbench_web.studies.jobs import suggestions
 from tests.studies.conftest import GB, USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db

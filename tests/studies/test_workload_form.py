@@ -1,4 +1,4 @@
-"""The workloads in the run form: groups, lists of numbers, what they need, remounts."""
+"""The workloads in the job form: groups, lists of numbers, what they need, remounts."""
 
 import re
 
@@ -8,7 +8,7 @@ from django.test import Client
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.workloads import ParameterError, presets, workload_of, workload_types
 from fsbench_web.core.workloads.parameters import Kind, Parameter
-from fsbench_web.studies.orders.forms.workload import OTHERS, by_paper, shown_presets
+from fsbench_web.studies.jobs.forms.workload import OTHERS, by_paper, shown_presets
 
 LOADS = Parameter("loads", "Outstanding I/O", Kind.WHOLES, default=[1], minimum=1, maximum=256)
 
@@ -88,16 +88,16 @@ def test_the_preview_shows_each_remount(client: Client, ann, disk: Lun) -> None:
     disk.worker.capabilities["tools"]["postmark"] = {"usable": True}
     disk.worker.save()
     client.force_login(ann)
-    order = (
+    spec = (
         f"lun={disk.pk}&fs=ext4.1&scheduler=none&repeats=1&new_study=S&workload=postmark-small"
         "&postmark-small.transactions=10,+20"
     )
-    page = client.get(f"/runs/new/review/?{order}").content.decode()
+    page = client.get(f"/runs/new/review/?{spec}").content.decode()
     phases = re.findall(r"# (\w+)</span>", page)
     before_each = ["unmount", "mount", "benchmark"]
     assert phases == ["mkfs", "mount", "benchmark", *before_each, *before_each, "unmount"]
 
-    refused = client.get(f"/runs/new/review/?{order}&postmark-small.files=")
+    refused = client.get(f"/runs/new/review/?{spec}&postmark-small.files=")
     assert refused.status_code == 422
     assert "Files: nothing is given." in refused.content.decode()
 

@@ -15,8 +15,8 @@ from tests.runner.conftest import (  # noqa: F401 (fixtures)
     carry_out,
     lun_file,
     make_host,
-    order,
     sparse_lun,
+    submitted,
     write_luns,
 )
 
@@ -34,7 +34,7 @@ class Measure(Protocol):
 @pytest.fixture
 def measure(
     make_host: Callable[..., Host],  # noqa: F811
-    order: Callable[..., Run],  # noqa: F811
+    submitted: Callable[..., Run],  # noqa: F811
     carry_out: Callable[[Run, Host], Run],  # noqa: F811
 ) -> Measure:
     """``measure("ext4", "postmark-small", files=100)`` runs it for real and gives the ended run."""
@@ -42,7 +42,7 @@ def measure(
 
     def run(filesystem: str, preset: str, **parameters: Any) -> Run:
         chosen = presets()[preset]
-        wanted = order(
+        wanted = submitted(
             host,
             filesystem,
             tool=chosen.tool,
@@ -57,14 +57,14 @@ def measure(
 @pytest.fixture
 def measure_own(
     make_host: Callable[..., Host],  # noqa: F811
-    order: Callable[..., Run],  # noqa: F811
+    submitted: Callable[..., Run],  # noqa: F811
     carry_out: Callable[[Run, Host], Run],  # noqa: F811
 ) -> Callable[[str, str, dict[str, Any]], Run]:
     """``measure_own("ext4", "own-fio", parameters)``: the same for a workload without a preset."""
 
     def run(filesystem: str, tool: str, parameters: dict[str, Any]) -> Run:
         host = make_host(LocalExecutor())
-        wanted = order(host, filesystem, tool=tool, parameters=parameters, scheduler="none")
+        wanted = submitted(host, filesystem, tool=tool, parameters=parameters, scheduler="none")
         return carry_out(wanted, host)
 
     return run

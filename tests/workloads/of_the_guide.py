@@ -11,25 +11,26 @@ from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.executors.local import LocalExecutor
 from runner.worker import Host
+from tests.measured import measured
 
 
 @pytest.mark.django_db
 @pytest.mark.root
-def test_it_is_offered_ordered_run_and_scored(
+def test_it_is_offered_submitted_run_and_scored(
     client: Client, make_host: Callable[..., Host], carry_out: Callable[[Run, Host], Run]
 ) -> None:
     host = make_host(LocalExecutor())
     worker = announce(host.announcement(has_started=True))
     client.force_login(User.objects.create_user("ann"))
     lun = worker.luns.get()
-    order = (
+    query = (
         f"lun={lun.pk}&fs=ext4.1&fs=xfs.1&scheduler=none&workload=renames-small"
         "&repeats=1&new_study=Renaming"
     )
-    form = client.get(f"/runs/new/?{order}").content.decode()
+    form = client.get(f"/runs/new/?{query}").content.decode()
     assert "Renames per second at rising numbers of tasks" in form
     assert 'name="renames-small.tasks" type="text"' in form
-    address = f"/runs/new/review/?{order}"
+    address = f"/runs/new/review/?{query}"
     review = client.get(address).content.decode()
     assert "stress-ng --rename 2 --timeout 1" in review
     assert not Run.objects.exists()
@@ -41,7 +42,7 @@ def test_it_is_offered_ordered_run_and_scored(
     for run in Run.objects.order_by("pk"):
         run = carry_out(run, host)
         assert run.state == RunState.DONE, run.reason
-        values = run.measurements.filter(test="renames")
+        values = measured(run, test="renames")
         assert sorted(value.load for value in values) == ["tasks=1", "tasks=2"]
         for value in values:
             assert value.artefact is not None

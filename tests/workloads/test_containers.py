@@ -8,6 +8,7 @@ from fsbench_web.core.workloads import presets
 from fsbench_web.studies.models import Run, RunState
 from runner.executors.docker import DockerExecutor
 from runner.worker import Host
+from tests.measured import measured
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
@@ -25,16 +26,16 @@ def test_it_measures_in_a_container(
     runner_image: str,
     monkeypatch: pytest.MonkeyPatch,
     make_host: Callable[..., Host],
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", docker_host)
     host = make_host(DockerExecutor(runner_image, "test"))
     preset = presets()[slug]
-    wanted = order(
+    wanted = submitted(
         host, "ext4", tool=preset.tool, parameters=dict(preset.parameters), scheduler="none"
     )
     run = carry_out(wanted, host)
     assert run.state == RunState.DONE, run.reason
-    values = set(run.measurements.values_list("test", "load", "record_size_kb", "file_size_kb"))
+    values = {(one.test, one.load, one.record_size_kb, one.file_size_kb) for one in measured(run)}
     assert set(preset.workload().expected()) <= values

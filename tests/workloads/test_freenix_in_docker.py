@@ -38,7 +38,7 @@ def test_it_measures_within_its_limits(
     runner_image: str,
     monkeypatch: pytest.MonkeyPatch,
     make_host: Callable[..., Host],
-    order: Callable[..., Run],
+    submitted: Callable[..., Run],
     carry_out: Callable[[Run, Host], Run],
     preset: str,
 ) -> None:
@@ -56,7 +56,7 @@ def test_it_measures_within_its_limits(
     monkeypatch.setattr(DockerExecutor, "_create", noting)
     chosen = presets()[preset]
     changes, check = SHORT[preset]
-    run = order(
+    run = submitted(
         host,
         "ext4",
         tool=chosen.tool,

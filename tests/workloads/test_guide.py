@@ -47,7 +47,7 @@ def with_package(folder: Path, data: Path, *command: str) -> subprocess.Complete
 
 
 @pytest.mark.root
-def test_the_guides_workload_is_offered_ordered_run_and_scored(
+def test_the_guides_workload_is_offered_submitted_run_and_scored(
     installed: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"

@@ -17,7 +17,7 @@ from fsbench_web.platform.text_validators import one_line
 
 ROLE_HELP = (
     "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
-    "operators order runs on the LUNs granted to them; administrators do everything."
+    "operators submit runs on the LUNs granted to them; administrators do everything."
 )
 
 

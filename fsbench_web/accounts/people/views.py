@@ -292,7 +292,7 @@ def audit_log(request: HttpRequest) -> HttpResponse:
     context = {
         "page": shown,
         "asked": asked,
-        "words": sorted(audit.WORDS),
+        "words": sorted((*audit.WORDS, *audit.FORMER_WORDS)),
         "query": rest.urlencode(),
     }
     return render(request, "accounts/audit.html", context)

@@ -82,7 +82,7 @@ class TokenForm(forms.ModelForm):
         fields = ["name", "can_import", "can_run", "can_administer"]
         labels = {
             "can_import": "May import",
-            "can_run": "May order and steer runs",
+            "can_run": "May submit and steer runs",
             "can_administer": "May administer",
         }
         help_texts = {

@@ -1,7 +1,8 @@
 """Whether a page offers something: not what whoever looks is refused afterwards.
 
-``{% offered "run" as ordering %}``        ``ordering.is_allowed``, else ``ordering.why`` in words
-``{% offered "run" study as ordering %}``  the same of this study
+``{% offered "run" as submitting %}``
+    ``submitting.is_allowed``, else ``submitting.why`` in words
+``{% offered "run" study as submitting %}``  the same of this study
 
 Who is not signed in is offered what an account may: the way there leads over the sign-in page.
 """

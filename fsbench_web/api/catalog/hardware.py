@@ -26,7 +26,7 @@ router = Router()
 
 
 class LunOut(WorkerLun):
-    """``granted``: whether you may order runs on it. ``identity`` is how a person recognises it."""
+    """``granted``: whether you may submit runs on it. ``identity`` is what a person knows it by."""
 
     worker: str
     worker_state: str
@@ -180,7 +180,7 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
 )
 @requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
-    """The closed lists that orders choose from."""
+    """The closed lists that jobs choose from."""
     return {"filesystems": [_filesystem(spec) for spec in FILESYSTEMS.values()]}
 
 

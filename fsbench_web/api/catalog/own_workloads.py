@@ -24,7 +24,7 @@ router = Router()
 
 
 class OwnWorkloadOut(Schema):
-    """``name`` is what an order calls ``workload``; ``text`` the job file or command itself.
+    """``name`` is what a job calls ``workload``; ``text`` the job file or command itself.
 
     ``warning`` says why no worker could run it now, and is empty where one can.
     """

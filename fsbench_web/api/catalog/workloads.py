@@ -8,7 +8,7 @@ from ninja import Router, Schema
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.workloads import Parameter, workload_types
 from fsbench_web.core.workloads.parameters import Kind, Value
-from fsbench_web.studies.orders.forms.workload import PresetFields, by_paper, shown_presets
+from fsbench_web.studies.jobs.forms.workload import PresetFields, by_paper, shown_presets
 
 router = Router()
 
@@ -16,7 +16,7 @@ router = Router()
 class ParameterOut(Schema):
     """``kind``: whole, wholes (a list of whole numbers), flag, choice or size (a power of two).
 
-    What is ``fixed`` belongs to the workload: no order may change it. ``minimum`` and ``maximum``
+    What is ``fixed`` belongs to the workload: no job may change it. ``minimum`` and ``maximum``
     are ``null`` where there is no number; ``default`` is ``null`` where a preset has to say it.
     ``paper`` is what the paper used, as text.
     """
@@ -65,7 +65,7 @@ class WorkloadsOut(Schema):
 @router.get("/workloads", response=WorkloadsOut, summary="All workloads", url_name="workloads")
 @requires(Action.READ)
 def list_workloads(request: HttpRequest) -> dict[str, Any]:
-    """What can be run. A preset's ``name`` is what an order calls ``workload``."""
+    """What can be run. A preset's ``name`` is what a job calls ``workload``."""
     return {
         "workloads": [
             _workload(workload.tool, workload.presets)

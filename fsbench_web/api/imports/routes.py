@@ -25,6 +25,7 @@ router = Router()
 
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 ONLY_NEW = "if_new"
+IGNORED = "ignore_columns"
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 MULTIPART = {
     "requestBody": {
@@ -67,6 +68,13 @@ MULTIPART = {
                             "type": "string",
                             "description": "what others may do with it",
                         },
+                        "ignore_columns": {
+                            "type": "string",
+                            "description": "names of columns of tables that are not to be read, "
+                            "separated by commas; with it any other column that nothing reads is "
+                            "refused, without it the answer's `warnings` name them (not for "
+                            "previews)",
+                        },
                         "if_new": {
                             "type": "string",
                             "enum": ["true", "false"],
@@ -103,7 +111,8 @@ class KnownRunOut(Schema):
 class ImportOut(Schema):
     """What was stored: the numbers of the runs that were made. ``errors`` is empty.
 
-    ``known`` was there already, and is empty unless `if_new` was asked for.
+    ``known`` was there already, and is empty unless `if_new` was asked for. ``warnings`` name what
+    was not read (a readme of an archive, a column of a table) and what else a reader should know.
     """
 
     id: int
@@ -111,6 +120,7 @@ class ImportOut(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
+    warnings: list[FileProblem]
 
 
 class NothingNew(Schema):
@@ -121,6 +131,7 @@ class NothingNew(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
+    warnings: list[FileProblem]
 
 
 class ImportRefusal(ProblemDocument):
@@ -160,11 +171,15 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        given = fields_of(request, ONLY_NEW)
+        given = fields_of(request, ONLY_NEW, IGNORED)
         only_new = _is_true(given.pop(ONLY_NEW))
+        named = [name.strip() for name in given.pop(IGNORED).split(",")]
+        ignored = named if IGNORED in request.POST else None
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         target, user = Target(**given), user_of(request)
-        done = import_uploads(files, target, user, only_new=only_new, within_request=True)
+        done = import_uploads(
+            files, target, user, only_new=only_new, within_request=True, ignored=ignored
+        )
     except LeavesRequest as much:
         return _handed_over(response, much, target, user, only_new)
     except ImportRefused as refused:
@@ -181,7 +196,8 @@ def _handed_over(
     except ImportRefused as refused:
         raise refusal(refused) from None
     response["Location"] = f"/api/v1/imports/{row.pk}"
-    return Status(202, vars(ImportResult(row.pk, str(row.state), [])))
+    warnings = [one.as_row() for one in much.warnings]
+    return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
 
 
 def _is_true(text: str) -> bool:

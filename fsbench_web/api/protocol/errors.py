@@ -93,7 +93,7 @@ def _sentence(text: str) -> str:
 
 
 def _validation_problem(error: dict[str, Any]) -> tuple[str | None, str]:
-    """pydantic's location and text: ("body", "order", "repeats") -> "repeats"."""
+    """pydantic's location and text: ("body", "job", "repeats") -> "repeats"."""
     source, *path = (str(part) for part in error["loc"])
     # The first name is often that of an argument, which is ours and not the caller's.
     if source == "body" or path[:1] == ["filters"]:

@@ -1,4 +1,4 @@
-"""``Idempotency-Key``: an order that is sent again is the same order (draft-ietf-httpapi-
+"""``Idempotency-Key``: a job that is sent again is the same job (draft-ietf-httpapi-
 idempotency-key-header). Keys are an account's own, and those of each call apart.
 """
 
@@ -14,14 +14,14 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         max_length=200,
-        description="any text, new for each order: sent again with the same body, the call makes "
+        description="any text, new for each job: sent again with the same body, the call makes "
         "nothing new and answers with the first one's runs; with another body it is refused",
     ),
 ]
 
 
 def token(call: str, user: User, key: str) -> str:
-    """What ``studies.orders.submission.submit`` knows the order by; "" without a key.
+    """What ``studies.jobs.submitting.submit`` knows the job by; "" without a key.
 
     ``call`` tells the calls that take keys apart; "" is that which was first.
     """

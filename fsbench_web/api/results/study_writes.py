@@ -20,8 +20,8 @@ from fsbench_web.api.results.studies import StudyOut, get_study, router, study_o
 from fsbench_web.compare.report import views as report_views
 from fsbench_web.compare.selection.spec import CONTENDERS
 from fsbench_web.platform import plain_text
+from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.orders import new_study
 from fsbench_web.studies.views.access import AccessForm
 
 # One address answers all of its methods from one router.
@@ -56,7 +56,7 @@ class AccessIn(Strict):
 )
 @requires(Action.IMPORT)
 def create_study(request: HttpRequest, study: StudyIn) -> Status[dict[str, Any]]:
-    """An empty study; orders and imports make theirs by themselves. 409 where its address is
+    """An empty study; jobs and imports make theirs by themselves. 409 where its address is
     taken, also by one that you may not see.
     """
     if said := plain_text.problem(study.summary, is_multiline=True):

@@ -1,1 +1,1 @@
-"""Calls about runs, series and sweeps."""
+"""Calls about runs, series and jobs."""

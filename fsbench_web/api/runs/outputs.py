@@ -1,9 +1,8 @@
-"""What a run left: raw output, numbers, environment; and ordering it once more."""
+"""What a run left: raw output, numbers, environment; and submitting it once more."""
 
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
@@ -18,6 +17,7 @@ from fsbench_web.api.runs.routes import listed_runs, not_retried, run_or_404, ru
 from fsbench_web.api.runs.schemas import RunSummary
 from fsbench_web.studies.runs import control
 from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import artefacts as artefact_views
 from fsbench_web.studies.views import run_details
 
@@ -81,7 +81,7 @@ class RetryRunIn(Strict):
 
 
 class RunRetried(Schema):
-    """``run`` is the new one; null where it was ordered again already, or did not end badly."""
+    """``run`` is the new one; null where it was submitted again already, or did not end badly."""
 
     run: RunSummary | None
 
@@ -143,17 +143,14 @@ def list_measurements(
     filters: Query[MeasurementFilters],
 ) -> dict[str, Any]:
     """Every number, unrounded, in the order in which they were stored."""
-    found = run_or_404(run_id).measurements.order_by("id")
-    if filters.test:
-        found = found.filter(Q(test=filters.test))
-    total, start = found.count(), filters.offset
-    link(request, response, total, filters.limit, start)
-    rows = found[start : start + filters.limit].values(*MeasurementOut.model_fields)
+    run = run_or_404(run_id)
+    total, rows = measurements.page(run.pk, filters.test, filters.offset, filters.limit)
+    link(request, response, total, filters.limit, filters.offset)
     return {
         "total": total,
         "limit": filters.limit,
-        "offset": start,
-        "measurements": list(rows),
+        "offset": filters.offset,
+        "measurements": [row._asdict() for row in rows],
     }
 
 
@@ -178,15 +175,15 @@ def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
     "/runs/{int:run_id}/retry",
     response={201: RunRetried, 200: RunRetried, 401: Error, 403: Error, 404: Error, 422: Error},
     auth=WRITER,
-    summary="Order a run again",
+    summary="Submit a run again",
     url_name="retry_run",
 )
 @requires(Action.STEER)
-def retry_run(request: HttpRequest, run_id: int, order: RetryRunIn) -> Status[dict[str, Any]]:
+def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict[str, Any]]:
     """A new run for one that failed, was lost or cancelled; once, however often it is called."""
     run_or_404(run_id)
     try:
-        made = control.retry_run(run_id, order.confirm, user_of(request))
+        made = control.retry_run(run_id, job.confirm, user_of(request))
     except ControlRefused as refused:
         raise not_retried(refused) from None
     if made is None:

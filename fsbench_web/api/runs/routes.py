@@ -1,4 +1,4 @@
-"""Runs: trigger one or a sweep, list, follow, cancel, read the log."""
+"""Runs: trigger one or a job, list, follow, cancel, read the log."""
 
 from typing import Any
 
@@ -14,29 +14,24 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.pages import page
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.api.runs.schemas import (
+    JobIn,
     LogFilters,
     LogOut,
-    Order,
-    Ordered,
     RunFilters,
     RunOut,
     RunsOut,
     RunSummary,
     ScoreOut,
+    Submitted,
 )
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
-from fsbench_web.catalog.workers.machines import MIB, Machine
+from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import limits
+from fsbench_web.studies.jobs.lookup import existing_study, lun_named
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Score
-from fsbench_web.studies.orders.lookup import existing_study, lun_named
-from fsbench_web.studies.orders.submission import (
-    ConfigurationRequest,
-    GuestRequest,
-    RunRequest,
-    SubmissionRefused,
-    submit,
-)
 from fsbench_web.studies.runs import authority, control, logs
 from fsbench_web.studies.runs.control import ControlRefused
 
@@ -63,7 +58,8 @@ def list_runs(
         (filters.filesystem, "series__configuration__filesystem"),
         (filters.workload, "series__workload__slug"),
         (filters.worker, "series__lun__worker__name"),
-        (filters.sweep, "submission"),
+        (filters.job, "job"),
+        (filters.sweep, "job"),
         (filters.series, "series"),
     ):
         if value:
@@ -77,15 +73,15 @@ def list_runs(
 
 @router.post(
     "/runs",
-    response={201: Ordered, 401: Error, 403: Error, 422: Error},
+    response={201: Submitted, 401: Error, 403: Error, 422: Error},
     auth=WRITER,
-    summary="Trigger one run or a sweep",
-    url_name="order_runs",
+    summary="Trigger one run or a job",
+    url_name="submit_runs",
 )
 @requires(Action.RUN)
-def order_runs(
+def submit_runs(
     request: HttpRequest,
-    order: Order,
+    job: JobIn,
     idempotency_key: idempotency.Key = "",
 ) -> Status[dict[str, Any]]:
     """Queues the runs. The LUN will be erased, so `confirm` must repeat its name; where journals
@@ -98,8 +94,8 @@ def order_runs(
     user = user_of(request)
     token = idempotency.token("", user, idempotency_key)
     try:
-        made = submit(_request(order), order.confirm, user, token, idempotency.digest(order))
-    except SubmissionRefused as refused:
+        made = submit(_spec(job), job.confirm, user, token, idempotency.digest(job))
+    except JobRefused as refused:
         problems: list[tuple[str | None, str]] = [
             (_FIELDS.get(part, part), sentence)
             for part, sentences in refused.by_part.items()
@@ -193,33 +189,21 @@ _FIELDS = {
 }
 
 
-def _request(order: Order) -> RunRequest:
-    lun_id, problem = lun_named(order.lun, order.worker)
-    slug = existing_study(order.study)
-    until = order.until
-    return RunRequest(
+def _spec(job: JobIn) -> JobSpec:
+    lun_id, problem = lun_named(job.lun, job.worker)
+    slug = existing_study(job.study)
+    configurations = (one.model_dump() for one in job.configurations)
+    return JobSpec(
+        **job.options(),
         lun_id=lun_id,
-        configurations=tuple(
-            ConfigurationRequest(
-                wanted.filesystem, wanted.options, wanted.scheduler, wanted.journal
-            )
-            for wanted in order.configurations
-        ),
-        workload=order.workload,
-        parameters=order.parameters,
-        repeats=order.repeats,
-        until=RepeatTarget(float(until.half_width_percent), until.least, until.most)
-        if until
-        else None,
-        preparation=Preparation(**order.preparation.model_dump()) if order.preparation else PLAIN,
+        configurations=tuple(ConfigurationSpec(**one) for one in configurations),
+        workload=job.workload,
+        parameters=job.parameters,
+        until=RepeatTarget(**job.until.model_dump()) if job.until else None,
+        preparation=Preparation(**job.preparation.model_dump()) if job.preparation else PLAIN,
+        guest=GuestSpec(**job.guest.model_dump()) if job.guest else None,
         study=slug,
-        new_study="" if slug else order.study,
-        guest=GuestRequest(
-            tuple(order.guest.kernels), order.guest.memory_mib * MIB, order.guest.cpus
-        )
-        if order.guest
-        else None,
-        run_again=order.run_again,
+        new_study="" if slug else job.study,
         unreadable={"lun": [problem]} if problem else {},
     )
 
@@ -260,7 +244,8 @@ def run_summary(run: Run) -> dict[str, Any]:
         "journal": series.journal_lun.name if series.journal_lun else None,
         "worker": lun.worker.name if lun else None,
         "repeat": run.repeat,
-        "sweep": run.submission_id,
+        "job": run.job_id,
+        "sweep": run.job_id,
         "reference": run.is_reference,
         "retry_of": run.retry_of_id,
         "retried_as": run.again_as,  # type: ignore[attr-defined]
@@ -291,7 +276,7 @@ def run_summary(run: Run) -> dict[str, Any]:
 
 
 def not_retried(refused: ControlRefused) -> Refused:
-    """Why runs are not ordered again, as the API answers it."""
+    """Why runs are not submitted again, as the API answers it."""
     status = 403 if refused.is_forbidden else 422
     return Refused(status, [("confirm", said) for said in refused.problems])
 

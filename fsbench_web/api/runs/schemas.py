@@ -20,7 +20,7 @@ from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.workloads import presets
-from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.jobs.spec import JobOptions
 from fsbench_web.studies.models import RunState
 
 MOST_LINES = 10_000
@@ -44,7 +44,7 @@ class ConfigurationIn(Closed):
         if isinstance(value, str):
             raise ValueError(
                 f"an entry is an object: write {json.dumps({'filesystem': value[:60]})}, with "
-                "options, scheduler and journal if any (a sweep's document takes the bare name)"
+                "options, scheduler and journal if any (a job's document takes the bare name)"
             )
         return value
 
@@ -82,7 +82,7 @@ class GuestIn(Closed):
     cpus: StrictInt = DEFAULT_CPUS
 
 
-class Order(Closed):
+class JobIn(Closed, JobOptions):
     """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
 
     study: str = Field(description="slug of a study, or the title of one to be made")
@@ -95,15 +95,9 @@ class Order(Closed):
     parameters: dict[str, StrictBool | StrictInt | StrictStr | list[StrictInt]] = Field(
         {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
     )
-    repeats: StrictInt = Field(2, description="how often each configuration is run")
     until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
     preparation: PreparationIn | None = None
     guest: GuestIn | None = Field(None, description="null: the worker's own executor")
-    run_again: StrictInt = Field(
-        DEFAULT_RUN_AGAIN,
-        description="how often in a row a run that was interrupted (its worker, host or daemon "
-        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
-    )
     confirm: str = Field(
         "",
         description="the LUN's name once more, and behind it those of all journals, with a space "
@@ -146,7 +140,8 @@ class RunSummary(Schema):
     journal: str | None
     worker: str | None
     repeat: int
-    sweep: int | None
+    job: int | None
+    sweep: int | None = Field(description="the same as `job`, as it was called first")
     reference: bool
     retry_of: int | None
     retried_as: int | None
@@ -210,7 +205,7 @@ class RunOut(RunSummary):
 
     ``conditions`` is what held for this run alone: load, memory, the device's statistics, and in
     ``others`` the runs that were active meanwhile. ``refusal`` says why a run that waits will not
-    start: who ordered it may not any more. ``confirmed`` is what its LUNs were when somebody
+    start: who submitted it may not any more. ``confirmed`` is what its LUNs were when somebody
     confirmed them, by role: another device is not erased.
     """
 
@@ -234,7 +229,7 @@ class RunsOut(PageOut):
     runs: list[RunSummary]
 
 
-class Ordered(Schema):
+class Submitted(Schema):
     """The runs that were made, in the order in which they will be run."""
 
     study: str
@@ -265,7 +260,8 @@ class RunFilters(Page):
     workload: str = Field("", description="slug of a workload")
     worker: str = Field("", description="name of a worker")
     lun: str = Field("", description="name of a data or journal LUN")
-    sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of an order")
+    job: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of a job")
+    sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="the same as `job`")
     series: int | None = Field(None, ge=1, le=LARGEST_ID)
 
 

@@ -1,6 +1,6 @@
 """What a new file system takes of its LUN at least. Pure: no Django.
 
-An order is refused where its files cannot fit whatever happens, and no other: every figure here is
+A job is refused where its files cannot fit whatever happens, and no other: every figure here is
 at or below what was found, so that tools of another version or configuration take as much or more.
 What really is free is looked at before the benchmark begins (runner.agent).
 

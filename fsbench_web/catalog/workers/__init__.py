@@ -1,1 +1,1 @@
-"""What workers announce: LUNs, abilities, kernels; and what follows for orders."""
+"""What workers announce: LUNs, abilities, kernels; and what follows for jobs."""

@@ -60,7 +60,7 @@ def worker_problems(worker: Worker) -> Iterator[str]:
     if not is_alive(worker, now):
         yield (
             f"The worker {worker.name} has given no sign of life for "
-            f"{timesince(worker.seen_at, now)}: start it on its host ({_STARTING}), then order "
+            f"{timesince(worker.seen_at, now)}: start it on its host ({_STARTING}), then submit "
             "again."
         )
     if worker.drained_at is not None:

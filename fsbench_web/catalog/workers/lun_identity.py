@@ -81,15 +81,15 @@ def difference(name: str, confirmed: Fingerprint, found: Fingerprint) -> str:
     """Why a run must not use what ``name`` leads to now; empty where it may."""
     if not confirmed:
         return (
-            f"What {name} was when this run was ordered is not known: that was not kept then. "
-            "Order it again, so that what is erased is what you confirm."
+            f"What {name} was when this run was submitted is not known: that was not kept then. "
+            "Submit it again, so that what is erased is what you confirm."
         )
     if is_same(confirmed, found):
         return ""
     return (
-        f"{name} is another device now than the one that was confirmed when this run was ordered. "
-        f"Confirmed: {in_words(confirmed)}. Now: {in_words(found)}. Order it again if this one may "
-        "be erased."
+        f"{name} is another device now than the one that was confirmed when this run was "
+        f"submitted. Confirmed: {in_words(confirmed)}. Now: {in_words(found)}. Submit it again if "
+        "this one may be erased."
     )
 
 

@@ -1,7 +1,7 @@
 """Workloads that users upload: kept version by version, and offered beside the presets.
 
-A version is never changed. Its name, ``own-SLUG-vN``, is what an order says, so that a document or
-an address that names one is the same order for ever.
+A version is never changed. Its name, ``own-SLUG-vN``, is what a job says, so that a document or
+an address that names one is the same job for ever.
 """
 
 import logging
@@ -41,7 +41,7 @@ def is_uploaded(slug: str) -> bool:
 def offered(chosen: Container[str] = ()) -> list[Preset]:
     """All presets, and the newest version of what was uploaded and not withdrawn.
 
-    Of the others those too that are ``chosen`` by name: an order keeps the version it names.
+    Of the others those too that are ``chosen`` by name: a job keeps the version it names.
     """
     newest: dict[str, OwnWorkload] = {}
     named: list[OwnWorkload] = []
@@ -113,7 +113,7 @@ def warning(row: OwnWorkload, programs: Container[str]) -> str:
     if program in programs:
         return ""
     return (
-        f"No worker lets uploaded commands call {program} now, and orders with it are refused "
+        f"No worker lets uploaded commands call {program} now, and jobs with it are refused "
         "until one does: whoever runs a host with that program adds it to FSBENCH_OWN_PROGRAMS "
         "there and restarts the worker."
     )

@@ -12,7 +12,7 @@ from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import is_ranked
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import is_same
-from fsbench_web.studies.orders import reproductions
+from fsbench_web.studies.jobs import reproductions
 
 SHORT_TITLES = {
     "unisys-2005": "Unisys 2005",
@@ -60,6 +60,15 @@ class PaperTable:
         """Those that all rows of the own table have."""
         return self.own.common_flags if self.own else ()
 
+    @property
+    def here(self) -> str:
+        """What all rows of the own table have alike, in words: cells and runs; "" for nothing."""
+        if self.own is None:
+            return ""
+        cells, runs = self.own.coverage_of_each, self.own.runs_of_each
+        said = [f"{cells} each"] if cells else []
+        return ", ".join([*said, f"{runs} run{'' if runs == 1 else 's'}"] if runs else said)
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -72,7 +81,7 @@ class Agreement:
     same_pairs: int
 
 
-def beside(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[PaperTable]:
+def paper_tables(paper: Sequence[DeltaTable], own: Iterable[DeltaTable]) -> list[PaperTable]:
     """Every table of the paper, in its order, with that of the same test, category and unit."""
     known = {(table.test, table.category, table.unit): table for table in own}
     return [_table(table, known.get((table.test, table.category, table.unit))) for table in paper]

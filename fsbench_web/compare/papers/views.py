@@ -52,7 +52,7 @@ def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
         "missing": sum(table.own is None for table in both.tables),
         "formats": files.FORMATS,
     }
-    return render(request, "compare/beside.html", context)
+    return render(request, "compare/paper_comparison.html", context)
 
 
 @require_safe
@@ -66,7 +66,7 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
     both = _both(slug, paper)
     heading = files.Heading(
         title=f"{both.own.title} beside {both.paper.title}",
-        address=request.build_absolute_uri(reverse("compare:beside", args=[slug, paper])),
+        address=request.build_absolute_uri(reverse("compare:paper_comparison", args=[slug, paper])),
         as_of=timezone.localtime(),
         notes=[HARDWARE_DIFFERS, *([both.emulated.sentence] if both.emulated else [])],
     )
@@ -96,7 +96,7 @@ def _both(slug: str, paper: str) -> _Both:
         raise Http404(f'"{paper}" is no published study that another one could stand beside.')
     theirs, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
     ours, emulated = tables_and_notice(ComparisonSpec(studies=(own.slug,)))
-    return _Both(own, published, theirs, ours, comparison.beside(theirs, ours), emulated)
+    return _Both(own, published, theirs, ours, comparison.paper_tables(theirs, ours), emulated)
 
 
 def _study(slug: str) -> Study:

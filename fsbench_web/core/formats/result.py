@@ -52,6 +52,10 @@ class UnreadableFile(ValueError):
         self.units = dict(units)
 
 
+class UnknownFormat(UnreadableFile):
+    """A text that is neither the output of a tool that is read, nor a table: a readme, a script."""
+
+
 @dataclass(frozen=True)
 class ParsedValue:
     """One number that the file holds.
@@ -108,3 +112,5 @@ class ParsedResult:
     complete: bool = True
     warnings: list[Problem] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
+    unread_columns: list[tuple[int, str]] = field(default_factory=list)
+    """Columns of a table that nothing reads: the header's line and the name."""

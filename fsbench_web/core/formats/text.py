@@ -54,8 +54,10 @@ def lines_of(data: bytes, most: int = MAX_LINES) -> list[str]:
     return lines
 
 
-def check_lengths(lines: list[str]) -> None:
-    """Refuse lines that no tool prints. Raises UnreadableFile."""
+def check_lengths(lines: list[str], excused: str = "") -> None:
+    """Refuse lines that no tool prints; what begins with ``excused`` may be long. Raises
+    UnreadableFile.
+    """
     too_long = (
         Problem(
             number,
@@ -63,7 +65,7 @@ def check_lengths(lines: list[str]) -> None:
             f"The line has {len(line)} characters; {MAX_LINE_LENGTH} is the most.",
         )
         for number, line in enumerate(lines, start=1)
-        if len(line) > MAX_LINE_LENGTH
+        if len(line) > MAX_LINE_LENGTH and not (excused and line.startswith(excused))
     )
     if problems := list(islice(too_long, ENOUGH_PROBLEMS)):
         raise UnreadableFile(capped(problems))

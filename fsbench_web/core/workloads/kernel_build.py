@@ -26,7 +26,7 @@ class KernelBuild(Workload):
     name = "Kernel compilation"
     about = (
         "A source tree is copied to the file system, built, cleaned and removed: CPU and real "
-        "seconds of each step. Order three repeats for the mean of three as in the article."
+        "seconds of each step. Ask for three repeats for the mean of three as in the article."
     )
     paper = "Galli 2001"
     programs = needs.WORKLOADS["kernel-build"]

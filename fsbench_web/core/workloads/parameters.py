@@ -30,7 +30,7 @@ class Parameter:
     """One parameter. ``default`` None: it has to be given. ``choices`` are (value, label).
 
     ``paper`` says what the paper that the workload is named after used, where it says. What is
-    ``fixed`` belongs to a preset: no form shows it, and no order may change it.
+    ``fixed`` belongs to a preset: no form shows it, and no job may change it.
     """
 
     key: str

@@ -93,11 +93,11 @@ def tools() -> dict[str, str]:
 
 
 def check_changes(tool: str, changes: Mapping[str, object]) -> None:
-    """Raise ParameterError where an order changes what belongs to its preset alone."""
+    """Raise ParameterError where a job changes what belongs to its preset alone."""
     for parameter in workload_types()[tool].parameters:
         if parameter.fixed and parameter.key in changes:
             raise ParameterError(
-                f"{parameter.label} belongs to the workload itself: an order cannot change it."
+                f"{parameter.label} belongs to the workload itself: a job cannot change it."
             )
 
 

@@ -2,8 +2,8 @@
 
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from django.contrib.auth.models import User
@@ -80,15 +80,19 @@ def import_uploads(
     *,
     only_new: bool = False,
     within_request: bool = False,
+    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """``import_files`` of open files, which are read piece by piece.
 
     With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
     ``within_request``: raises LeavesRequest, and nothing is stored, for more than a request does.
+    ``ignored``: names of columns of tables; any other that nothing reads is refused, not remarked.
     """
     target = Target(*(text.strip() for text in vars(target).values()))
     sources = unpack([(safe_name(name), file) for name, file in uploads])
-    return import_sources(sources, target, user, only_new=only_new, within_request=within_request)
+    return import_sources(
+        sources, target, user, only_new=only_new, within_request=within_request, ignored=ignored
+    )
 
 
 def import_sources(
@@ -98,22 +102,30 @@ def import_sources(
     *,
     only_new: bool = False,
     within_request: bool = False,
+    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """Store unpacked files: all of them or none. Raises ImportRefused, and LeavesRequest."""
     if large.is_large(sources):
         return large.import_large(
-            sources[0], target, user, only_new=only_new, within_request=within_request
+            sources[0],
+            target,
+            user,
+            only_new=only_new,
+            within_request=within_request,
+            ignored=ignored,
         )
     plan = plan_files(sources, target)
+    if ignored is not None:
+        plan.ignore_columns(ignored)
     if within_request and not plan.all_problems and work.of_plan(plan).is_much:
-        raise work.LeavesRequest(sources)
+        raise work.LeavesRequest(plan.sources, plan.warnings)
     known: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
         row = Import(target=target.__dict__, created_by=user)
         done = commit(row, plan, target, user, known)
         if known and not done.runs:
             transaction.set_rollback(True)
-            return ImportResult(None, ALL_KNOWN, [], known=known)
+            return replace(done, id=None, state=ALL_KNOWN)
     return done
 
 
@@ -143,7 +155,8 @@ def commit(
         *(Import.runs.through(import_id=row.pk, run_id=run) for run in runs),
         audit.entry(user, "imported", thing, study=stored.study.slug, runs=len(runs)),
     )
-    return ImportResult(row.pk, str(row.state), runs, known=known or [])
+    warnings = [one.as_row() for one in plan.warnings]
+    return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
@@ -231,7 +244,7 @@ def _store_in(
             there[series.pk].following = max(following, run.repeat + 1)
             there[series.pk].finished.append(run)
             artefact = artefact or new
-            ingest.store_values(run, artefact, entry.values)
+            ingest.store_values(run, artefact, entry.values, is_new=True)
             notes.append(RunContent(run=run, digest=content))
             known[content] = file.path
             kept.append(StoredRun(run, entry))
@@ -290,8 +303,10 @@ def _same(entry: PlannedRun, same: Run | str | None) -> Run | str | None:
 
     Who numbers the repeats, in a table or in the preview, says that they are several, also when a
     coarse clock gave two of them the same numbers; the same file sent again is then told by its
-    numbers of repeats.
+    numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
+    if same == entry.file and entry.values[0].repeat is not None:
+        return None
     said = _said_repeat(entry)
     return same if said is None or (isinstance(same, Run) and same.repeat == said) else None
 

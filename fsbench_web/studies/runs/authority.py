@@ -1,6 +1,6 @@
-"""Whether what waits may still start: what its author may do now, not when it was ordered.
+"""Whether what waits may still start: what its author may do now, not when it was submitted.
 
-An order may wait for days. Meanwhile its author's account may be closed, the role taken away, the
+A job may wait for days. Meanwhile its author's account may be closed, the role taken away, the
 grant of the LUN withdrawn. ``lifecycle.claim`` asks here, and the worker in its last look before it
 erases.
 """
@@ -13,23 +13,23 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.models import Run, Study
 
-RETRY = "Somebody who may erase it can order the run again."
+RETRY = "Somebody who may erase it can submit the run again."
 
 
 def refusals(runs: QuerySet[Run]) -> list[str]:
     """Why runs of these must not start, in sentences; empty where all may. Few queries.
 
-    A run without an author was ordered by a command on the host, which may. Nothing else is: no
-    page or call orders for nobody, and an account that ordered runs cannot be deleted (PROTECT).
+    A run without an author was submitted by a command on the host, which may. Nothing else is: no
+    page or call submits for nobody, and an account that submitted runs cannot be deleted (PROTECT).
     """
     fields = ("created_by", "series__lun", "series__journal_lun", "series__study")
-    orders = list(runs.exclude(created_by=None).order_by(*fields).values_list(*fields).distinct())
+    jobs = list(runs.exclude(created_by=None).order_by(*fields).values_list(*fields).distinct())
     # Read now, whoever asks: a user object keeps its role from when that was first asked.
-    authors = User.objects.select_related("person").in_bulk({row[0] for row in orders})
-    luns = Lun.objects.in_bulk({pk for row in orders for pk in row[1:3] if pk is not None})
-    studies = Study._base_manager.select_related("team").in_bulk({row[3] for row in orders})
+    authors = User.objects.select_related("person").in_bulk({row[0] for row in jobs})
+    luns = Lun.objects.in_bulk({pk for row in jobs for pk in row[1:3] if pk is not None})
+    studies = Study._base_manager.select_related("team").in_bulk({row[3] for row in jobs})
     found = []
-    for author, lun, journal, study in orders:
+    for author, lun, journal, study in jobs:
         used = [luns[pk] for pk in (lun, journal) if pk in luns]
         found.append(rights.why_not_any_more(authors[author], used, studies[study]))
     return [sentence for sentence in dict.fromkeys(found) if sentence]
@@ -46,8 +46,8 @@ def remedy(runs: QuerySet[Run]) -> str:
             "the study,"
         )
     return (
-        f"{who} can cancel what waits, and order it again from here in the own name. Until then it "
-        "is kept, and ends as refused when its turn comes: nothing is erased."
+        f"{who} can cancel what waits, and submit it again from here in the own name. Until then "
+        "it is kept, and ends as refused when its turn comes: nothing is erased."
     )
 
 

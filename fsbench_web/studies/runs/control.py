@@ -1,6 +1,6 @@
-"""Steering an order that is under way: pause, resume, cancel, retry, priority.
+"""Steering a job that is under way: pause, resume, cancel, retry, priority.
 
-What changes a run's state is done by ``lifecycle``. Every function locks the order's row first, as
+What changes a run's state is done by ``lifecycle``. Every function locks the job's row first, as
 ``lifecycle.claim`` does: what is answered here holds from the answer on.
 """
 
@@ -14,7 +14,7 @@ from django.utils import timezone
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
-from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Submission
+from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series
 from fsbench_web.studies.runs import authority, lifecycle, queue
 from fsbench_web.studies.series import next_repeat
 
@@ -22,11 +22,11 @@ LEAST_PRIORITY, MOST_PRIORITY = -10, 10
 RETRIED_STATES = (RunState.FAILED, RunState.LOST)
 RETRIABLE_STATES = (*RETRIED_STATES, RunState.CANCELLED)
 _CANCEL_AND_RETRY = (
-    "Its runs would be refused: cancel the order, and order what was cancelled again yourself."
+    "Its runs would be refused: cancel the job, and submit what was cancelled again yourself."
 )
 _RELATED = (
     *("series__lun__worker", "series__journal_lun__worker", "series__configuration"),
-    *("submission", "repeat_rule"),
+    *("job", "repeat_rule"),
 )
 
 
@@ -49,53 +49,53 @@ class Cancelled:
     asked: int
 
 
-def _locked(order_id: int) -> Submission:
-    """The order, locked until the transaction ends, and whoever asks may steer it.
+def _locked(job_id: int) -> Job:
+    """The job, locked until the transaction ends, and whoever asks may steer it.
 
-    Raises Submission.DoesNotExist, PermissionDenied.
+    Raises Job.DoesNotExist, PermissionDenied.
     """
-    order = Submission.objects.select_for_update(no_key=True).get(pk=order_id)
-    rights.require_here(rights.Action.STEER, order)
-    return order
+    job = Job.objects.select_for_update(no_key=True).get(pk=job_id)
+    rights.require_here(rights.Action.STEER, job)
+    return job
 
 
 @transaction.atomic
-def pause(order_id: int) -> bool:
-    """No further run of the order starts; what runs goes on. False: it was paused already."""
-    order = _locked(order_id)
-    if order.paused_at is not None:
+def pause(job_id: int) -> bool:
+    """No further run of the job starts; what runs goes on. False: it was paused already."""
+    job = _locked(job_id)
+    if job.paused_at is not None:
         return False
-    Submission.objects.filter(pk=order_id).update(paused_at=timezone.now())
-    audit.note_here("order paused", f"sweep {order_id}")
+    Job.objects.filter(pk=job_id).update(paused_at=timezone.now())
+    audit.note_here("job paused", f"job {job_id}")
     return True
 
 
 @transaction.atomic
-def resume(order_id: int) -> bool:
+def resume(job_id: int) -> bool:
     """Let its runs start again. False: it was not paused.
 
     Raises PermissionDenied too where a LUN is not granted to who asks (any more): it is erased;
-    ControlRefused where it is not to who ordered, because every run of it would be refused.
+    ControlRefused where it is not to who submitted it, because every run of it would be refused.
     """
-    order = _locked(order_id)
-    if order.paused_at is None:
+    job = _locked(job_id)
+    if job.paused_at is None:
         return False
-    waiting = order.runs.filter(state=RunState.QUEUED)
+    waiting = job.runs.filter(state=RunState.QUEUED)
     pairs = waiting.values_list("series__lun", "series__journal_lun").distinct()
     luns = Lun.objects.filter(pk__in={pk for pair in pairs for pk in pair if pk is not None})
     for lun in luns.order_by("pk"):
         rights.require_here(rights.Action.RUN, lun)
     if found := authority.refusals(waiting):
         raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in found])
-    Submission.objects.filter(pk=order_id).update(paused_at=None)
-    audit.note_here("order resumed", f"sweep {order_id}")
-    _nudge_luns_of(order)
+    Job.objects.filter(pk=job_id).update(paused_at=None)
+    audit.note_here("job resumed", f"job {job_id}")
+    _nudge_luns_of(job)
     return True
 
 
 @transaction.atomic
-def set_priority(order_id: int, priority: int) -> None:
-    """Let the order's runs come before those of a lower priority. Raises ControlRefused."""
+def set_priority(job_id: int, priority: int) -> None:
+    """Let the job's runs come before those of a lower priority. Raises ControlRefused."""
     if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
         raise ControlRefused(
             [
@@ -103,17 +103,17 @@ def set_priority(order_id: int, priority: int) -> None:
                 f"{priority}: choose one of them; runs of a higher one start first."
             ]
         )
-    order = _locked(order_id)
-    Submission.objects.filter(pk=order_id).update(priority=priority)
-    audit.note_here("order priority", f"sweep {order_id}", priority=priority)
-    _nudge_luns_of(order)
+    job = _locked(job_id)
+    Job.objects.filter(pk=job_id).update(priority=priority)
+    audit.note_here("job priority", f"job {job_id}", priority=priority)
+    _nudge_luns_of(job)
 
 
 @transaction.atomic
-def cancel(order_id: int, by: str) -> Cancelled:
+def cancel(job_id: int, by: str) -> Cancelled:
     """Cancel all that waits at once, and ask the workers to stop what runs."""
-    order = _locked(order_id)
-    unfinished = order.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).order_by("id")
+    job = _locked(job_id)
+    unfinished = job.runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).order_by("id")
     at_once = asked = last_id = 0
     # Asked again until nothing is new: a run that ends meanwhile may write its next repeat.
     while found := list(unfinished.filter(pk__gt=last_id).values_list("id", flat=True)):
@@ -122,7 +122,7 @@ def cancel(order_id: int, by: str) -> Cancelled:
             at_once += state == RunState.CANCELLED
             asked += state in ACTIVE_STATES
         last_id = found[-1]
-    audit.note_here("order cancelled", f"sweep {order_id}", at_once=at_once, asked=asked)
+    audit.note_here("job cancelled", f"job {job_id}", at_once=at_once, asked=asked)
     return Cancelled(at_once, asked)
 
 
@@ -138,48 +138,48 @@ def cancel_run(run_id: int, by: str) -> RunState:
     return state
 
 
-def retriable(order: Submission, states: Collection[str] = RETRIABLE_STATES) -> list[Run]:
-    """The runs that ended in one of these states and were not ordered again since, in turn."""
+def retriable(job: Job, states: Collection[str] = RETRIABLE_STATES) -> list[Run]:
+    """The runs that ended in one of these states and were not submitted again since, in turn."""
     wanted = set(states) & set(RETRIABLE_STATES)
-    runs = order.runs.filter(state__in=wanted, origin=Run.Origin.MEASURED, retried_as=None)
+    runs = job.runs.filter(state__in=wanted, origin=Run.Origin.MEASURED, retried_as=None)
     return list(runs.select_related(*_RELATED).order_by("id"))
 
 
 @transaction.atomic
 def retry(
-    order_id: int,
+    job_id: int,
     confirmation: str,
     by: User | None,
     states: Collection[str] = RETRIED_STATES,
     seen: str = "",
 ) -> list[Run]:
-    """Order once more the runs that ended in ``states``; returns the new ones, queued.
+    """Submit once more the runs that ended in ``states``; returns the new ones, queued.
 
-    Each is a further repeat of its series and remembers the run it replaces. A run is ordered
+    Each is a further repeat of its series and remembers the run it replaces. A run is submitted
     again once, however often and by however many people this is called. The LUNs will be erased
-    again: ``confirmation`` is what ``order_confirmation`` says, and ``seen`` what ``seen_of`` said
+    again: ``confirmation`` is what ``job_confirmation`` says, and ``seen`` what ``seen_of`` said
     of all that may be tried again on the page where it was typed. Raises ControlRefused.
     """
-    order = _locked(order_id)
-    _refuse_others(seen, retriable(order, [*RETRIED_STATES, RunState.CANCELLED]))
-    runs = retriable(order, states)
-    made = _again(runs, confirmation, order_confirmation(order), by) if runs else []
+    job = _locked(job_id)
+    _refuse_others(seen, retriable(job, [*RETRIED_STATES, RunState.CANCELLED]))
+    runs = retriable(job, states)
+    made = _again(runs, confirmation, job_confirmation(job), by) if runs else []
     if made:
-        audit.note(by, "runs retried", f"sweep {order_id}", runs=[run.pk for run in made])
+        audit.note(by, "runs retried", f"job {job_id}", runs=[run.pk for run in made])
     return made
 
 
 @transaction.atomic
 def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -> Run | None:
-    """Order one run once more; None if that was done already, or it did not end badly.
+    """Submit one run once more; None if that was done already, or it did not end badly.
 
     ``seen`` is what ``seen_of`` said of it where the confirmation was typed.
 
     Raises Run.DoesNotExist and ControlRefused.
     """
-    order_id = Run.objects.values_list("submission_id", flat=True).get(pk=run_id)
-    if order_id is not None:
-        _locked(order_id)
+    job_id = Run.objects.values_list("job_id", flat=True).get(pk=run_id)
+    if job_id is not None:
+        _locked(job_id)
     else:
         Run.objects.select_for_update().get(pk=run_id)
     run = Run.objects.select_related(*_RELATED).get(pk=run_id)
@@ -194,16 +194,16 @@ def retry_run(run_id: int, confirmation: str, by: User | None, seen: str = "") -
     return made
 
 
-def order_confirmation(order: Submission) -> str:
-    """What has to be typed to order its runs again: all LUNs of the order, data LUNs first."""
-    rows = order.runs.order_by("id").values_list("series__lun__name", "series__journal_lun__name")
+def job_confirmation(job: Job) -> str:
+    """What has to be typed to submit its runs again: all LUNs of the job, data LUNs first."""
+    rows = job.runs.order_by("id").values_list("series__lun__name", "series__journal_lun__name")
     return " ".join(
         dict.fromkeys(name for names in zip(*rows, strict=True) for name in names if name)
     )
 
 
 def run_confirmation(run: Run) -> str:
-    """What has to be typed to order one run again: the LUNs that it erases."""
+    """What has to be typed to submit one run again: the LUNs that it erases."""
     return " ".join(lun.name for lun in _luns_of(run.series))
 
 
@@ -254,7 +254,7 @@ def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> 
                 run.series,
                 repeats[run.series_id],
                 by=by,
-                submission=run.submission,
+                job=run.job,
                 is_reference=run.is_reference,
                 retry_of=run,
                 repeat_rule=run.repeat_rule,
@@ -273,10 +273,10 @@ def _forbidden(run: Run) -> Iterator[str]:
 
 
 def _problems(run: Run) -> Iterator[str]:
-    """Why this run cannot be ordered again as it was."""
+    """Why this run cannot be submitted again as it was."""
     lun, journal = run.series.lun, run.series.journal_lun
     if lun is None or (run.series.configuration.external_journal and journal is None):
-        yield f"The LUN of run {run.pk} is not known any more: order its configuration anew."
+        yield f"The LUN of run {run.pk} is not known any more: submit its configuration anew."
         return
     yield from availability.lun_problems(lun)
     if journal is not None:
@@ -284,8 +284,8 @@ def _problems(run: Run) -> Iterator[str]:
         yield from availability.journal_problems(lun, journal, slug)
 
 
-def _nudge_luns_of(order: Submission) -> None:
-    """Tell the workers of the order's LUNs what is next there now."""
-    luns = order.runs.filter(state=RunState.QUEUED).values_list("series__lun", flat=True)
+def _nudge_luns_of(job: Job) -> None:
+    """Tell the workers of the job's LUNs what is next there now."""
+    luns = job.runs.filter(state=RunState.QUEUED).values_list("series__lun", flat=True)
     following = [queue.next_run(lun) for lun in set(luns) if lun is not None]
     lifecycle.nudge_after_commit(run for run in following if run is not None)

@@ -27,6 +27,7 @@ from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
     END_STATES,
     Artefact,
+    Job,
     Lease,
     LogLine,
     RepeatRule,
@@ -34,7 +35,6 @@ from fsbench_web.studies.models import (
     RunState,
     Series,
     StateChange,
-    Submission,
 )
 from fsbench_web.studies.runs import authority, contention, leases, queue, repeats
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
@@ -55,7 +55,7 @@ def create_queued(
     repeat: int,
     *,
     by: User | None,
-    submission: Submission | None,
+    job: Job | None,
     is_reference: bool = False,
     retry_of: Run | None = None,
     repeat_rule: RepeatRule | None = None,
@@ -73,7 +73,7 @@ def create_queued(
         origin=Run.Origin.MEASURED,
         state=RunState.QUEUED,
         created_by=by,
-        submission=submission,
+        job=job,
         is_reference=is_reference,
         retry_of=retry_of,
         repeat_rule=repeat_rule,
@@ -81,15 +81,15 @@ def create_queued(
         place=_place_of(follows) if follows is not None and follows == retry_of else None,
         confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
     )
-    ordered = ("Ordered again" if retry_of else "Ordered") + (f" by {by}" if by else "")
+    submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
     again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
     StateChange.objects.create(
         run=run,
         at=run.created_at,
         state=RunState.QUEUED,
-        reason=why or f"{ordered}{again}.",
+        reason=why or f"{submitted}{again}.",
     )
-    logger.info("run %s waits: %s%s", run.pk, ordered, again, extra={"run": run.pk})
+    logger.info("run %s waits: %s%s", run.pk, submitted, again, extra={"run": run.pk})
     return run
 
 
@@ -115,10 +115,8 @@ class NewRun:
 
 
 @transaction.atomic
-def create_all_queued(
-    wanted: Sequence[NewRun], *, by: User | None, submission: Submission | None
-) -> list[Run]:
-    """Write runs that wait, in this order, in few queries: an order may have thousands."""
+def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | None) -> list[Run]:
+    """Write runs that wait, in this order, in few queries: a job may have thousands."""
     runs = Run.objects.bulk_create(
         [
             Run(
@@ -127,7 +125,7 @@ def create_all_queued(
                 origin=Run.Origin.MEASURED,
                 state=RunState.QUEUED,
                 created_by=by,
-                submission=submission,
+                job=job,
                 is_reference=one.is_reference,
                 repeat_rule=one.repeat_rule,
                 confirmed=one.confirmed,
@@ -136,7 +134,7 @@ def create_all_queued(
         ],
         batch_size=500,
     )
-    why = f"Ordered by {by}." if by else "Ordered."
+    why = f"Submitted by {by}." if by else "Submitted."
     StateChange.objects.bulk_create(
         [
             StateChange(run=run, at=run.created_at, state=RunState.QUEUED, reason=why)
@@ -224,7 +222,7 @@ def nudge(run: Run, now: datetime | None = None) -> bool:
     if lun is None:
         raise ValueError(f"run {run.pk} has no LUN")
     try:
-        # The application's own connection would try for seconds, and whoever orders waits for that.
+        # The application's own connection would try for seconds, and who submits waits for that.
         with app.connection_for_write(connect_timeout=2, transport_options=_AT_ONCE) as broker:
             app.send_task(
                 "runner.execute",
@@ -232,7 +230,7 @@ def nudge(run: Run, now: datetime | None = None) -> bool:
                 queue=lun.worker.queue,
                 retry=False,
                 connection=broker,
-                # So that the worker's lines name the request that ordered the run.
+                # So that the worker's lines name the request that submitted the run.
                 headers={"fsbench_request": log_lines.current("request")},
             )
     except (OSError, OperationalError) as error:
@@ -256,12 +254,12 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
 
     None too where its author may not erase its LUNs any more: the run is ended then.
     """
-    # The order first, then the leases, then the run: a pause that was answered holds from then on.
-    # Not its key: whoever ends a run of the order writes its next repeat, which refers to that.
-    order = Submission.objects.select_for_update(no_key=True).filter(
-        pk__in=Run.objects.filter(pk=run_id).values("submission_id")
+    # The job first, then the leases, then the run: a pause that was answered holds from then on.
+    # Not its key: whoever ends a run of the job writes its next repeat, which refers to that.
+    jobs = Job.objects.select_for_update(no_key=True).filter(
+        pk__in=Run.objects.filter(pk=run_id).values("job_id")
     )
-    if any(submission.paused_at for submission in order):
+    if any(job.paused_at for job in jobs):
         return None
     run = (
         queue.waiting()
@@ -297,7 +295,7 @@ def _refuse(run_id: int, worker: Worker, why: str) -> None:
     if run is None:
         return  # cancelled meanwhile
     reason = f"Refused: {why} Nothing was erased. {authority.RETRY}"
-    # Its next repeat would be refused too. The rule goes on when somebody orders this one again.
+    # Its next repeat would be refused too. The rule goes on when somebody submits this one again.
     _end(run, RunState.FAILED, reason, Cause.NOT_ALLOWED, is_repeated=False)
     audit.note(f"worker:{worker.name}", "run refused", f"run {run_id}", why=why)
     logger.warning("run %s was refused: %s", run_id, why, extra={"run": run_id})
@@ -422,24 +420,24 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
 def _run_again(run: Run, cause: Cause) -> str:
     """Write the run that replaces one that was interrupted, in the transaction that ends this one:
 
-    the same repeat, in its turn, until its order has had enough. What is to be said of it. The row
+    the same repeat, in its turn, until its job has had enough. What is to be said of it. The row
     of the run is locked, so that somebody who cancels is seen, or sees the new one.
     """
-    order = run.submission
-    if order is None or run.series.lun is None:
+    job = run.job
+    if job is None or run.series.lun is None:
         return ""
     if Run.objects.get(pk=run.pk).cancel_requested_at is not None:
         return ""
-    if run.rerun >= order.run_again:
+    if run.rerun >= job.run_again:
         again = f" after {run.rerun} time{'' if run.rerun == 1 else 's'}" if run.rerun else ""
-        return f"Its order does not run it again by itself{again}."
+        return f"Its job does not run it again by itself{again}."
     if why := authority.refusal(run.pk):
         return f"It is not run again by itself: {why}"
     made = create_queued(
         run.series,
         run.repeat,
         by=run.created_by,
-        submission=order,
+        job=job,
         is_reference=run.is_reference,
         retry_of=run,
         repeat_rule=run.repeat_rule,
@@ -470,7 +468,7 @@ def _repeat_again(run: Run, now: datetime) -> None:
             run.series,
             next_repeat(run.series),
             by=run.created_by,
-            submission=run.submission,
+            job=run.job,
             repeat_rule=rule,
             follows=run,
             why=f"Repeated after run {run.pk}: {verdict.reason}.",

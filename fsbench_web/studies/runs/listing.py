@@ -24,7 +24,7 @@ STATES = [
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which runs to list; an empty value takes all. ``order`` is the number of a submission.
+    """Which runs to list; an empty value takes all. ``job`` is the number of a job.
 
     ``state`` is a state, or ``unfinished`` for all that wait or run. ``runs`` are numbers of runs,
     with commas between them: those behind a point of a picture.
@@ -34,11 +34,14 @@ class RunFilter:
     state: str = ""
     filesystem: str = ""
     lun: str = ""
-    order: str = ""
+    job: str = ""
     runs: str = ""
 
     @classmethod
     def from_query(cls, query: QueryDict) -> "RunFilter":
+        if query.get("order"):  # as addresses said of before a job was called that
+            query = query.copy()
+            query["job"] = query.get("job", "") or query.get("order", "")
         # PostgreSQL refuses NUL in any text, also in one that is only looked for.
         return cls(
             **{
@@ -67,7 +70,7 @@ class RunFilter:
             runs = runs.filter(series__configuration__filesystem=self.filesystem)
         for value, lookups in (
             (self.lun, ("series__lun", "series__journal_lun")),
-            (self.order, ("submission",)),
+            (self.job, ("job",)),
         ):
             if value:
                 is_number = value.isascii() and value.isdigit() and len(value) < 19

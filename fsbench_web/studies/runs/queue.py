@@ -1,7 +1,7 @@
 """Which run is next: the one place that answers, for claims, for messages and for the worker.
 
-A run waits while it is queued and its order is not paused. Of those that wait on a LUN the one of
-the highest priority is next, and among equals the one that was ordered first; one that replaces
+A run waits while it is queued and its job is not paused. Of those that wait on a LUN the one of
+the highest priority is next, and among equals the one that was submitted first; one that replaces
 an interrupted run has the turn of that. The order of a LUN's
 runs is kept: one that has to wait for a journal or a controller lets no later run of its own LUN
 past, and holds up no run of another LUN.
@@ -16,16 +16,16 @@ from fsbench_web.studies.runs import leases
 
 # A run that replaces an interrupted one has the turn of that, and so stays in its block.
 IN_TURN = (Coalesce(F("place"), F("id")), "id")
-# Every order has one; a run whose order was deleted counts as usual.
+# Every job has one; a run whose job was deleted counts as usual.
 USUAL_PRIORITY = 0
 
 
 def waiting() -> QuerySet[Run]:
     """All runs that may be claimed, the next one first."""
     return (
-        Run.objects.filter(state=RunState.QUEUED, submission__paused_at=None)
-        # A run without an order has no row to join, and nothing that could be paused.
-        .order_by(Coalesce(F("submission__priority"), USUAL_PRIORITY).desc(), *IN_TURN)
+        Run.objects.filter(state=RunState.QUEUED, job__paused_at=None)
+        # A run without a job has no row to join, and nothing that could be paused.
+        .order_by(Coalesce(F("job__priority"), USUAL_PRIORITY).desc(), *IN_TURN)
     )
 
 
@@ -62,12 +62,12 @@ def startable(worker: Worker) -> list[Run]:
 
 
 def _first(lun: Lun | int) -> Run | None:
-    related = ("submission", "series__lun__worker", "series__journal_lun")
+    related = ("job", "series__lun__worker", "series__journal_lun")
     return waiting().filter(series__lun=lun).select_related(*related).first()
 
 
 def _turn(run: Run) -> tuple[int, int, int]:
-    priority = run.submission.priority if run.submission else USUAL_PRIORITY
+    priority = run.job.priority if run.job else USUAL_PRIORITY
     return -priority, run.pk if run.place is None else run.place, run.pk
 
 

@@ -173,7 +173,7 @@ def _circumstances(scored: QuerySet[Series]) -> _Columns:
         has_scores = set(scored.filter(pk__in=ends).order_by().values_list("pk", flat=True))
     found = [group for group in groups if has_scores.intersection(group[-2:])]
     if len(found) < len(groups):
-        # Orders that wait, or failed: a kernel of which nothing was measured is no choice.
+        # Jobs that wait, or failed: a kernel of which nothing was measured is no choice.
         rest = scored.order_by().annotate(**as_text).values_list(*_CIRCUMSTANCES)
         if len(ends) <= MOST_LISTED:
             unsure = {group[6] for group in groups if group not in found}

@@ -1,4 +1,4 @@
-"""How the reference of a sweep scored each time: whether the machine drifted meanwhile."""
+"""How the reference of a job scored each time: whether the machine drifted meanwhile."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -9,13 +9,14 @@ from datetime import datetime
 from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.scoring.scores import score_repeats
 from fsbench_web.core.scoring.testnames import at_load
-from fsbench_web.studies.models import Measurement, Run, RunState, Submission
+from fsbench_web.studies.models import Job, MeasurementBlock, Run, RunState
+from fsbench_web.studies.scores import measurements
 
 # The overall score, or where the matrix is too small for one, the mean of all cells.
 _CATEGORIES = ("overall", "total_average")
 LEAST_DRIFT_PERCENT = 5.0
 """Half of the 10% that two contenders must differ by: one of two that were measured at either end
-of such an order would have lost or won half of it to the machine."""
+of such a job would have lost or won half of it to the machine."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,13 @@ class Drift:
         return max(found, key=lambda pair: abs(pair[1]), default=None)
 
 
-def drift_of(order: Submission) -> Drift | None:
-    """The drift of an order's reference; None where none of its references is finished.
+def drift_of(job: Job) -> Drift | None:
+    """The drift of a job's reference; None where none of its references is finished.
 
     Each run is scored by itself. Two queries.
     """
     runs = list(
-        Run.objects.filter(submission=order, is_reference=True, state=RunState.DONE)
+        Run.objects.filter(job=job, is_reference=True, state=RunState.DONE)
         .exclude(started_at=None)
         .order_by("started_at", "id")
     )
@@ -73,13 +74,12 @@ def drift_of(order: Submission) -> Drift | None:
     cells: dict[int, dict[str, dict[tuple[int, int], float]]] = defaultdict(
         lambda: defaultdict(dict)
     )
-    rows = Measurement.objects.filter(
-        run__in=runs, record_size_kb__isnull=False, file_size_kb__isnull=False
-    )
-    for run_id, test, load, record_kb, file_kb, value in rows.order_by("id").values_list(
-        "run_id", "test", "load", "record_size_kb", "file_size_kb", "value"
-    ):
-        cells[run_id][at_load(test, load)][(record_kb or 0, file_kb or 0)] = value
+    of_runs = MeasurementBlock.objects.filter(run__in=runs)
+    for numbers in measurements.read(of_runs):
+        columns = numbers.columns.taken(numbers.columns.is_cell)
+        for test, record_kb, file_kb, value, _ in columns.rows():
+            found = cells[numbers.run_id][at_load(test.test, test.load)]
+            found[record_kb or 0, file_kb or 0] = value
     tests = tuple(dict.fromkeys(test for run in runs for test in cells[run.pk]))
     scores = {
         (run.pk, test): score_repeats([found])
@@ -116,7 +116,7 @@ def around(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
     """How far the reference had moved around each run, in percent: {run: the largest change}.
 
     ``started`` are the runs with the time each began. Of the last reference before a run and the
-    first after it the one that is further from the order's first reference counts, in any test. A
+    first after it the one that is further from the job's first reference counts, in any test. A
     reference is its own neighbour. No change is known with fewer than two references.
     """
     if len(drift.points) < 2:

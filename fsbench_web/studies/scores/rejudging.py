@@ -1,7 +1,7 @@
 """Judging again what was judged by older rules, by less knowledge, or never.
 
 Results are judged once, when they come in. What is learned later - a rule, what a device can
-deliver, how far the reference of an order drifted - reaches them here.
+deliver, how far the reference of a job drifted - reaches them here.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from fsbench_web.core.scoring.quality import RULES
-from fsbench_web.studies.models import COMPUTED, Run, RunState, Score, Series, Submission
+from fsbench_web.studies.models import COMPUTED, Job, Run, RunState, Score, Series
 from fsbench_web.studies.scores import drift, ingest
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 
@@ -43,19 +43,19 @@ def judge(found: QuerySet[Series]) -> Iterator[Series]:
             yield series
 
 
-def note_drift(order_id: int) -> list[int]:
-    """Write how far the reference had moved around each finished run of an order.
+def note_drift(job_id: int) -> list[int]:
+    """Write how far the reference had moved around each finished run of a job.
 
     Series of which a repeat now counts as drifted, or no longer does, are judged anew, each in a
-    transaction of its own. Returns their keys. Called when a run of an order ends, and by
+    transaction of its own. Returns their keys. Called when a run of a job ends, and by
     ``manage.py reflag``, which mends what a killed worker left.
     """
-    order = Submission.objects.filter(pk=order_id).first()
-    found = drift.drift_of(order) if order is not None else None
-    if order is None or found is None:
+    job = Job.objects.filter(pk=job_id).first()
+    found = drift.drift_of(job) if job is not None else None
+    if job is None or found is None:
         return []
     runs = list(
-        Run.objects.filter(submission=order, state=RunState.DONE)
+        Run.objects.filter(job=job, state=RunState.DONE)
         .exclude(started_at=None)
         .order_by("id")
         .values_list("id", "started_at", "drift_percent", "series_id")
@@ -75,14 +75,12 @@ def note_drift(order_id: int) -> list[int]:
     return sorted(touched)
 
 
-def orders_with_references(study: str = "") -> list[int]:
-    """The orders that have a finished reference run."""
-    references = Run.objects.filter(
-        is_reference=True, state=RunState.DONE, submission__isnull=False
-    )
+def jobs_with_references(study: str = "") -> list[int]:
+    """The jobs that have a finished reference run."""
+    references = Run.objects.filter(is_reference=True, state=RunState.DONE, job__isnull=False)
     if study:
         references = references.filter(series__study__slug=study)
-    return sorted(set(references.values_list("submission_id", flat=True)) - {None})
+    return sorted(set(references.values_list("job_id", flat=True)) - {None})
 
 
 def _has_drifted(percent: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""A published study run again: one click to the preview of an order like the paper's."""
+"""A published study run again: one click to the preview of a job like the paper's."""
 
 import secrets
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
 from fsbench_web.core.workloads import presets
 from fsbench_web.platform.names import slug_of
+from fsbench_web.studies.jobs import lookup, reproductions, submitting
+from fsbench_web.studies.jobs.documents import text as job_document
+from fsbench_web.studies.jobs.reproductions import CELL, FULL, PAPER, PLAIN, SMALL, Wish
+from fsbench_web.studies.jobs.spec import JobRefused
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.orders import lookup, reproductions, submission
-from fsbench_web.studies.orders.documents import text as sweep_document
-from fsbench_web.studies.orders.reproductions import CELL, FULL, PAPER, PLAIN, SMALL, Wish
-from fsbench_web.studies.orders.submission import SubmissionRefused
-from fsbench_web.studies.views.order_review import review_context
+from fsbench_web.studies.views.job_review import review_context
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Place:
 @require_safe
 @requires(Action.RUN)
 def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
-    """The paper's order on a LUN whose worker boots guests, ready to be confirmed.
+    """The paper's job on a LUN whose worker boots guests, ready to be confirmed.
 
     ``?lun= &size= &tuning= &kernel= &memory_mib=`` change it; left out, the usual is taken.
     """
@@ -67,30 +67,30 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
         worker=place.lun.worker.name,
         journal=_journal(place.lun),
     )
-    order = lookup.order_of(dict(found.document))
-    assert order.document is not None
-    text = sweep_document.write(order.document)
+    spec = lookup.spec_of(dict(found.document))
+    assert spec.document is not None
+    text = job_document.write(spec.document)
     context |= {
         "wish": wish,
-        "kernels": list(order.guest.kernels) if order.guest else [],
-        "memory_mib": order.guest.memory_bytes // MIB if order.guest else "",
+        "kernels": list(spec.guest.kernels) if spec.guest else [],
+        "memory_mib": spec.guest.memory_bytes // MIB if spec.guest else "",
         "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
         "notes": found.notes,
         "document_text": text,
-        "new_study": slug_of(order.new_study),
+        "new_study": slug_of(spec.new_study),
     }
     try:
-        plan = submission.planned(order)
-    except SubmissionRefused as refused:
+        plan = submitting.planned(spec)
+    except JobRefused as refused:
         context["problems"] = refused.problems
         return render(request, "studies/reproduce.html", context, status=422)
-    address = reverse("studies:document_run")
-    context |= review_context(order, plan, secrets.token_urlsafe(24)) | {
+    address = reverse("studies:document_job")
+    context |= review_context(spec, plan, secrets.token_urlsafe(24)) | {
         "change_url": address,
         "action_url": address,
         "reproduction": True,
     }
-    return render(request, "studies/run_review.html", context)
+    return render(request, "studies/job_review.html", context)
 
 
 def _places() -> list[Place]:

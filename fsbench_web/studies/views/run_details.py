@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, OptionEr
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+from fsbench_web.catalog.workers.machines import GUEST_DEVICE, GUEST_JOURNAL_DEVICE, MIB
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import is_known, lower_is_better
@@ -20,12 +20,13 @@ from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, presets, wor
 from fsbench_web.figures import heatmap
 from fsbench_web.figures.frame import Plain
 from fsbench_web.platform import limits
+from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms import workload as workload_form
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.models import Artefact, Run, RunState
-from fsbench_web.studies.orders.forms import run_form
-from fsbench_web.studies.orders.forms import workload as workload_form
-from fsbench_web.studies.orders.submission import ConfigurationRequest, GuestRequest, RunRequest
 from fsbench_web.studies.runs import quality
-from fsbench_web.studies.runs.numbers import RunNumber, numbers_of
+from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.measurements import Measurement
 
 STEPS = [
     RunState.QUEUED,
@@ -67,8 +68,8 @@ class TestMatrix:
     unit: str
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
-    measured: dict[tuple[int, int], RunNumber] = field(default_factory=dict)
-    others: list[RunNumber] = field(default_factory=list)
+    measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
+    others: list[Measurement] = field(default_factory=list)
     figure: Plain | None = None
 
     @property
@@ -77,11 +78,11 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
-    def measurements(self) -> list[RunNumber]:
+    def measurements(self) -> list[Measurement]:
         return [*self.measured.values(), *self.others]
 
     @property
-    def rows(self) -> list[tuple[int, list[RunNumber | None]]]:
+    def rows(self) -> list[tuple[int, list[Measurement | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
         return [
@@ -90,15 +91,15 @@ class TestMatrix:
         ]
 
 
-def shown_numbers(run: Run) -> list[RunNumber] | None:
+def shown_numbers(run: Run) -> list[Measurement] | None:
     """The run's measurements; None where they, or their tests, are more than a page shows."""
-    found = numbers_of(run, limits.MOST_NUMBERS)
+    found = measurements.rows_of(run.pk, limits.MOST_NUMBERS)
     if found is None or len({(one.test, one.load, one.unit) for one in found}) > limits.MOST_TESTS:
         return None
     return found
 
 
-def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:
+def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
     """The run's measurements by test, in the order of all other pages."""
     found: dict[tuple[str, str], TestMatrix] = {}
     for measurement in numbers:
@@ -127,12 +128,13 @@ def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
 
-def artefacts(run: Run, numbers: Sequence[RunNumber] | None = None) -> QuerySet[Artefact]:
+def artefacts(run: Run, numbers: Sequence[Measurement] | None = None) -> QuerySet[Artefact]:
     """The raw output that the run's numbers stand in, also where it was kept with another run.
 
     ``numbers`` are the run's, where somebody has read all of them already.
     """
-    holds: Any = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    holds: Any = measurements.of_run(run.pk).exclude(artefact=None)
+    holds = holds.order_by().values("artefact_id")
     if numbers is not None:
         holds = {one.artefact_id for one in numbers} - {None}
     found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))
@@ -193,8 +195,8 @@ def named_parameters(run: Run) -> list[tuple[str, str]]:
     return workload_form.named_parameters(workload.tool, workload.parameters)
 
 
-def order_again(run: Run) -> str:
-    """Query string of the form that orders this run once more, or "" where that cannot be."""
+def submit_again(run: Run) -> str:
+    """Query string of the form that submits this run once more, or "" where that cannot be."""
     series = run.series
     configuration, workload = series.configuration, series.workload
     if run.origin != Run.Origin.MEASURED or workload is None:
@@ -217,10 +219,10 @@ def order_again(run: Run) -> str:
     except PreparationError:
         return ""
     machine = series.runs_on
-    order = RunRequest(
+    spec = JobSpec(
         lun_id=series.lun_id,
         configurations=(
-            ConfigurationRequest(
+            ConfigurationSpec(
                 configuration.filesystem,
                 configuration.options,
                 configuration.scheduler,
@@ -231,9 +233,9 @@ def order_again(run: Run) -> str:
         parameters=workload.parameters,
         repeats=1,
         preparation=preparation,
-        guest=GuestRequest((machine.kernel,), machine.memory_bytes, machine.cpus)
+        guest=GuestSpec((machine.kernel,), machine.memory_bytes // MIB, machine.cpus)
         if machine.is_guest
         else None,
         study=series.study.slug,
     )
-    return run_form.prefilled(order).to_query()
+    return job_form.prefilled(spec).to_query()

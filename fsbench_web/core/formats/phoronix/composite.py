@@ -10,10 +10,16 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from fsbench_web.core.formats.phoronix.names import System, filesystem_of, place_of, unit_of
+from fsbench_web.core.formats.phoronix.names import (
+    System,
+    TestNames,
+    filesystem_of,
+    place_of,
+    unit_of,
+)
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
 from fsbench_web.core.formats.text import shown
-from fsbench_web.core.formats.values import Collector, number, test_name
+from fsbench_web.core.formats.values import Collector, number
 
 FORMAT = "phoronix-xml"
 LONG_LINES = True
@@ -75,19 +81,20 @@ def parse(lines: list[str]) -> ParsedResult:
     ]
     names = {entry.text("Identifier") for one in document.results for entry in one.entries}
     places = {name: place_of(name, systems, several=len(names) > 1) for name in names}
+    tests = TestNames()
     for one in document.results:
-        _keep(found, one, places)
+        _keep(found, one, places, tests)
     if len(names) == 1:
         result.facts.append(("System", shown(names.pop(), 200).strip('"')))
     return found.finish("The file holds no result that is a rate or a time.", 1)
 
 
-def _keep(found: Collector, one: _Result, places: dict[str, System]) -> None:
+def _keep(found: Collector, one: _Result, places: dict[str, System], tests: TestNames) -> None:
     name = " ".join(filter(None, (one.text("Identifier") or one.text("Title"),)))
     name = re.sub(r"^(pts|local|system)/|-[0-9]+(\.[0-9]+)*$", "", name)
-    test = test_name(name or one.text("Title"), one.text("Description"))
     line = one.line("Scale") or one.line("Identifier") or None
     unit = unit_of(one.text("Scale"), one.text("Proportion"))
+    test = tests.name(name or one.text("Title"), one.text("Description"), unit)
     if not unit:
         scale = shown(one.text("Scale") or "nothing")
         found.warn(line, f"{test} is measured in {scale}, which is no rate and no time: left out.")

@@ -8,10 +8,10 @@ versions 8 to 10.
 import csv
 import re
 
-from fsbench_web.core.formats.phoronix.names import System, place_of, unit_of
+from fsbench_web.core.formats.phoronix.names import System, TestNames, place_of, unit_of
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import shown
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector
 
 FORMAT = "phoronix-csv"
 _HEADER = re.compile(r'^\s*"?\s*"?([,;\t])\1?\s*"[^"]+"')
@@ -33,6 +33,7 @@ def parse(lines: list[str]) -> ParsedResult:
     names: list[str] = []
     filesystems: list[str] = []
     places: list[System] = []
+    tests = TestNames()
     for line_number, line in enumerate(lines, start=1):
         if (header := _HEADER.match(line)) is not None:
             names = [name for name in _fields(line, header[1]) if name]
@@ -47,7 +48,7 @@ def parse(lines: list[str]) -> ParsedResult:
                 ]
                 several = len(names) > 1
                 places = [place_of(name, systems, several=several) for name in names]
-            _row(found, _fields(line, row[1]), places, line_number)
+            _row(found, _fields(line, row[1]), places, tests, line_number)
     title = next((line for line in lines if line.strip(" ,;\t")), "")
     result.facts.append(("Title", shown(title.strip(" ,;\t"), 200).strip('"')))
     if len(names) == 1:
@@ -70,15 +71,17 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def _row(found: Collector, fields: list[str], places: list[System], line: int) -> None:
+def _row(
+    found: Collector, fields: list[str], places: list[System], tests: TestNames, line: int
+) -> None:
     name = _NAME.fullmatch(fields[0]) if fields else None
     proportion = fields[1] if len(fields) > 1 and fields[1] in ("HIB", "LIB") else ""
     if name is None or not proportion:
         text = shown(fields[0] if fields else "")
         found.warn(line, f"{text} comes without a unit, or without HIB or LIB: left out.")
         return
-    test = test_name(name[1], name[2])
     unit = unit_of(name[3], proportion)
+    test = tests.name(name[1], name[2], unit)
     if not unit:
         found.warn(line, f"{test} is measured in {shown(name[3])}, no rate and no time: left out.")
         return

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fsbench_web.core.formats.values import test_name
+
 _TIMES = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), "s"),
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), "ms"),
@@ -35,10 +37,29 @@ def unit_of(scale: str, proportion: str) -> str:
         return time if proportion != "HIB" else ""
     if proportion == "LIB":
         return ""
-    if scale.lower() == "iops":
-        return "IOPS"
+    if scale.lower() in ("iops", "tps"):
+        return scale.upper()
     rate = _RATE.fullmatch(scale)
     return f"{rate[1]}/s" if rate is not None else ""
+
+
+class TestNames:
+    """The names of the tests of one file: one profile may say several units of the same thing.
+
+    pts/fio gives bandwidth and IOPS under one description, and leaves one out where both happen to
+    be the same number: IOPS are always said in the name, so that it does not depend on the other.
+    """
+
+    def __init__(self) -> None:
+        self._units: dict[str, str] = {}
+
+    def name(self, profile: str, description: str, unit: str) -> str:
+        """The name of what a profile calls ``description``, in ``unit``."""
+        said = "iops" if unit == "IOPS" and "iops" not in description.lower() else ""
+        test = test_name(profile, said, description)
+        if self._units.setdefault(test, unit) != unit:
+            test = test_name(profile, unit, description)
+        return test
 
 
 def filesystem_of(software: str) -> str:

@@ -42,6 +42,8 @@ class Command(SiteCommand):
         except ImportRefused as error:
             lines = "\n".join(_line(problem) for problem in error.problems)
             raise CommandError(f"Nothing was imported.\n{lines}") from None
+        for row in result.warnings:
+            self.stderr.write(_line(ImportProblem(**row)))
         runs = ", ".join(str(run) for run in result.runs[:20])
         more = f" and {len(result.runs) - 20} more" if len(result.runs) > 20 else ""
         self.stdout.write(f"Import {result.id}: {len(result.runs)} runs stored ({runs}{more}).")

@@ -31,8 +31,8 @@ class Command(SiteCommand):
         study = options["study"]
         if study and not Study.objects.filter(slug=study).exists():
             raise CommandError(f'There is no study "{study}".')
-        for order_id in rejudging.orders_with_references(study):
-            rejudging.note_drift(order_id)
+        for job_id in rejudging.jobs_with_references(study):
+            rejudging.note_drift(job_id)
         found = rejudging.waiting(study, everything=options["all"])
         total, done = found.count(), 0
         try:

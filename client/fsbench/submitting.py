@@ -1,0 +1,183 @@
+"""``fsbench submit``: a job from a document or from options. It says first what is erased."""
+
+import argparse
+import json
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+from fsbench import terminal, watching
+from fsbench.client import Client
+from fsbench.exits import FINE, NOT_CONFIRMED
+from fsbench.terminal import RIGHT, Column
+
+SHOWN_RUNS = 12
+
+
+def submit(client: Client, options: argparse.Namespace) -> int:
+    """Show what would be done, have it confirmed, submit it."""
+    document = document_of(options)
+    preview = client.post("/sweeps/preview", {"document": document})
+    if options.dry_run:
+        if options.json:
+            terminal.print_json(preview)
+        else:
+            _show(preview, sys.stdout)
+        return FINE
+    if not options.json:
+        _show(preview, sys.stderr)
+    if not confirmed(preview["confirm"], options.yes_erase):
+        return NOT_CONFIRMED
+    # The preview's document has the seed: what was shown is what is submitted.
+    made = client.submit(preview["document"], preview["confirm"], uuid.uuid4().hex)
+    if options.json and not options.watch:
+        terminal.print_json(made)
+    elif not options.json:
+        numbers = [run["id"] for run in made["planned"]]
+        which = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        terminal.say(
+            f"Job {made['id']}: {terminal.counted(len(numbers), 'run')} submitted, {which}.",
+            f"{client.site.url}{made['links']['page']}",
+        )
+        if not options.watch:
+            print(f"To follow it: fsbench watch --job {made['id']}", file=sys.stderr)
+    if options.watch:
+        return watching.follow_job(client, made["id"], options.interval, as_json=options.json)
+    return FINE
+
+
+def document_of(options: argparse.Namespace) -> str | dict[str, Any]:
+    """The job: the text of the file, which the site reads, or a document of the options.
+
+    Raises ValueError, and OSError where the file cannot be read.
+    """
+    said = [
+        name
+        for name in ("study", "lun", "worker", "filesystem", "scheduler", "workload", "parameter")
+        if getattr(options, name)
+    ]
+    if options.document:
+        if said or options.repeats:
+            named = ", ".join(f"--{name}" for name in said or ["repeats"])
+            raise ValueError(f"The document says it all: leave {named} out.")
+        return sys.stdin.read() if options.document == "-" else _text_of(options.document)
+    lacking = [name for name in ("study", "lun", "filesystem", "workload") if name not in said]
+    if lacking:
+        named = ", ".join(f"--{name}" for name in lacking)
+        raise ValueError(f"Say what to run: a document, or {named} too.")
+    workload: str | dict[str, Any] = options.workload
+    if options.parameter:
+        workload = {
+            "name": options.workload,
+            "parameters": dict(_pair(text) for text in options.parameter),
+        }
+    return {
+        "study": options.study,
+        "lun": options.lun,
+        **({"worker": options.worker} if options.worker else {}),
+        "configurations": [_configuration(text) for text in options.filesystem],
+        **({"schedulers": options.scheduler} if options.scheduler else {}),
+        "workloads": [workload],
+        "repeats": options.repeats or 2,
+    }
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no text (UTF-8).") from None
+
+
+def _configuration(text: str) -> str | dict[str, Any]:
+    """``ext4`` or ``ext4:atime=noatime,journal_mode=writeback``."""
+    name, _, rest = text.partition(":")
+    if not rest:
+        return name
+    return {"filesystem": name, "options": dict(_pair(part) for part in rest.split(","))}
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """``key=value``; what is JSON (a number, true, a list) is meant as such."""
+    key, is_pair, value = text.partition("=")
+    if not is_pair or not key:
+        raise ValueError(f'"{text}" is not KEY=VALUE.')
+    try:
+        return key.strip(), json.loads(value)
+    except ValueError:
+        return key.strip(), value
+
+
+def _show(preview: dict[str, Any], stream: Any) -> None:
+    runs = preview["runs"]
+    rows = [
+        (
+            one["position"],
+            one["configuration"],
+            one["scheduler"],
+            one["workload"],
+            one["repeat"],
+            terminal.duration(one["estimated_s"]),
+        )
+        for one in runs[:SHOWN_RUNS]
+    ]
+    columns = [
+        Column("", RIGHT),
+        Column("configuration", may_shrink=True),
+        Column("scheduler"),
+        Column("workload", may_shrink=True),
+        Column("repeat", RIGHT),
+        Column("about", RIGHT),
+    ]
+    print(terminal.table(columns, rows), file=stream)
+    if len(runs) > SHOWN_RUNS:
+        print(f"… and {len(runs) - SHOWN_RUNS} more", file=stream)
+    for one in preview["left_out"]:
+        print(
+            f"left out: {terminal.clean(one['configuration'])}: {terminal.clean(one['reason'])}",
+            file=stream,
+        )
+    estimated_s, erasures = preview["estimated_s"], preview["erasures"]
+    lasts = (
+        "duration not known" if estimated_s is None else f"about {terminal.duration(estimated_s)}"
+    )
+    print(
+        f"{terminal.counted(len(runs), 'run')}, {lasts}; {terminal.counted(erasures, 'erasure')}.",
+        file=stream,
+    )
+    say_what_is_lost(preview["confirm"], erases=bool(erasures), stream=stream)
+
+
+def say_what_is_lost(wanted: str, *, erases: bool, stream: Any = None) -> None:
+    """Before anybody confirms; to standard error where nothing else is said."""
+    stream = stream or sys.stderr
+    names = terminal.clean(wanted)
+    if erases:
+        text = terminal.coloured(f"ALL DATA WILL BE LOST on: {names}", "red", stream)
+    else:
+        text = f"Nothing is erased: {names} is a directory, and other files in it stay."
+    print(text, file=stream)
+
+
+def confirmed(wanted: str, said: list[str]) -> bool:
+    """The names of all LUNs, typed by a person, or given one by one by a script."""
+    if said:
+        if sorted(said) == sorted(wanted.split()):
+            return True
+        terminal.complain(
+            f'--yes-erase says "{" ".join(said)}", and the job erases '
+            f'"{terminal.clean(wanted)}". Nothing was submitted.'
+        )
+        return False
+    if not sys.stdin.isatty():
+        terminal.complain(
+            "Nobody is there to confirm: scripts say --yes-erase LUN, once for each. "
+            "Nothing was submitted."
+        )
+        return False
+    print(f'Type "{terminal.clean(wanted)}" to go on: ', end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip() == wanted:
+        return True
+    terminal.complain("That is something else. Nothing was submitted.")
+    return False

@@ -1,0 +1,175 @@
+"""What the API says and hears of jobs."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field, StrictInt
+
+from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.protocol.pages import Page, PageOut
+from fsbench_web.api.runs.schemas import RunSummary
+
+
+class DocumentIn(Strict):
+    """A job as a document (/guide/api/#jobs): an object, or a text that is YAML or JSON."""
+
+    document: dict[str, Any] | str
+
+
+class JobDocumentIn(DocumentIn):
+    confirm: str = Field(
+        "", description="the names of all LUNs that are erased, as the preview's confirm says them"
+    )
+
+
+class PriorityIn(Strict):
+    priority: StrictInt = Field(description="-10 to 10; runs of a higher one start first")
+
+
+class RetryIn(Strict):
+    """Which ended runs to submit once more. The LUNs are erased again."""
+
+    confirm: str = Field("", description="the names of the job's LUNs, as its confirm says them")
+    states: list[Literal["failed", "lost", "cancelled"]] = ["failed", "lost"]
+
+
+class PlannedRunOut(Schema):
+    """One run as it would be; ``estimated_s`` is null where nothing is known to tell it from.
+
+    ``machine`` is {} for the worker's own executor, else the guest: executor, kernel (the name),
+    accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` what a boot
+    takes.
+    """
+
+    position: int
+    repeat: int
+    reference: bool
+    configuration: str
+    filesystem: str
+    options: dict[str, str]
+    scheduler: str
+    journal: str | None
+    workload: str
+    machine: dict[str, Any]
+    kernel: str
+    boot_s: float | None
+    estimated_s: float | None
+    basis: str
+
+
+class LeftOut(Schema):
+    place: str
+    configuration: str
+    reason: str
+
+
+class PreviewOut(Schema):
+    """What a job would do. ``estimated_s`` is null where any part of it is not known.
+
+    ``document`` is the job with its seed: sent in, it makes these runs in this order. ``notes``
+    say what was taken where it says nothing.
+    """
+
+    runs: list[PlannedRunOut]
+    erasures: int
+    most_runs: int
+    estimated_s: float | None
+    estimated_known_s: float
+    runs_not_known: int
+    time_limit_s: int
+    confirm: str
+    left_out: list[LeftOut]
+    notes: list[str]
+    document: dict[str, Any]
+
+
+class JobCounts(Schema):
+    total: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    cancelled: int
+
+
+class JobSummary(Schema):
+    """``state`` is waiting, running, paused or ended; ``failed`` counts lost runs too."""
+
+    id: int
+    study: str
+    lun: str | None
+    worker: str | None
+    state: str
+    priority: int
+    paused_at: datetime | None
+    created_by: str | None
+    created_at: datetime
+    runs: JobCounts
+    links: dict[str, str]
+
+
+class JobRun(Schema):
+    """``rerun`` above 0: written by fsbench itself, because ``retry_of`` was interrupted."""
+
+    id: int
+    configuration: str
+    repeat: int
+    reference: bool
+    state: str
+    retry_of: int | None
+    rerun: int
+
+
+class ReferenceScore(Schema):
+    """The score of one reference run in one test, and its change against the first in percent."""
+
+    run: int
+    at: datetime
+    test: str
+    category: str
+    value: float | None
+    change_percent: float | None
+
+
+class JobOut(JobSummary):
+    """``refusals`` say why runs that wait will not start: who submitted them may not any more.
+
+    ``remaining_s`` and ``ends_at`` are null while they are not known, or nothing is left."""
+
+    time_limit_s: int | None
+    run_again: int
+    refusals: list[str]
+    share_ended: float
+    remaining_s: float | None
+    ends_at: datetime | None
+    confirm: str
+    document: dict[str, Any]
+    left_out: list[LeftOut]
+    drift: list[ReferenceScore]
+    planned: list[JobRun]
+
+
+class JobsOut(PageOut):
+    sweeps: list[JobSummary]
+
+
+class JobSubmitted(JobSummary):
+    """The job that was made; ``planned`` are its runs in turn."""
+
+    planned: list[JobRun]
+
+
+class CancelledOut(JobSummary):
+    """``cancelled_now`` never started; ``asked_to_stop`` run until their worker has tidied up."""
+
+    cancelled_now: int
+    asked_to_stop: int
+
+
+class Retried(Schema):
+    runs: list[RunSummary]
+
+
+class JobFilters(Page):
+    study: str = Field("", description="slug of a study")

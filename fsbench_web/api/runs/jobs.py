@@ -1,0 +1,350 @@
+"""Jobs: submit one from a document, see how far it is, steer it."""
+
+import json
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Status
+
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.protocol import idempotency
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import page
+from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.api.runs.job_schemas import (
+    CancelledOut,
+    DocumentIn,
+    JobDocumentIn,
+    JobFilters,
+    JobOut,
+    JobsOut,
+    JobSubmitted,
+    JobSummary,
+    PreviewOut,
+    PriorityIn,
+    Retried,
+    RetryIn,
+)
+from fsbench_web.api.runs.routes import listed_runs, not_retried, run_summary
+from fsbench_web.studies.jobs import estimates, listing, lookup
+from fsbench_web.studies.jobs.documents import text as job_document
+from fsbench_web.studies.jobs.documents.text import UnreadableDocument
+from fsbench_web.studies.jobs.planned_runs import time_limit_s
+from fsbench_web.studies.jobs.spec import JobRefused, JobSpec
+from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
+from fsbench_web.studies.models import Job, RunState
+from fsbench_web.studies.runs import authority, control
+from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.runs.queue import IN_TURN
+from fsbench_web.studies.scores.drift import Drift, drift_of
+
+router = Router()
+_WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
+
+
+@router.get(
+    "/sweeps",
+    response={200: JobsOut, 404: Error, 422: Error},
+    summary="Jobs",
+    url_name="jobs",
+)
+@requires(Action.READ)
+def list_jobs(
+    request: HttpRequest, response: HttpResponse, filters: Query[JobFilters]
+) -> dict[str, Any]:
+    """All jobs, by form, document or call, the newest first."""
+    found = listing.listed_jobs().defer("document")
+    if filters.study:
+        found = found.filter(study=study_or_404(filters.study))
+    rows, about = page(request, response, found, filters)
+    return {**about, "sweeps": [_summary(job) for job in rows]}
+
+
+@router.post(
+    "/sweeps",
+    response={201: JobSubmitted, 401: Error, 403: Error, 422: Error},
+    auth=WRITER,
+    summary="Submit a job",
+    url_name="submit_job",
+)
+@requires(Action.RUN)
+def submit_job(
+    request: HttpRequest,
+    job: JobDocumentIn,
+    idempotency_key: idempotency.Key = "",
+) -> Status[dict[str, Any]]:
+    """Queues the runs that the document stands for. Their LUNs are erased: `confirm` names them.
+
+    All problems are told at once, each with its place in the document, and then nothing is
+    queued. A call that is sent again with the same `Idempotency-Key` makes nothing new; with that
+    key and another body it is refused.
+    """
+    user = user_of(request)
+    # "sweep", as it was first called: the keys of before must stay what they were.
+    token = idempotency.token("sweep", user, idempotency_key)
+    digest = idempotency.digest(job)
+    try:
+        made = submit(_spec(job.document), job.confirm, user, token, digest)
+    except JobRefused as refused:
+        raise _refused(refused) from None
+    found = _job_or_404(made[0].job_id or 0)
+    return Status(201, {**_summary(found), "planned": _planned(found)})
+
+
+@router.post(
+    "/sweeps/preview",
+    response={200: PreviewOut, 401: Error, 403: Error, 422: Error},
+    auth=WRITER,
+    summary="See what a job would do",
+    url_name="preview_job",
+)
+@requires(Action.RUN)
+def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
+    """Every run in turn, with how long it will take as far as that is known. Submits nothing."""
+    wanted = _spec(job.document)
+    try:
+        plan = planned(wanted)
+    except JobRefused as refused:
+        raise _refused(refused) from None
+    runs = plan.runs
+    found = estimates.of_planned(runs)
+    total = estimates.total(found)
+    return {
+        "runs": [
+            {
+                "position": position,
+                "repeat": run.repeat,
+                "reference": run.is_reference,
+                "configuration": run.configuration,
+                "filesystem": run.filesystem,
+                "options": dict(run.options),
+                "scheduler": run.scheduler,
+                "journal": run.journal.name if run.journal else None,
+                "workload": run.workload_title,
+                "machine": run.machine.stored(),
+                "kernel": run.kernel,
+                "boot_s": run.boot_s[0] if run.boot_s else None,
+                "estimated_s": one.duration_s if one else None,
+                "basis": one.basis if one else "",
+            }
+            for position, (run, one) in enumerate(zip(runs, found, strict=True), start=1)
+        ],
+        "erasures": sum(run.erases for run in runs),
+        "most_runs": plan.most_runs,
+        "estimated_s": total.duration_s,
+        "estimated_known_s": total.known_s,
+        "runs_not_known": total.unknown,
+        "time_limit_s": time_limit_s(wanted, runs),
+        "confirm": confirmation_text(wanted) or "",
+        "left_out": _left_out(plan.left_out),
+        "notes": list(wanted.notes),
+        "document": wanted.document,
+    }
+
+
+@router.get(
+    "/sweeps/{int:sweep_id}",
+    response={200: JobOut, 404: Error},
+    summary="Follow a job",
+    url_name="job",
+)
+@requires(Action.READ)
+def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+    """How far it is, its document, its runs in turn, and the scores of its reference."""
+    job = _job_or_404(sweep_id)
+    progress = listing.progress_of(job)
+    drift = drift_of(job)
+    return {
+        **_summary(job),
+        "time_limit_s": job.time_limit_s,
+        "run_again": job.run_again,
+        "refusals": authority.refusals(job.runs.filter(state=RunState.QUEUED)),
+        "share_ended": progress.share,
+        "remaining_s": progress.remaining.duration_s,
+        "ends_at": progress.ends_at,
+        "confirm": control.job_confirmation(job),
+        "document": job.document,
+        "left_out": _left_out(job.left_out),
+        "drift": _drift(drift) if drift else [],
+        "planned": _planned(job),
+    }
+
+
+@router.post(
+    "/sweeps/{int:sweep_id}/pause",
+    response={200: JobSummary, **_WRITES},
+    auth=WRITER,
+    summary="Pause a job",
+    url_name="pause_job",
+)
+@requires(Action.STEER)
+def pause_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+    """No further run of it starts; what runs goes on. Pausing a paused one changes nothing."""
+    control.pause(_job_or_404(sweep_id).pk)
+    return _summary(_job_or_404(sweep_id))
+
+
+@router.post(
+    "/sweeps/{int:sweep_id}/resume",
+    response={200: JobSummary, **_WRITES},
+    auth=WRITER,
+    summary="Resume a job",
+    url_name="resume_job",
+)
+@requires(Action.STEER)
+def resume_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+    """Its runs start again."""
+    job_id = _job_or_404(sweep_id).pk
+    try:
+        control.resume(job_id)
+    except ControlRefused as refused:
+        raise Refused(422, [("sweep", said) for said in refused.problems]) from None
+    return _summary(_job_or_404(sweep_id))
+
+
+@router.post(
+    "/sweeps/{int:sweep_id}/cancel",
+    response={200: CancelledOut, **_WRITES},
+    auth=WRITER,
+    summary="Cancel a job",
+    url_name="cancel_job",
+)
+@requires(Action.STEER)
+def cancel_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
+    """What waits is cancelled at once, what runs is asked to stop; what has ended stays."""
+    found = control.cancel(_job_or_404(sweep_id).pk, by=user_of(request).get_username())
+    return {
+        **_summary(_job_or_404(sweep_id)),
+        "cancelled_now": found.at_once,
+        "asked_to_stop": found.asked,
+    }
+
+
+@router.post(
+    "/sweeps/{int:sweep_id}/retry",
+    response={200: Retried, **_WRITES},
+    auth=WRITER,
+    summary="Submit failed runs again",
+    url_name="retry_job",
+)
+@requires(Action.STEER)
+def retry_job(request: HttpRequest, sweep_id: int, job: RetryIn) -> dict[str, Any]:
+    """New runs for those that ended in `states` and were not submitted again since.
+
+    Each run is submitted again once, however often this is called. `runs` are the new ones.
+    """
+    job_id = _job_or_404(sweep_id).pk
+    try:
+        made = control.retry(job_id, job.confirm, user_of(request), job.states)
+    except ControlRefused as refused:
+        raise not_retried(refused) from None
+    rows = listed_runs().filter(pk__in=[run.pk for run in made]).order_by("id")
+    return {"runs": [run_summary(run) for run in rows]}
+
+
+@router.post(
+    "/sweeps/{int:sweep_id}/priority",
+    response={200: JobSummary, **_WRITES},
+    auth=WRITER,
+    summary="Change a job's priority",
+    url_name="job_priority",
+)
+@requires(Action.STEER)
+def set_job_priority(request: HttpRequest, sweep_id: int, job: PriorityIn) -> dict[str, Any]:
+    """Runs of a higher priority start first on the same LUN."""
+    job_id = _job_or_404(sweep_id).pk
+    try:
+        control.set_priority(job_id, job.priority)
+    except ControlRefused as refused:
+        raise Refused(422, [("priority", said) for said in refused.problems]) from None
+    return _summary(_job_or_404(sweep_id))
+
+
+def _spec(document: dict[str, Any] | str) -> JobSpec:
+    """The job of a document, checked as any other text: its size, its depth, its characters."""
+    text = document if isinstance(document, str) else json.dumps(document)
+    try:
+        return lookup.spec_of(job_document.read(text))
+    except UnreadableDocument as error:
+        raise Refused(422, [("document", str(error))]) from None
+
+
+def _refused(refused: JobRefused) -> Refused:
+    return Refused(
+        403 if refused.is_forbidden else 422,
+        [
+            ("confirm" if place == "confirmation" else place, sentence)
+            for place, sentences in refused.by_part.items()
+            for sentence in sentences
+        ],
+    )
+
+
+def _job_or_404(sweep_id: int) -> Any:
+    job = listing.listed_jobs().filter(pk=sweep_id).first()
+    if job is None:
+        raise Http404(f"There is no job {sweep_id}; /api/v1/sweeps lists them.")
+    return job
+
+
+def _summary(job: Any) -> dict[str, Any]:
+    """``job`` comes from ``listing.listed_jobs``."""
+    address = f"/api/v1/sweeps/{job.pk}"
+    return {
+        "id": job.pk,
+        "study": job.study.slug,
+        "lun": job.lun.name if job.lun else None,
+        "worker": job.lun.worker.name if job.lun else None,
+        "state": listing.state_of(job),
+        "priority": job.priority,
+        "paused_at": job.paused_at,
+        "created_by": job.created_by.get_username() if job.created_by else None,
+        "created_at": job.created_at,
+        "runs": {
+            "total": job.run_count,
+            "waiting": job.queued_count,
+            "running": job.active_count,
+            "done": job.done_count,
+            "failed": job.bad_count,
+            "cancelled": job.cancelled_count,
+        },
+        "links": {
+            "self": address,
+            **{act: f"{address}/{act}" for act in _ACTIONS},
+            "study": f"/api/v1/studies/{job.study.slug}",
+            "document": f"/jobs/{job.pk}/document.yaml",
+            "page": f"/jobs/{job.pk}/",
+        },
+    }
+
+
+_ACTIONS = ("pause", "resume", "cancel", "retry", "priority")
+
+
+def _planned(job: Job) -> list[dict[str, Any]]:
+    rows = job.runs.order_by(*IN_TURN).values_list(
+        *("id", "series__configuration__label", "repeat", "is_reference", "state"),
+        *("retry_of", "rerun"),
+    )
+    keys = ("id", "configuration", "repeat", "reference", "state", "retry_of", "rerun")
+    return [dict(zip(keys, row, strict=True)) for row in rows]
+
+
+def _left_out(rows: Any) -> list[dict[str, str]]:
+    return [dict(zip(("place", "configuration", "reason"), row, strict=True)) for row in rows]
+
+
+def _drift(drift: Drift) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": point.run_id,
+            "at": point.at,
+            "test": test,
+            "category": drift.category,
+            "value": value,
+            "change_percent": change,
+        }
+        for point in drift.points
+        for test, (value, change) in zip(drift.tests, point.pairs, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Why a job cannot be carried out, part by part."""

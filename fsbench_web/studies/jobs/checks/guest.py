@@ -1,0 +1,147 @@
+"""What is wrong with a job of guests, and which kernel runs which configuration.
+
+Several kernels are a dimension of tuning: what one of them cannot run, the others still do. Such a
+pair is left out, with the reason; what none of them can run is a problem, and so is a kernel that
+can run nothing of the job.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.labels import configuration_label
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import (
+    LEAST_CPUS,
+    LEAST_MEMORY_BYTES,
+    MIB,
+    MOST_CPUS,
+    MOST_MEMORY_BYTES,
+    OWN_MACHINE,
+    GuestAbility,
+    GuestKernel,
+    Machine,
+    memory_words,
+)
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, Problems
+
+LeftOut = tuple[str, str, str]
+"""(place, combination, why)"""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine of a job with the kernel behind it; None is the worker's own executor."""
+
+    machine: Machine = OWN_MACHINE
+    kernel: GuestKernel | None = None
+
+
+THIS_HOST = Host()
+
+
+def hosts_of(guest: GuestSpec | None, lun: Lun | None, problems: Problems) -> list[Host]:
+    """The machines that each configuration is run on; none where a problem was noted."""
+    if guest is None:
+        return [THIS_HOST]
+    before = problems.count
+    if not guest.kernels and not problems.is_reported("kernels"):
+        problems.add("kernels", "Choose at least one kernel for the guest to boot.")
+    for name in dict.fromkeys(guest.kernels):
+        if guest.kernels.count(name) > 1:
+            problems.add(guest.place(name), f"The kernel {name} is in the job twice.")
+    _check_size(guest, problems)
+    if lun is None:
+        return []
+    for sentence in availability.guest_problems(lun):
+        problems.add("executor", sentence)
+    ability = availability.guest(lun.worker)
+    if ability is None or problems.count > before:
+        return []
+    _check_room(guest, ability, lun, problems)
+    hosts = []
+    for name in guest.kernels:
+        kernel = ability.kernel(name)
+        if kernel is None or kernel.problem:
+            problems.add(guest.place(name), availability.kernel_problem(lun.worker, name))
+        else:
+            machine = Machine(name, ability.accelerator, guest.memory_bytes, guest.cpus)
+            hosts.append(Host(machine, kernel))
+    return hosts if problems.count == before else []
+
+
+def _check_size(guest: GuestSpec, problems: Problems) -> None:
+    if not LEAST_MEMORY_BYTES <= guest.memory_bytes <= MOST_MEMORY_BYTES:
+        problems.add(
+            guest.place_of("guest_memory_mib"),
+            f"The memory of a guest is {LEAST_MEMORY_BYTES // MIB} MiB or more, and at most "
+            f"{memory_words(MOST_MEMORY_BYTES)}, not {guest.memory_bytes // MIB} MiB.",
+        )
+    if not LEAST_CPUS <= guest.cpus <= MOST_CPUS:
+        problems.add(
+            guest.place_of("guest_cpus"),
+            f"A guest has {LEAST_CPUS} to {MOST_CPUS} CPUs, not {guest.cpus}.",
+        )
+
+
+def _check_room(guest: GuestSpec, ability: GuestAbility, lun: Lun, problems: Problems) -> None:
+    most, cpus = ability.most_memory_bytes, ability.most_cpus
+    if most is not None and guest.memory_bytes > most:
+        problems.add(
+            guest.place_of("guest_memory_mib"),
+            f"The worker {lun.worker.name} can give a guest {memory_words(most)} of memory, and "
+            f"{memory_words(guest.memory_bytes)} are asked for: choose less, or another worker.",
+        )
+    if cpus is not None and guest.cpus > cpus:
+        problems.add(
+            guest.place_of("guest_cpus"),
+            f"The worker {lun.worker.name} can give a guest {cpus} CPUs, and {guest.cpus} are "
+            "asked for: choose fewer, or another worker.",
+        )
+
+
+def pairs(
+    configurations: Sequence[ConfigurationSpec],
+    hosts: Sequence[Host],
+    lun: Lun,
+    problems: Problems,
+) -> tuple[list[tuple[ConfigurationSpec, Host]], list[LeftOut]]:
+    """Which configuration is run on which machine, kernel after kernel, and what is left out."""
+    found: list[tuple[ConfigurationSpec, Host]] = []
+    left_out: list[LeftOut] = []
+    runnable: set[int] = set()
+    said: dict[int, list[tuple[str, str]]] = {}
+    for host in hosts:
+        before = len(found)
+        for place, wanted in enumerate(configurations):
+            why = _why_not(wanted, host, lun)
+            if why is None:
+                found.append((wanted, host))
+                runnable.add(place)
+                continue
+            said.setdefault(place, []).append(why)
+            left_out.append((wanted.place(), f"{label_of(wanted)} {host.machine.kernel}", why[1]))
+        if len(found) == before and len(hosts) > 1:
+            problems.add(
+                "kernels",
+                f"The kernel {host.machine.kernel} can run nothing of this job: leave it out.",
+            )
+    for place, wanted in enumerate(configurations):
+        if place not in runnable:
+            for part, sentence in said.get(place, ()):
+                problems.add(wanted.place(part), sentence)
+    return found, left_out
+
+
+def _why_not(wanted: ConfigurationSpec, host: Host, lun: Lun) -> tuple[str, str] | None:
+    """(part of the configuration, sentence), or None where nothing speaks against it."""
+    for sentence in availability.filesystem_problems(lun, wanted.filesystem, host.kernel):
+        return "filesystem", sentence
+    sentence = availability.scheduler_problem(lun, wanted.scheduler, host.kernel)
+    return ("scheduler", sentence) if sentence else None
+
+
+def label_of(wanted: ConfigurationSpec) -> str:
+    """The configuration's label, as tables show it."""
+    options = {key: str(value) for key, value in wanted.options.items()}
+    return configuration_label(wanted.filesystem, options, wanted.scheduler, bool(wanted.journal))

@@ -1,0 +1,92 @@
+"""What is wrong with how a job wants its runs prepared and repeated."""
+
+from collections.abc import Sequence
+
+from fsbench_web.catalog.configurations.preparation import NOT_FOR_DIRECTORIES, PLAIN, Preparation
+from fsbench_web.catalog.models import Lun
+from fsbench_web.core.numbers import size
+from fsbench_web.core.scoring.categories import expected_cells
+from fsbench_web.core.scoring.confidence import LEAST_REPEATS
+from fsbench_web.core.workloads import Workload
+from fsbench_web.studies.jobs.spec import JobSpec, Problems
+
+MOST_REPEATS = 50
+LEAST_HALF_WIDTH_PERCENT, MOST_HALF_WIDTH_PERCENT = 0.1, 50.0
+# A disk that writes more slowly than this is broken; a limit is not an estimate.
+SLOWEST_BYTES_S = 10 * 1024 * 1024
+
+Workloads = Sequence[tuple[str, Workload]]
+
+
+def check_preparation(
+    preparation: Preparation, lun: Lun | None, workloads: Workloads, problems: Problems
+) -> None:
+    """Whether this LUN can be prepared so, as far as its worker announced it."""
+    if preparation == PLAIN or lun is None:
+        return
+    if lun.kind == Lun.Kind.DIRECTORY:
+        problems.add("preparation", NOT_FOR_DIRECTORIES)
+        return
+    if preparation.discard and not lun.can_discard:
+        problems.add(
+            "preparation",
+            f"{lun.name} takes no discard (TRIM): leave it out, or choose another LUN.",
+        )
+    if lun.size_bytes is None:
+        problems.add(
+            "preparation",
+            f"The size of {lun.name} is not known, so that it can be neither written once nor "
+            "filled: leave that out.",
+        )
+        return
+    filled = preparation.space_bytes(lun.size_bytes)
+    needed = max((workload.space_needed_bytes() for _, workload in workloads), default=0)
+    if filled and needed + filled > lun.size_bytes:
+        problems.add(
+            "preparation",
+            f"Filled to {preparation.fill_percent}%, {lun.name} has "
+            f"{size(lun.size_bytes - filled)} left, and the workload needs {size(needed)}: fill "
+            "it less, or make the largest file smaller.",
+        )
+
+
+def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
+    """How much longer a run may take because of its preparation."""
+    written = preparation.space_bytes(lun.size_bytes or 0)
+    if preparation.precondition:
+        written += lun.size_bytes or 0
+    return written // SLOWEST_BYTES_S
+
+
+def check_until(spec: JobSpec, workloads: Workloads, problems: Problems) -> None:
+    """Whether the rule of repetition makes sense for these workloads."""
+    until = spec.until
+    assert until is not None
+    if not LEAST_HALF_WIDTH_PERCENT <= until.half_width_percent <= MOST_HALF_WIDTH_PERCENT:
+        problems.add(
+            "repeats",
+            f"The half-width to reach is {LEAST_HALF_WIDTH_PERCENT:g} to "
+            f"{MOST_HALF_WIDTH_PERCENT:g} percent of the mean, not {until.half_width_percent:g}.",
+        )
+    if not LEAST_REPEATS <= until.least <= until.most <= MOST_REPEATS:
+        problems.add(
+            "repeats",
+            f"The least number of repeats is {LEAST_REPEATS} or more (one has no interval), and "
+            f"the most is not less than that and at most {MOST_REPEATS}; not {until.least} to "
+            f"{until.most}.",
+        )
+    if spec.reference is not None:
+        problems.add(
+            "repeats",
+            "A reference is run among a fixed number of runs: fix the number of repeats, or leave "
+            "the reference out.",
+        )
+    for name, workload in workloads:
+        cells = list(workload.cells())
+        if cells and not all(expected_cells(cells).values()):
+            problems.add(
+                "repeats",
+                f"The matrix of {name} gives no overall score, because a category has no cell in "
+                "it (records of 4 KB or less in files up to 2 MB are needed): fix the number of "
+                "repeats, or make the matrix larger.",
+            )

@@ -1,0 +1,66 @@
+"""Whether the files of a workload fit on a LUN, file system by file system. No HTTP here."""
+
+from collections.abc import Iterable, Iterator
+
+from fsbench_web.catalog.configurations.filesystems import (
+    FILESYSTEMS,
+    OptionError,
+    validated_options,
+)
+from fsbench_web.catalog.configurations.journals import MIB
+from fsbench_web.catalog.configurations.room import least_taken_bytes
+from fsbench_web.catalog.models import Lun
+from fsbench_web.core.numbers import size
+from fsbench_web.core.workloads import Workload
+from fsbench_web.studies.jobs.spec import ConfigurationSpec
+
+
+def problem(workload: Workload, lun: Lun, configurations: Iterable[ConfigurationSpec]) -> str:
+    """Why the workload cannot fit, as a sentence; "" where it may.
+
+    The worker looks at what is really free before the benchmark. Here only what cannot fit is
+    refused, before a disk is erased for it: a new file system takes so much at least
+    (catalog.configurations.room). In a directory none is made.
+    """
+    needed, has = workload.space_needed_bytes(), lun.size_bytes
+    if has is None:
+        return ""
+    if needed > has:
+        return (
+            f"The files of the workload need {size(needed)} with what they add, and {lun.name} has "
+            f"{size(has)}: make them smaller, or choose a larger LUN."
+        )
+    if lun.kind == Lun.Kind.DIRECTORY:
+        return ""
+    leaves: dict[str, int] = {}
+    for name, left in _left(has, configurations):
+        if needed > left:
+            leaves[name] = min(left, leaves.get(name, left))
+    if not leaves:
+        return ""
+    told = "; ".join(f"{name} leaves {_below(left, needed)}" for name, left in leaves.items())
+    return (
+        f"The files of the workload need {size(needed)} with what they add. Of the {size(has)} of "
+        f"{lun.name} a new file system takes a part for itself, and at most {told}: make the files "
+        "smaller, or choose a larger LUN."
+    )
+
+
+def _left(
+    size_bytes: int, configurations: Iterable[ConfigurationSpec]
+) -> Iterator[tuple[str, int]]:
+    """What each leaves of a LUN at most; one that cannot be is told elsewhere."""
+    for wanted in configurations:
+        try:
+            options = validated_options(wanted.filesystem, wanted.options)
+        except OptionError:
+            continue
+        taken = least_taken_bytes(wanted.filesystem, options, size_bytes, bool(wanted.journal))
+        yield FILESYSTEMS[wanted.filesystem].name, max(0, size_bytes - taken)
+
+
+def _below(left: int, needed: int) -> str:
+    """So many bytes in words, and by how much too few where the words would be the same."""
+    if size(left) != size(needed):
+        return size(left)
+    return f"{size(left)} ({-(-(needed - left) // MIB)} MiB too few)"

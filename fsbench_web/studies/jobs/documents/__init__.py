@@ -1,0 +1,1 @@
+"""Jobs as YAML or JSON: read, multiplied out, written."""

@@ -1,0 +1,374 @@
+"""The job form: its fields in the query string, and what the page shows of them. No database.
+
+The address holds the whole form, so that a colleague can be sent a job to check before it is
+confirmed. Field names::
+
+    lun=3                           scheduler=none&scheduler=bfq
+    fs=ext4.1&fs=ext4.2&fs=xfs.1    ext4.2.journal_mode=writeback
+    workload=iozone-small           iozone-small.maximum_file_kb=4096
+    repeats=2                       study=raid-test   or   new_study=RAID test
+    repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
+    discard=yes                     precondition=yes    fill_percent=50
+    order=random                    seed=42             priority=5      time_limit_s=7200
+    reference=ext4.2                reference_every=10  run_again=1
+    ext4.1.journal=log1             (the LUN that keeps the journal)
+    executor=guest                  kernel=debian-6.1&kernel=debian-4.19
+    suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by
+    itself; "nothing": none)
+
+``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
+configurations of the job, each run with every chosen workload. The reference is run with the
+first of the schedulers.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from django.http import QueryDict
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesystem, Option
+from fsbench_web.catalog.workloads.own_workloads import is_uploaded
+from fsbench_web.core.workloads import ParameterError, presets
+from fsbench_web.core.workloads.parameters import Value
+from fsbench_web.studies.jobs.forms.options import OptionsForm, options_of, read_options
+from fsbench_web.studies.jobs.forms.workload import (
+    PresetFields,
+    parameter_of,
+    shown_presets,
+    texts_of,
+    usual_texts,
+)
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec, WorkloadSpec
+
+DEFAULT_WORKLOAD = "iozone-small"
+MAXIMUM_VARIANTS = 12
+# As ``suggested``: the page ticked nothing by itself. Empty fields are not sent.
+NOTHING = "nothing"
+# In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
+FOR_NOW = "for-now"
+# Stands among the options of a variant; no file system has an option of that name.
+JOURNAL = "journal"
+_VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
+_NUMBER = re.compile(r"^[0-9]{1,12}$")
+
+
+@dataclass(frozen=True)
+class OptionField:
+    """One tuning dimension of one variant, with the value chosen ("" is the tool's default)."""
+
+    name: str
+    option: Option
+    value: str
+
+    @property
+    def is_unknown(self) -> bool:
+        """A value that is on no list: it stays to be seen, and is refused."""
+        known = {choice.value for choice in self.option.choices}
+        return bool(known) and self.value not in {"", *known}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One configuration of a file system, before schedulers."""
+
+    key: str
+    number: int
+    is_chosen: bool
+    fields: tuple[OptionField, ...]
+    journal: str = ""
+
+
+@dataclass(frozen=True)
+class FilesystemGroup:
+    """A file system with its variants, and why it cannot be chosen (if it cannot)."""
+
+    spec: Filesystem
+    variants: tuple[Variant, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def can_add(self) -> bool:
+        return len(self.variants) < MAXIMUM_VARIANTS
+
+
+@dataclass
+class JobForm(OptionsForm):
+    """What a query string says, with defaults where it says nothing."""
+
+    lun: str = ""
+    variants: list[tuple[str, int]] = field(default_factory=list)
+    chosen: list[str] = field(default_factory=list)
+    options: dict[str, dict[str, str]] = field(default_factory=dict)
+    schedulers: list[str] = field(default_factory=list)
+    workloads: list[str] = field(default_factory=lambda: [DEFAULT_WORKLOAD])
+    parameters: dict[str, dict[str, str]] = field(default_factory=dict)
+    study: str = ""
+    new_study: str = ""
+    suggested: str = ""
+    is_fresh: bool = True
+    names_workloads: bool = True
+
+    @property
+    def suggested_variants(self) -> list[str]:
+        """The variants that the page had ticked by itself."""
+        return [one for one in self.suggested.split() if _VARIANT.match(one)]
+
+    @property
+    def suggested_workloads(self) -> list[str]:
+        """The workloads that the page had ticked by itself."""
+        found = self.suggested.split()
+        return [one for one in found if one not in (NOTHING, FOR_NOW) and not _VARIANT.match(one)]
+
+    @property
+    def is_suggested_for_now(self) -> bool:
+        """Whether what was ticked was the best of what could be run before everything was there."""
+        return FOR_NOW in self.suggested.split()
+
+    @property
+    def has_own_filesystems(self) -> bool:
+        """Whether somebody chose file systems, or unticked what was suggested."""
+        if not self.suggested:
+            return bool(self.chosen) or not self.is_fresh
+        # A browser sends what is ticked in the order of the page.
+        if set(self.chosen) != set(self.suggested_variants):
+            return True
+        return any(value for key in self.chosen for value in self.options.get(key, {}).values())
+
+    @property
+    def has_own_workloads(self) -> bool:
+        """Whether somebody chose workloads, unticked what was suggested, or changed it."""
+        if not self.suggested:
+            return self.names_workloads
+        if set(self.workloads) != set(self.suggested_workloads):
+            return True
+        return any(
+            value != usual_texts(slug).get(name)
+            for slug in self.workloads
+            for name, value in self.parameters.get(slug, {}).items()
+        )
+
+    def suggest(self, variants: list[str], workloads: list[str], *, for_now: bool = False) -> None:
+        """Tick these, as the page's suggestion; what somebody chose stays."""
+        if not self.has_own_filesystems:
+            self.chosen = variants
+        else:
+            variants = self.suggested_variants
+        if not self.has_own_workloads:
+            self.workloads = workloads
+        else:
+            workloads = self.suggested_workloads
+        said = [*variants, *workloads] or [NOTHING]
+        self.suggested = " ".join([*said, FOR_NOW] if for_now else said)
+
+    @property
+    def lun_id(self) -> int | None:
+        return int(self.lun) if _NUMBER.match(self.lun) else None
+
+    def filesystem_groups(
+        self, problems: Mapping[str, Iterable[str]] | None = None
+    ) -> list[FilesystemGroup]:
+        """All file systems with the variants of the form; the first variant is always there."""
+        groups = []
+        for spec in FILESYSTEMS.values():
+            numbers = sorted({1, *(n for slug, n in self.variants if slug == spec.slug)})
+            variants = tuple(self._variant(spec, number) for number in numbers)
+            groups.append(
+                FilesystemGroup(spec, variants, tuple((problems or {}).get(spec.slug, ())))
+            )
+        return groups
+
+    def _variant(self, spec: Filesystem, number: int) -> Variant:
+        key = f"{spec.slug}.{number}"
+        values = self.options.get(key, {})
+        fields = tuple(
+            OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
+            for option in spec.options
+        )
+        return Variant(key, number, key in self.chosen, fields, values.get(JOURNAL, ""))
+
+    def presets(self) -> list[PresetFields]:
+        """All presets with their parameters, changed where the form changes them."""
+        return shown_presets(self.workloads, self.parameters)
+
+    def add_variant(self, slug: str) -> None:
+        """One more variant of a file system, chosen. What is no file system adds nothing."""
+        numbers = {1, *(n for name, n in self.variants if name == slug)}
+        if slug not in FILESYSTEMS or len(numbers) >= MAXIMUM_VARIANTS:
+            return
+        number = max(numbers) + 1
+        self.variants += [(slug, 1), (slug, number)]
+        self.chosen.append(f"{slug}.{number}")
+
+    def remove_variant(self, key: str) -> None:
+        """Drop a variant with its options."""
+        self.variants = [variant for variant in self.variants if "{}.{}".format(*variant) != key]
+        self.chosen = [chosen for chosen in self.chosen if chosen != key]
+        self.options.pop(key, None)
+        if self.reference == key:
+            self.reference = ""
+
+    def spec(self) -> JobSpec:
+        """The job. What cannot be read is noted in ``unreadable`` and refused with it."""
+        unreadable: dict[str, list[str]] = {}
+        if self.lun and self.lun_id is None:
+            unreadable["lun"] = [f'"{self.lun}" is not the number of a LUN: choose one.']
+        options = self.run_options(unreadable)
+        first, *more = [self.workload_spec(slug, unreadable) for slug in self.workloads or [""]]
+        return JobSpec(
+            lun_id=self.lun_id,
+            configurations=self._configurations(),
+            workload=first.name,
+            parameters=first.parameters,
+            more_workloads=tuple(more),
+            reference=self._reference(unreadable),
+            study=self.study,
+            new_study="" if self.study else self.new_study,
+            **options,
+            unreadable=unreadable,
+        )
+
+    def workload_spec(self, slug: str, unreadable: dict[str, list[str]]) -> WorkloadSpec:
+        """One of the workloads with its parameters; what cannot be read is noted and left out."""
+        parameters: dict[str, Value] = {}
+        for key, text in self.parameters.get(slug, {}).items():
+            try:
+                parameters[key] = parameter_of(slug, key).of_text(text)
+            except ParameterError as error:
+                unreadable.setdefault("workload", []).append(str(error))
+        return WorkloadSpec(slug, parameters)
+
+    def _reference(self, unreadable: dict[str, list[str]]) -> ReferenceSpec | None:
+        if not self.reference:
+            return None
+        match = _VARIANT.match(self.reference)
+        if match is None:
+            unreadable["reference"] = [
+                f'"{self.reference}" is none of the configurations: choose one, or no reference.'
+            ]
+            return None
+        wanted = self._variant_spec(self.reference, (self.schedulers or [""])[0])
+        return ReferenceSpec(wanted, self.every(unreadable))
+
+    def _configurations(self) -> tuple[ConfigurationSpec, ...]:
+        return tuple(
+            self._variant_spec(key, scheduler)
+            for key in self.chosen
+            for scheduler in (self.schedulers or [""])
+        )
+
+    def _variant_spec(self, key: str, scheduler: str) -> ConfigurationSpec:
+        options = {name: value for name, value in self.options.get(key, {}).items() if value}
+        journal = options.pop(JOURNAL, "")
+        return ConfigurationSpec(key.rsplit(".", 1)[0], options, scheduler, journal)
+
+    def to_query(self, *, with_rows: bool = False) -> str:
+        """The shortest query string that says the same: only what is chosen, without defaults.
+
+        ``with_rows`` keeps the variants that are not chosen too, each with its options.
+        """
+        query = QueryDict(mutable=True)
+        query["lun"] = self.lun
+        query.setlist("fs", self.chosen)
+        rows = [f"{slug}.{number}" for slug, number in self.variants] if with_rows else []
+        reference = [self.reference] if self.reference else []
+        for key in dict.fromkeys([*self.chosen, *reference, *rows]):
+            given = {name: value for name, value in self.options.get(key, {}).items() if value}
+            if not given and key not in (*self.chosen, *reference):
+                # An option without a value says that the row is there.
+                given = {FILESYSTEMS[key.split(".")[0]].options[0].key: ""}
+            for name, value in given.items():
+                query[f"{key}.{name}"] = value
+        query.setlist("scheduler", self.schedulers)
+        query.setlist("workload", self.workloads)
+        for slug in self.workloads:
+            usual = usual_texts(slug)
+            for name, value in self.parameters.get(slug, {}).items():
+                if value != usual.get(name):
+                    query[f"{slug}.{name}"] = value
+        self.write_options(query)
+        if self.study:
+            query["study"] = self.study
+        else:
+            query["new_study"] = self.new_study
+        if with_rows and self.suggested:
+            query["suggested"] = self.suggested
+        return query.urlencode()
+
+
+def read(query: QueryDict) -> JobForm:
+    """The form in a query string. Never raises: what makes no sense is left for ``spec``."""
+    query = _without_nul(query)
+    is_fresh = "repeats" not in query and "repeat_by" not in query
+    # The page's form always sends an empty one too: an address that names none takes the usual one,
+    # and a form in which none is ticked is refused.
+    usual_workloads = [] if "workload" in query else [DEFAULT_WORKLOAD]
+    form = JobForm(
+        lun=query.get("lun", "").strip(),
+        schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
+        workloads=list(dict.fromkeys(filter(None, query.getlist("workload")))) or usual_workloads,
+        **read_options(query),
+        study=query.get("study", "").strip(),
+        new_study=query.get("new_study", "").strip(),
+        suggested=query.get("suggested", "").strip(),
+        is_fresh=is_fresh,
+        names_workloads="workload" in query,
+    )
+    for key in dict.fromkeys(query.getlist("fs")):
+        match = _VARIANT.match(key)
+        # An unknown file system stays in the job, so that it is refused and not dropped.
+        form.chosen.append(key if match else f"{key}.1")
+        if match:
+            form.variants.append((match[1], int(match[2])))
+    referred = _VARIANT.match(form.reference)
+    if referred:
+        form.variants.append((referred[1], int(referred[2])))
+    for name, value in query.items():
+        assert isinstance(value, str)
+        head, _, last = name.rpartition(".")
+        match = _VARIANT.match(head)
+        if match and match[1] in FILESYSTEMS:
+            form.options.setdefault(head, {})[last] = value.strip()
+            form.variants.append((match[1], int(match[2])))
+        elif head in presets() or is_uploaded(head):
+            form.parameters.setdefault(head, {})[last] = value.strip()
+    if "add" in query:
+        form.add_variant(str(query["add"]))
+    if "remove" in query:
+        form.remove_variant(str(query["remove"]))
+    return form
+
+
+def _without_nul(query: QueryDict) -> QueryDict:
+    # PostgreSQL refuses NUL in any text, also in one that is only looked for.
+    clean = QueryDict(mutable=True)
+    for name, values in query.lists():
+        clean.setlist(
+            name.replace("\x00", "\ufffd"),
+            [str(value).replace("\x00", "\ufffd") for value in values],
+        )
+    return clean
+
+
+def prefilled(spec: JobSpec) -> JobForm:
+    """The form that makes this job: to run something again, changed or not."""
+    form = JobForm(
+        lun="" if spec.lun_id is None else str(spec.lun_id),
+        workloads=[wanted.name for wanted in spec.workloads],
+        parameters={wanted.name: texts_of(wanted) for wanted in spec.workloads},
+        **options_of(spec),
+        study=spec.study,
+        new_study=spec.new_study,
+        is_fresh=False,
+    )
+    counts: dict[str, int] = {}
+    for wanted in spec.configurations:
+        number = counts[wanted.filesystem] = counts.get(wanted.filesystem, 0) + 1
+        key = f"{wanted.filesystem}.{number}"
+        form.variants.append((wanted.filesystem, number))
+        form.chosen.append(key)
+        form.options[key] = {name: str(value) for name, value in wanted.options.items()}
+        form.options[key] |= {JOURNAL: wanted.journal} if wanted.journal else {}
+        if wanted.scheduler and wanted.scheduler not in form.schedulers:
+            form.schedulers.append(wanted.scheduler)
+    return form

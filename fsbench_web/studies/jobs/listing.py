@@ -1,0 +1,107 @@
+"""Jobs as pages and the API show them: how far they are, and when they will be through."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+
+from fsbench_web.catalog.workers import availability
+from fsbench_web.studies.jobs.estimates import Estimate, Experience, Total, total
+from fsbench_web.studies.models import ACTIVE_STATES, END_STATES, Job, Run, RunState
+
+BAD_STATES = [RunState.FAILED, RunState.LOST]
+
+
+def listed_jobs() -> QuerySet[Job]:
+    """All jobs with the counts of their runs, the newest first. One query.
+
+    ``run_count``, ``queued_count``, ``active_count``, ``done_count``, ``bad_count`` (failed or
+    lost), ``cancelled_count`` and ``rerun_count`` (run again by fsbench itself) are added to each.
+    """
+    return (
+        Job.objects.filter(study__isnull=False)
+        .select_related("study", "lun__worker", "created_by")
+        .annotate(
+            run_count=Count("runs"),
+            queued_count=Count("runs", filter=Q(runs__state=RunState.QUEUED)),
+            active_count=Count("runs", filter=Q(runs__state__in=ACTIVE_STATES)),
+            done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            bad_count=Count("runs", filter=Q(runs__state__in=BAD_STATES)),
+            cancelled_count=Count("runs", filter=Q(runs__state=RunState.CANCELLED)),
+            rerun_count=Count("runs", filter=Q(runs__rerun__gt=0)),
+        )
+        .order_by("-id")
+    )
+
+
+def state_of(job: Any) -> str:
+    """In a word: paused, running, waiting or ended. ``job`` comes from ``listed_jobs``."""
+    if not job.queued_count and not job.active_count:
+        return "ended"
+    if job.active_count:
+        return "running"
+    return "paused" if job.paused_at is not None else "waiting"
+
+
+BADGES = {"paused": "is-warn", "running": "is-running", "waiting": "is-queued", "ended": ""}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job is. ``share`` is that of the runs that ended, 0 to 1.
+
+    ``remaining`` is the time of what waits and runs, as far as it is known; ``ends_at`` is None
+    where it is not known, or nothing is left to do, or the job is paused or stands still.
+    """
+
+    share: float
+    remaining: Total
+    ends_at: datetime | None
+
+
+def unfinished_runs(job: Job) -> list[Run]:
+    """What waits or runs, with what an estimate needs. One query."""
+    return list(
+        job.runs.exclude(state__in=END_STATES)
+        .select_related("series__configuration")
+        .order_by("id")
+    )
+
+
+def standstill_of(job: Any) -> list[str]:
+    """Why nothing of a job that waits can start now, whoever else is before it. No query."""
+    if state_of(job) != "waiting" or job.lun is None:
+        return []
+    return list(availability.worker_problems(job.lun.worker))
+
+
+def progress_of(
+    job: Any, now: datetime | None = None, *, is_standing_still: bool = False
+) -> Progress:
+    """How far a job of ``listed_jobs`` is. Two queries."""
+    now = now or timezone.now()
+    left = unfinished_runs(job)
+    ended = job.run_count - len(left)
+    share = ended / job.run_count if job.run_count else 0.0
+    seen = Experience(run.series.workload_id for run in left if run.series.workload_id is not None)
+    remaining = total(_remaining(run, seen, now) for run in left)
+    duration_s = remaining.duration_s
+    is_paused = job.paused_at is not None or is_standing_still
+    is_going = bool(left) and not is_paused and duration_s is not None
+    ends_at = now + timedelta(seconds=duration_s or 0) if is_going else None
+    return Progress(share, remaining, ends_at)
+
+
+def _remaining(run: Run, seen: Experience, now: datetime) -> Estimate | None:
+    """What is left of a run, told from others; a run that takes longer than they did has 0 left."""
+    series = run.series
+    if series.workload_id is None or series.lun_id is None:
+        return None
+    kind = (series.workload_id, series.lun_id, series.configuration.filesystem)
+    whole = seen.of(kind, series.preparation, series.machine)
+    if whole is None or run.started_at is None:
+        return whole
+    passed_s = (now - run.started_at).total_seconds()
+    return Estimate(max(whole.duration_s - passed_s, 0.0), whole.runs, whole.basis)

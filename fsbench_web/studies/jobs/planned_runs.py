@@ -1,0 +1,168 @@
+"""What a job comes to: its runs in turn, with the commands of each. No HTTP here.
+
+``jobs.checking`` makes it of a job in which nothing is wrong.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fsbench_web.catalog.configurations.commands import PlannedCommand, run_commands
+from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.labels import configuration_label
+from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.catalog.workers.machines import (
+    GUEST_DEVICE,
+    GUEST_JOURNAL_DEVICE,
+    OWN_MACHINE,
+    Machine,
+)
+from fsbench_web.catalog.workloads.stored import workload_title
+from fsbench_web.core.workloads import MOUNT_POINT, Workload
+from fsbench_web.studies.jobs.checks import method
+from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
+from fsbench_web.studies.jobs.sequence import Slot
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.models import Study
+
+# What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow
+# disk, writing back, waiting for the device.
+AROUND_BENCHMARK_S = 6 * 3600
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run as it will be: ``repeat`` counts from 1 within this job.
+
+    ``workload`` is (preset, parameters). ``kernel`` is the version of a guest's kernel, as its
+    worker announced it; "" for the worker's own executor. ``boot_s`` is what a guest's start takes,
+    and whether its worker measured that.
+    """
+
+    repeat: int
+    filesystem: str
+    options: Mapping[str, str]
+    scheduler: str
+    configuration: str
+    commands: tuple[PlannedCommand, ...]
+    lun: Lun
+    workload: tuple[str, Workload]
+    is_reference: bool = False
+    journal: Lun | None = None
+    preparation: Preparation = PLAIN
+    machine: Machine = OWN_MACHINE
+    kernel: str = ""
+    boot_s: tuple[float, bool] | None = None
+
+    @property
+    def workload_title(self) -> str:
+        """What the workload is called once it is stored."""
+        return workload_title(*self.workload)
+
+    @property
+    def shown_command(self) -> PlannedCommand:
+        """What tells the run best: how its file system is made; in a directory, the benchmark."""
+        made = [command for command in self.commands if command.phase == "mkfs"]
+        return made[0] if made else self.commands[0]
+
+    @property
+    def erases(self) -> bool:
+        return any(command.phase == "mkfs" for command in self.commands)
+
+    @property
+    def erased(self) -> list[Lun]:
+        """The LUNs whose data the run destroys."""
+        if not self.erases:
+            return []
+        return [self.lun, *([self.journal] if self.journal else [])]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a job comes to: its runs in turn, and the study (None: a new one).
+
+    ``left_out`` is what was written and cannot be; ``most_runs`` how many runs there will be at
+    most, where it is repeated until it is sure enough.
+    """
+
+    lun: Lun
+    runs: list[PlannedRun]
+    study: Study | None
+    time_limit_s: int
+    left_out: tuple[LeftOut, ...] = ()
+    most_runs: int = 0
+
+    @property
+    def lun_names(self) -> list[str]:
+        """All LUNs that are erased, the data LUN first."""
+        journals = (run.journal.name for run in self.runs if run.journal is not None)
+        return list(dict.fromkeys([self.lun.name, *journals]))
+
+    @property
+    def seen(self) -> str:
+        """One word for the devices behind these names, as the worker said them last."""
+        luns = {run.journal.pk: run.journal for run in self.runs if run.journal is not None}
+        luns.pop(self.lun.pk, None)
+        journals = [luns[key] for key in sorted(luns)]
+        return lun_identity.digest(lun.fingerprint for lun in (self.lun, *journals))
+
+
+def time_limit_s(spec: JobSpec, runs: Sequence[PlannedRun]) -> int:
+    """How long each of these runs may take as a whole, in seconds; at least one run."""
+    if spec.time_limit_s:
+        return spec.time_limit_s
+    longest = max(run.workload[1].time_limit_s for run in runs) + AROUND_BENCHMARK_S
+    longest += math.ceil(max(run.boot_s[0] if run.boot_s else 0 for run in runs))
+    return longest + method.preparation_time_limit_s(spec.preparation, runs[0].lun)
+
+
+def planned_run(
+    slot: Slot,
+    wanted: ConfigurationSpec | None,
+    host: Host,
+    workload: tuple[str, Workload],
+    lun: Lun,
+    preparation: Preparation,
+    neighbours: Mapping[str, Lun],
+) -> PlannedRun:
+    """The run in this place of the sequence, with the commands that will be run."""
+    assert wanted is not None  # a slot of a reference is there only with a reference
+    journal = neighbours[wanted.journal] if wanted.journal else None
+    makes_filesystem = lun.kind != Lun.Kind.DIRECTORY
+    options = {key: str(value) for key, value in wanted.options.items()}
+    device, journal_device = lun.device, journal.device if journal else ""
+    ability = availability.guest(lun.worker)
+    if host.kernel is not None:
+        device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+    return PlannedRun(
+        repeat=slot.repeat,
+        filesystem=wanted.filesystem,
+        options=options,
+        scheduler=wanted.scheduler,
+        configuration=configuration_label(
+            wanted.filesystem, options, wanted.scheduler, journal is not None
+        ),
+        commands=tuple(
+            run_commands(
+                wanted.filesystem,
+                options,
+                workload[1],
+                device,
+                MOUNT_POINT if makes_filesystem else device,
+                makes_filesystem,
+                preparation=preparation,
+                size_bytes=lun.size_bytes,
+                journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
+            )
+        ),
+        lun=lun,
+        journal=journal,
+        workload=workload,
+        is_reference=slot.is_reference,
+        preparation=preparation,
+        machine=host.machine,
+        kernel=host.kernel.version if host.kernel else "",
+        boot_s=ability.boot_s(host.kernel.name) if ability and host.kernel else None,
+    )

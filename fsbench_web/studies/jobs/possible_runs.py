@@ -1,0 +1,217 @@
+"""What the job form offers: LUNs, file systems and workloads with what keeps each from being run,
+what is ticked at first, and a digest that tells when any of that is another.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.contrib.auth.models import User
+
+from fsbench_web.accounts import rights
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import GuestKernel
+from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
+from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP_EVERY_S
+from fsbench_web.core.workloads import ParameterError, Workload, workload_of
+from fsbench_web.core.workloads.registry import check_changes
+from fsbench_web.studies.jobs import suggestions
+from fsbench_web.studies.jobs.checks import workload
+from fsbench_web.studies.jobs.forms.job_form import JobForm
+from fsbench_web.studies.jobs.forms.workload import PresetFields
+from fsbench_web.studies.jobs.spec import ConfigurationSpec
+from fsbench_web.studies.runs.listing import runs_before
+
+_SHOWN = ("filesystems", "tools", "kernel", "is_usable", "reason")
+
+
+@dataclass(frozen=True)
+class LunCard:
+    """A LUN as the form offers it, with why it cannot be chosen (if it cannot)."""
+
+    lun: Lun
+    problems: list[str]
+    waiting: int
+
+    @property
+    def silent_since(self) -> datetime | None:
+        """When its worker was last heard, if that is too long ago to know anything of it."""
+        worker = self.lun.worker
+        return None if availability.is_alive(worker) else worker.seen_at
+
+
+def lun_cards(user: User) -> list[LunCard]:
+    """Every listed LUN, those that can be used first. Three queries."""
+    refusals = _refusals(user)
+    luns = list(Lun.objects.filter(is_listed=True).select_related("worker__hardware"))
+    waiting = runs_before(luns)
+    found = [
+        LunCard(lun, [*availability.lun_problems(lun), *refusals(lun)], waiting.get(lun.pk, 0))
+        for lun in luns
+    ]
+    return sorted(found, key=lambda card: bool(card.problems))
+
+
+def _refusals(user: User) -> Callable[[Lun], list[str]]:
+    """What keeps this person from submitting on a LUN: one query for all of them."""
+    if rights.is_administrator(user):
+        return lambda lun: []
+    granted = set(rights.granted_luns(user).values_list("lun_id", flat=True))
+    return lambda lun: [] if lun.pk in granted else [rights.not_granted(lun)]
+
+
+def filesystem_problems(
+    lun: Lun, kernels: list[GuestKernel], is_guest: bool
+) -> dict[str, list[str]]:
+    """Why a file system cannot be chosen: with guests, because none of their kernels mounts it."""
+    found = {}
+    for slug in FILESYSTEMS:
+        if not is_guest:
+            found[slug] = list(availability.filesystem_problems(lun, slug))
+            continue
+        said = [list(availability.filesystem_problems(lun, slug, one)) for one in kernels]
+        is_possible = any(not sentences for sentences in said)
+        found[slug] = (
+            [] if is_possible else list(dict.fromkeys(one for each in said for one in each))
+        )
+    return found
+
+
+def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
+    """All presets; with a LUN each says what keeps it from being run there with what is ticked."""
+    shown = form.presets()
+    if lun is None:
+        return shown
+    configurations = form.spec().configurations
+    return [
+        replace(one, problems=tuple(_problems(form, one, lun, configurations))) for one in shown
+    ]
+
+
+def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]]) -> None:
+    """Tick what can be run on the LUN, where nobody chose; nothing where nothing can be run.
+
+    No run begins before a worker has set itself up: what is ticked until then is ticked for now.
+    """
+    if lun is None:
+        form.suggest([], [])
+        return
+    setup = worker_setup(lun.worker.capabilities)
+    for_now = setup is not None and setup.is_running
+    has_slugs, has_names = form.has_own_filesystems, form.has_own_workloads
+    slugs = _slugs(form) if has_slugs else _suggested_filesystems(form, problems)
+    names = form.workloads if has_names else _suggested_workloads(form, lun, slugs)
+    is_possible = (has_slugs or slugs) and (has_names or names)
+    if is_possible and not list(availability.lun_problems(lun)):
+        form.suggest([f"{slug}.1" for slug in slugs], names, for_now=for_now)
+    else:
+        form.suggest([], [], for_now=for_now)
+
+
+def _slugs(form: JobForm) -> list[str]:
+    return [key.rsplit(".", 1)[0] for key in form.chosen]
+
+
+def _suggested_filesystems(form: JobForm, problems: Mapping[str, Sequence[str]]) -> list[str]:
+    kept = [] if form.is_suggested_for_now else form.suggested_variants
+    ticked = [key.rsplit(".", 1)[0] for key in kept]
+    return suggestions.filesystems(problems, ticked)
+
+
+def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[str]:
+    configurations = [ConfigurationSpec(slug, {}) for slug in slugs if slug in FILESYSTEMS]
+    found = {
+        one.preset.slug: list(_problems(form, one, lun, configurations)) for one in form.presets()
+    }
+    kept = [] if form.is_suggested_for_now else form.suggested_workloads
+    return suggestions.workloads(found, kept)
+
+
+def _problems(
+    form: JobForm, shown: PresetFields, lun: Lun, configurations: Sequence[ConfigurationSpec]
+) -> list[str]:
+    guest = form.guest({})
+    return list(workload.problems(_workload(form, shown), lun, configurations, guest))
+
+
+def _workload(form: JobForm, shown: PresetFields) -> Workload:
+    """With the form's parameters, if they can be read: what cannot is refused with the job."""
+    preset = shown.preset
+    if not form.parameters.get(preset.slug):
+        return preset.workload()
+    wanted = form.workload_spec(preset.slug, {})
+    try:
+        check_changes(preset.tool, wanted.parameters)
+        return workload_of(preset.tool, {**preset.parameters, **wanted.parameters})
+    except ParameterError:
+        return preset.workload()
+
+
+def nothing(
+    form: JobForm,
+    cards: Sequence[LunCard],
+    lun: Lun | None,
+    problems: Mapping[str, Sequence[str]],
+) -> str:
+    """Why nothing at all can be run; "" where something can, or a LUN is still to choose."""
+    if lun is None:
+        first = next((card for card in cards if card.lun.role == Lun.Role.DATA), None)
+        if first is None or any(not card.problems for card in cards):
+            return ""
+        setup = availability.setup(first.lun.worker)
+        return suggestions.nothing("any LUN", first.lun.worker.name, setup, first.problems)
+    setup = availability.setup(lun.worker)
+    said = list(availability.lun_problems(lun))
+    if not said:
+        usable = suggestions.filesystems(problems)
+        if not usable:
+            said = [each for slug in FILESYSTEMS for each in problems.get(slug, ())]
+        else:
+            configurations = [ConfigurationSpec(slug, {}) for slug in usable]
+            every = [_problems(form, one, lun, configurations) for one in form.presets()]
+            if any(not each for each in every):
+                return ""
+            said = [each for one in every for each in one]
+    return suggestions.nothing(lun.name, lun.worker.name, setup, said)
+
+
+def setups(cards: Sequence[LunCard]) -> list[tuple[Worker, WorkerSetup]]:
+    """The workers of these LUNs that set themselves up, or failed to."""
+    workers = {card.lun.worker_id: card.lun.worker for card in cards}
+    found = [(worker, availability.setup(worker)) for worker in workers.values()]
+    return [(worker, setup) for worker, setup in found if setup is not None]
+
+
+def look_every_s(cards: Sequence[LunCard]) -> int:
+    """How often the form asks whether anything is another, in seconds."""
+    if any(setup.is_running for _, setup in setups(cards)):
+        return SETUP_EVERY_S
+    return IDLE_EVERY_S if any(not card.problems for card in cards) else BUSY_EVERY_S
+
+
+def digest(cards: Sequence[LunCard]) -> str:
+    """Another one when the form would show something else; not with every sign of life."""
+    said = []
+    for card in cards:
+        lun, worker = card.lun, card.lun.worker
+        # What the form shows, and no more: a worker also says how far it is with this and that.
+        can = {key: worker.capabilities.get(key) for key in _SHOWN}
+        setup, guest = availability.setup(worker), availability.guest(worker)
+        kernels = [replace(one, boot_s=None) for one in guest.kernels] if guest else []
+        said.append(
+            [
+                [lun.pk, lun.name, lun.role, lun.kind, lun.device, lun.size_bytes, lun.identity],
+                [lun.schedulers, lun.can_discard, card.waiting, lun.problem],
+                [bool(card.silent_since), worker.is_drained, bool(card.problems)],
+                [worker.name, worker.executor, can, setup.state if setup else ""],
+                [guest.is_usable, guest.reason, guest.accelerator_reason] if guest else [],
+                [guest.most_memory_bytes, guest.most_cpus] if guest else [],
+                [repr(one) for one in kernels],
+            ]
+        )
+    text = json.dumps(said, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

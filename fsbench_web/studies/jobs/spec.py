@@ -1,0 +1,233 @@
+"""What somebody wants to be run, unchecked; and the answer when it cannot be. No database."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
+from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
+from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.workloads.parameters import Value
+from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.jobs.sequence import AS_WRITTEN, reference_count
+
+DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
+
+
+@dataclass(frozen=True)
+class ConfigurationSpec:
+    """One file system with options of ``catalog.configurations.filesystems`` and one scheduler of
+    the LUN.
+
+    ``journal`` names the LUN of the same worker that keeps the journal; "": the LUN itself.
+    ``places`` says where in a document it stands: under "" as a whole, under "scheduler" that part
+    of it. Problems are told there; without a place, under the part of the form.
+    """
+
+    filesystem: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    scheduler: str = ""
+    journal: str = ""
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def place(self, part: str = "") -> str:
+        """Where problems of this part are told."""
+        usual = {"scheduler": "schedulers", "journal": "journals"}.get(part, "configurations")
+        return self.places.get(part) or self.places.get("") or usual
+
+
+@dataclass(frozen=True)
+class WorkloadSpec:
+    """A preset of ``workloads`` and what replaces its parameters."""
+
+    name: str
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    place: str = field(default="workload", compare=False)
+
+
+@dataclass(frozen=True)
+class ReferenceSpec:
+    """A configuration that is run first, after every ``every`` runs, and last.
+
+    It is run with the job's first workload, and may be one that is planned as well.
+    """
+
+    configuration: ConfigurationSpec
+    every: int
+
+
+@dataclass(frozen=True)
+class GuestSpec:
+    """Runs in guests: each configuration is run with each of the worker's ``kernels`` named.
+
+    ``places`` says where in a document each kernel stands, and memory and CPUs; without, problems
+    are told under ``kernels``, ``guest_memory_mib`` and ``guest_cpus``.
+    """
+
+    kernels: tuple[str, ...]
+    memory_mib: int = DEFAULT_MEMORY_BYTES // MIB
+    cpus: int = DEFAULT_CPUS
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.memory_mib * MIB
+
+    def place(self, kernel: str) -> str:
+        """Where problems of this kernel are told."""
+        return self.places.get(f"kernel {kernel}", "kernels")
+
+    def place_of(self, part: str) -> str:
+        """Where problems of this part of the form are told."""
+        return self.places.get(part, part)
+
+
+class JobOptions(BaseModel):
+    """How the runs of a job are run, as far as a number or a word says it.
+
+    Every such option is declared here alone: the API has these fields, documents have these keys,
+    and the form has its texts of them (``forms.options``). What may be in them says ``checking``.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    repeats: StrictInt = Field(
+        default=DEFAULT_REPEATS,
+        description="how often each configuration is run, unless `until` says so",
+    )
+    order: StrictStr = Field(
+        default=AS_WRITTEN, description="as-written, or random, which needs a seed"
+    )
+    seed: StrictInt | None = Field(
+        default=None, description="of a random order, which it makes again"
+    )
+    priority: StrictInt = Field(
+        default=0, description="-10 to 10; runs of a higher one start first"
+    )
+    time_limit_s: StrictInt | None = Field(
+        default=None, description="of each whole run; null: the usual"
+    )
+    run_again: StrictInt = Field(
+        default=DEFAULT_RUN_AGAIN,
+        description="how often in a row a run that was interrupted (its worker, host or daemon "
+        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
+    )
+
+    def options(self) -> dict[str, Any]:
+        """These alone, by name."""
+        return {name: getattr(self, name) for name in JobOptions.model_fields}
+
+
+class JobSpec(JobOptions):
+    """What somebody wants to be run, unchecked.
+
+    Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
+    ``parameters`` replace those of the preset named ``workload``; each configuration is run with
+    it, and with ``more_workloads``. ``until`` runs it until its scores are sure enough, instead of
+    ``repeats`` times. ``preparation`` precedes every run. ``guest`` boots a kernel for each run;
+    None: the worker's own executor. ``document`` is the job as somebody wrote it, ``left_out`` what
+    cannot be and was left out of it: (place, configuration, why), and ``notes`` are sentences about
+    what was taken where it says nothing. ``unreadable`` is what the reader of a form or of JSON
+    could not even turn into a value: {part: [sentence]}.
+    """
+
+    lun_id: int | None
+    configurations: tuple[ConfigurationSpec, ...]
+    workload: str
+    parameters: Mapping[str, Any] = {}
+    until: RepeatTarget | None = None
+    preparation: Preparation = PLAIN
+    guest: GuestSpec | None = None
+    study: str = ""
+    new_study: str = ""
+    more_workloads: tuple[WorkloadSpec, ...] = ()
+    reference: ReferenceSpec | None = None
+    left_out: tuple[tuple[str, str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    document: Mapping[str, Any] | None = None
+    unreadable: Mapping[str, list[str]] = {}
+
+    @property
+    def workloads(self) -> tuple[WorkloadSpec, ...]:
+        """All workloads, the first one first."""
+        place = "workload" if self.document is None else "workloads[0]"
+        return (WorkloadSpec(self.workload, self.parameters, place), *self.more_workloads)
+
+    @property
+    def planned_repeats(self) -> int:
+        """How often everything is run before it is known whether that is enough."""
+        return self.until.least if self.until else self.repeats
+
+    @property
+    def journals(self) -> tuple[str, ...]:
+        """The names of all LUNs that keep a journal, each once."""
+        wanted = [*self.configurations, *([self.reference.configuration] if self.reference else [])]
+        return tuple(dict.fromkeys(one.journal for one in wanted if one.journal))
+
+    @property
+    def run_count(self) -> int:
+        """How many runs the job makes at most, references included.
+
+        Fewer where a kernel cannot run some of the configurations (``checks.guest``).
+        """
+        repeats = self.until.most if self.until else self.repeats
+        kernels = len(self.guest.kernels) if self.guest else 1
+        planned = len(self.configurations) * len(self.workloads) * kernels * repeats
+        return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
+
+
+class JobRefused(Exception):
+    """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
+
+    lun, executor, kernels, guest_memory_mib, guest_cpus, configurations, schedulers, workload,
+    repeats, preparation, study, order, seed, reference, priority, time_limit_s, run_again,
+    confirmation; or the place in a document, ``configurations[2].options.atime``.
+    ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
+    """
+
+    def __init__(self, by_part: Mapping[str, list[str]], is_forbidden: bool = False) -> None:
+        self.by_part = dict(by_part)
+        self.is_forbidden = is_forbidden
+        super().__init__(" ".join(self.problems))
+
+    @property
+    def problems(self) -> list[str]:
+        """Every problem as a sentence that says what to do."""
+        return [problem for problems in self.by_part.values() for problem in problems]
+
+
+class Problems:
+    """Collects sentences by part, each once."""
+
+    def __init__(self, by_part: Mapping[str, list[str]]) -> None:
+        self.by_part: dict[str, list[str]] = {}
+        self.is_forbidden = False
+        for part, sentences in by_part.items():
+            for sentence in sentences:
+                self.add(part, sentence)
+
+    def add(self, part: str, sentence: str) -> None:
+        sentences = self.by_part.setdefault(part, [])
+        if sentence not in sentences:
+            sentences.append(sentence)
+
+    def forbid(self, part: str, sentence: str) -> None:
+        """The same of something that whoever asks has no right to."""
+        self.add(part, sentence)
+        self.is_forbidden = True
+
+    @property
+    def count(self) -> int:
+        """How many sentences there are."""
+        return sum(map(len, self.by_part.values()))
+
+    def is_reported(self, part: str) -> bool:
+        """Whether anything was said of this part, or of a place in it."""
+        return any(re.match(rf"{re.escape(part)}\b", place) for place in self.by_part)
+
+    def refuse_if_any(self) -> None:
+        if self.by_part:
+            raise JobRefused(self.by_part, self.is_forbidden)

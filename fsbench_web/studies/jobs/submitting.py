@@ -1,0 +1,200 @@
+"""From a job as it is asked for ("these file systems on that LUN, twice") to runs. No HTTP here.
+
+``jobs.checking`` says what is wrong with a job, or plans its runs; here they are written.
+"""
+
+import secrets
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from fsbench_web.accounts import audit
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workloads.stored import stored_workload
+from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.studies.jobs import new_study
+from fsbench_web.studies.jobs.checking import checked
+from fsbench_web.studies.jobs.documents.writer import written
+from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
+from fsbench_web.studies.jobs.spec import (
+    JobRefused,
+    JobSpec,
+    Problems,
+)
+from fsbench_web.studies.models import Job, RepeatRule, Run, Series, Study
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.lifecycle import NewRun
+from fsbench_web.studies.series import next_repeat, series_for
+
+_KEY_TAKEN = (
+    "This Idempotency-Key came with another job already (job {}), and this one was not made: "
+    "send that job as it was, or this one with a new key."
+)
+
+
+def preview(spec: JobSpec) -> list[PlannedRun]:
+    """The runs that ``submit`` would make, in the order in which they will be run.
+
+    All configurations of the first repeat come before the second repeat, so that a drift of the
+    machine falls on all of them alike. Raises JobRefused.
+    """
+    return planned(spec).runs
+
+
+def planned(spec: JobSpec) -> Plan:
+    """The same with what was left out of it, and how many runs it makes at most."""
+    problems = Problems(spec.unreadable)
+    plan = checked(spec, problems)
+    problems.refuse_if_any()
+    assert plan is not None
+    return plan
+
+
+def submit(
+    spec: JobSpec,
+    confirmation: str,
+    user: User | None,
+    token: str = "",
+    body_sha256: str = "",
+    seen: str = "",
+) -> list[Run]:
+    """Write the runs as queued and nudge their worker once they are committed.
+
+    ``confirmation`` must be what ``confirmation_text`` says, letter by letter. ``token`` is the
+    form's: a second job with the same token makes nothing and returns the runs of the first.
+    ``seen`` is ``Plan.seen`` of the page on which that was typed: the devices of then.
+    ``body_sha256`` is of the call that says all this: with a token that came with another one it is
+    another job, and refused. Raises JobRefused, and then nothing is written.
+    """
+    with transaction.atomic():
+        job, is_new = Job.objects.get_or_create(
+            token=token or secrets.token_urlsafe(24),
+            defaults={"created_by": user, "body_sha256": body_sha256},
+        )
+        if not is_new:
+            if job.created_by_id != (user.pk if user else None):
+                raise JobRefused(
+                    {"confirmation": ["This form was sent by somebody else: open a new one."]}
+                )
+            if job.body_sha256 not in ("", body_sha256):
+                raise JobRefused({"Idempotency-Key": [_KEY_TAKEN.format(job.pk)]})
+            return list(job.runs.order_by("id"))
+        problems = Problems(spec.unreadable)
+        plan = checked(spec, problems)
+        wanted = confirmation_text(spec)
+        if wanted is not None and confirmation != wanted:
+            names = "names of the LUNs" if spec.journals else "name of the LUN"
+            problems.add(
+                "confirmation",
+                f'The confirmation does not match: type the {names}, "{wanted}", '
+                "exactly as it is written.",
+            )
+        if plan is not None and seen and seen != plan.seen:
+            problems.add(
+                "confirmation",
+                f"What {' and '.join(plan.lun_names)} stands for has changed since this page was "
+                "shown: look at what it is now, and type the name again.",
+            )
+        problems.refuse_if_any()
+        assert plan is not None
+        runs = _write(plan, spec, user, job)
+        audit.note(
+            user,
+            "job submitted",
+            f"job {job.pk}",
+            study=runs[0].series.study.slug,
+            worker=plan.lun.worker.name,
+            luns=plan.lun_names,
+            runs=len(runs),
+        )
+        # One message is enough: who comes for the first run goes on with the next ones.
+        lifecycle.nudge_after_commit(runs[:1])
+        return runs
+
+
+def confirmation_text(spec: JobSpec) -> str | None:
+    """What has to be typed: the names of all LUNs that are erased, the data LUN's first.
+
+    None where the LUN is not known.
+    """
+    if spec.lun_id is None:
+        return None
+    name = Lun.objects.filter(pk=spec.lun_id).values_list("name", flat=True).first()
+    return " ".join([name, *spec.journals]) if name else None
+
+
+def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
+    study = plan.study or _new_study(spec.new_study.strip(), user)
+    Job.objects.filter(pk=job.pk).update(
+        study=study,
+        lun=plan.lun,
+        document=spec.document
+        or written(spec, study=study.title, lun=plan.lun.name, worker=plan.lun.worker.name),
+        left_out=[list(row) for row in plan.left_out],
+        priority=spec.priority,
+        time_limit_s=plan.time_limit_s,
+        run_again=spec.run_again,
+    )
+    workloads = {one: stored_workload(*one) for one in {run.workload: 0 for run in plan.runs}}
+    worker = plan.lun.worker
+    series: dict[_Key, Series] = {}
+    repeats: dict[_Key, int] = {}
+    rules: dict[_Key, RepeatRule] = {}
+    # In one order for everybody, and not in that of the runs, which may be random: two jobs of
+    # the same configurations at the same moment would wait for each other.
+    for key, planned in sorted({_key(run): run for run in plan.runs}.items()):
+        series[key] = series_for(
+            study,
+            configuration_for(
+                planned.filesystem,
+                planned.options,
+                planned.scheduler,
+                external_journal=planned.journal is not None,
+            ),
+            workload=workloads[planned.workload],
+            hardware=worker.hardware,
+            lun=plan.lun,
+            journal_lun=planned.journal,
+            kernel=planned.kernel if planned.machine.is_guest else availability.kernel(worker),
+            distribution=availability.distribution(worker),
+            preparation=spec.preparation.stored(),
+            machine=planned.machine.stored(),
+        )
+        if spec.until is not None:
+            rules[key] = _rule(spec.until)
+    for key in sorted(series, key=lambda key: series[key].pk):  # as control.retry locks them
+        repeats[key] = next_repeat(series[key])
+    wanted = []
+    for planned in plan.runs:
+        key = _key(planned)
+        confirmed = lifecycle.confirmed_of(plan.lun, planned.journal)
+        wanted.append(
+            NewRun(series[key], repeats[key], planned.is_reference, rules.get(key), confirmed)
+        )
+        repeats[key] += 1
+    return lifecycle.create_all_queued(wanted, by=user, job=job)
+
+
+_Key = tuple[str, str, str, str]
+
+
+def _key(planned: PlannedRun) -> _Key:
+    """(configuration, where its journal is, workload, kernel): the same are repeats."""
+    journal = planned.journal.name if planned.journal else ""
+    preset, workload = planned.workload
+    return planned.configuration, journal, f"{preset} {workload!r}", planned.machine.kernel
+
+
+def _rule(target: RepeatTarget) -> RepeatRule:
+    return RepeatRule.objects.create(
+        half_width_percent=target.half_width_percent, least=target.least, most=target.most
+    )
+
+
+def _new_study(title: str, user: User | None) -> Study:
+    try:
+        return new_study.create(title, user)
+    except new_study.StudyExists as error:  # somebody else made it between the check and now
+        raise JobRefused({"study": [str(error)]}) from None

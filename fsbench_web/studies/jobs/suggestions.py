@@ -1,0 +1,80 @@
+"""What the job form ticks before anybody has chosen: only what can run now. No HTTP, no database.
+
+A suggestion stays while it can run, so that nothing changes under the eyes of whoever reads it; it
+is made anew for another LUN, when what was suggested cannot run any more, or when a worker that was
+setting itself up (nothing begins before) has got further. Where nothing can run, nothing is ticked,
+and one sentence says what is missing and what to do.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.workers.setup import WorkerSetup
+from fsbench_web.core.numbers import duration
+
+# Two, because a comparison is what it is for; those that most people ask about first.
+MOST_FILESYSTEMS = 2
+_FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
+# What is done in about a minute on any disk, in the order of how many programs have to be there.
+_WORKLOADS = (
+    "iozone-small",
+    "filemark-small",
+    "mongo-small",
+    "source-copy-small",
+    "postmark-small",
+    "random-access-small",
+    "file-creation-small",
+    "pgmeter-small",
+    "multiuser-small",
+)
+
+
+def filesystems(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:
+    """The file systems to tick, by slug, of those that have no problem.
+
+    ``problems`` has every file system of ``FILESYSTEMS``; ``ticked`` were suggested before.
+    """
+    if ticked and not any(problems.get(slug) for slug in ticked):
+        return list(ticked)
+    known = dict.fromkeys((*_FILESYSTEMS, *FILESYSTEMS))
+    return [slug for slug in known if not problems.get(slug)][:MOST_FILESYSTEMS]
+
+
+def workloads(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:
+    """The preset to tick, of those that have no problem; empty where there is none.
+
+    ``problems`` has every preset that is offered, by slug. One that takes hours is never ticked.
+    """
+    if ticked and all(slug in problems and not problems[slug] for slug in ticked):
+        return list(ticked)
+    return [slug for slug in _WORKLOADS if slug in problems and not problems[slug]][:1]
+
+
+def nothing(place: str, worker: str, setup: WorkerSetup | None, problems: Sequence[str]) -> str:
+    """One sentence: why nothing can run on ``place``, and what to do.
+
+    ``problems`` are the reasons of what would be ticked otherwise, the first of them first.
+    """
+    if setup is not None and setup.is_running:
+        return (
+            f"Nothing can be run on {place} yet: {worker} sets itself up "
+            f"({setup.title[:1].lower()}{setup.title[1:]}), and this form shows what can be run "
+            f"{_when(setup)}."
+        )
+    if setup is not None and setup.command:
+        return (
+            f"Nothing can be run on {place} yet: {worker} lacks what the workloads need; run "
+            f"`{setup.command}` on its host, and this form shows what can be run then."
+        )
+    if problems:
+        return f"Nothing can be run on {place} now: {problems[0]}"
+    return (
+        f"Nothing can be run on {place} now, and {worker} does not say why: look at its page "
+        f"(/workers/{worker}/), or choose another LUN."
+    )
+
+
+def _when(setup: WorkerSetup) -> str:
+    if setup.remaining_s is None:
+        return "as soon as that has ended"
+    return f"when that has ended, in about {duration(setup.remaining_s)}"

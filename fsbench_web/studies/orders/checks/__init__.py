@@ -1,1 +1,0 @@
-"""Why an order cannot be carried out, part by part."""

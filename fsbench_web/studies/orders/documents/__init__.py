@@ -1,1 +1,0 @@
-"""Orders as YAML or JSON: read, multiplied out, written."""

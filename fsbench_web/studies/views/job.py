@@ -1,0 +1,240 @@
+"""Jobs: the list, one with its progress, and what a person can do with it."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures.drift import reference_drift
+from fsbench_web.studies.jobs import listing
+from fsbench_web.studies.jobs.documents import text as job_document
+from fsbench_web.studies.models import Job, Run, RunState
+from fsbench_web.studies.runs import authority, control
+from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.runs.listing import listed_runs
+from fsbench_web.studies.runs.queue import IN_TURN
+from fsbench_web.studies.scores.drift import Drift, drift_of
+
+PAGE_SIZE = 50
+RUNS_PAGE_SIZE = 100
+
+
+@never_cache
+@require_safe
+@requires(Action.READ)
+def job_list(request: HttpRequest) -> HttpResponse:
+    """All jobs, the newest first."""
+    page = Paginator(listing.listed_jobs().defer("document"), PAGE_SIZE).get_page(
+        request.GET.get("page")
+    )
+    rows = [(job, listing.state_of(job)) for job in page]
+    context = {
+        "page": page,
+        "rows": [(job, state, listing.BADGES[state]) for job, state in rows],
+        "is_live": any(state in ("running", "waiting") for _, state in rows),
+    }
+    partial = request.headers.get("HX-Request") == "true"
+    return render(request, "studies/job_rows.html" if partial else "studies/jobs.html", context)
+
+
+@never_cache
+@require_safe
+@requires(Action.READ)
+def job(request: HttpRequest, job_id: int) -> HttpResponse:
+    """One job: its plan, how far it is, its runs, and the drift of its reference."""
+    return _page(request, job_id)
+
+
+def _page(request: HttpRequest, job_id: int, problems: list[str] | None = None) -> HttpResponse:
+    job = job_or_404(job_id)
+    state = listing.state_of(job)
+    standstill = listing.standstill_of(job)
+    progress = listing.progress_of(job, is_standing_still=bool(standstill))
+    runs = listed_runs().filter(job=job).select_related("retried_as").order_by(*IN_TURN)
+    page = Paginator(runs, RUNS_PAGE_SIZE).get_page(request.GET.get("page"))
+    waiting = job.runs.filter(state=RunState.QUEUED)
+    refusals = authority.refusals(waiting) if job.queued_count else []  # type: ignore[attr-defined]
+    context = {
+        "refusals": refusals,
+        "remedy": authority.remedy(waiting) if refusals else "",
+        "job": job,
+        "state": state,
+        "badge": listing.BADGES[state],
+        "progress": progress,
+        "standstill": standstill,
+        "page": page,
+        "is_live": state != "ended",
+        "problems": problems or [],
+    }
+    drift = drift_of(job)
+    again = {
+        "failed": control.retriable(job, control.RETRIED_STATES),
+        "cancelled": control.retriable(job, [RunState.CANCELLED]),
+    }
+    context |= {
+        "steering": rights.decide(request.user, rights.Action.STEER, job),
+        "document": job.document,
+        "drift": drift,
+        "drift_figure": _drift_figure(drift),
+        "again": again,
+        "confirmed": control.confirmed_by([*again["failed"], *again["cancelled"]]),
+        "seen": control.seen_of([*again["failed"], *again["cancelled"]]),
+        "confirmation_text": control.job_confirmation(job),
+        "least_priority": control.LEAST_PRIORITY,
+        "most_priority": control.MOST_PRIORITY,
+    }
+    if request.headers.get("HX-Request") == "true":
+        return render(request, "studies/job_live.html", context)
+    context["text"] = job_document.write(job.document) if job.document else ""
+    return render(request, "studies/job.html", context, status=422 if problems else 200)
+
+
+def _drift_figure(drift: Drift | None) -> object:
+    if drift is None or len(drift.points) < 2:
+        return None
+    return reference_drift(
+        [point.at for point in drift.points],
+        {
+            testnames.label(test): [point.changes_percent[index] for point in drift.points]
+            for index, test in enumerate(drift.tests)
+        },
+        "Reference over time",
+    )
+
+
+def _action(request: HttpRequest, job_id: int, act: Callable[[User], str]) -> HttpResponse:
+    """Do it, say what happened, and go back to the page."""
+    assert isinstance(request.user, User)
+    try:
+        messages.success(request, act(request.user))
+    except Job.DoesNotExist:
+        raise _not_there(job_id) from None
+    except ControlRefused as refused:
+        return _page(request, job_id, refused.problems)
+    return redirect("studies:job", job_id=job_id)
+
+
+@login_required
+@require_POST
+@requires(Action.STEER)
+def pause(request: HttpRequest, job_id: int) -> HttpResponse:
+    """No further run of it starts."""
+
+    def act(user: User) -> str:
+        if control.pause(job_id):
+            return f"Job {job_id} is paused: what runs goes on, and nothing further starts."
+        return f"Job {job_id} was paused already."
+
+    return _action(request, job_id, act)
+
+
+@login_required
+@require_POST
+@requires(Action.STEER)
+def resume(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Its runs start again."""
+
+    def act(user: User) -> str:
+        if control.resume(job_id):
+            return f"Job {job_id} goes on."
+        return f"Job {job_id} was not paused."
+
+    return _action(request, job_id, act)
+
+
+@login_required
+@require_POST
+@requires(Action.STEER)
+def cancel(request: HttpRequest, job_id: int) -> HttpResponse:
+    """All that waits is cancelled, what runs is asked to stop."""
+
+    def act(user: User) -> str:
+        found = control.cancel(job_id, by=user.get_username())
+        said = f"{found.at_once} waiting run{'' if found.at_once == 1 else 's'} cancelled."
+        if found.asked:
+            said += f" {found.asked} running: the worker is asked to stop and to unmount the LUN."
+        return said
+
+    return _action(request, job_id, act)
+
+
+@login_required
+@require_POST
+@requires(Action.STEER)
+def retry(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Failed and lost runs, and cancelled ones if that is ticked, are submitted once more."""
+    states = [*control.RETRIED_STATES]
+    if request.POST.get("cancelled") == "yes":
+        states.append(RunState.CANCELLED)
+
+    def act(user: User) -> str:
+        confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
+        made = control.retry(job_id, confirmation, user, states, seen)
+        if not made:
+            return "There is nothing to submit again."
+        return f"{len(made)} run{'' if len(made) == 1 else 's'} submitted again."
+
+    return _action(request, job_id, act)
+
+
+@login_required
+@require_POST
+@requires(Action.STEER)
+def priority(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Let its runs come before or after those of other jobs."""
+
+    def act(user: User) -> str:
+        text = request.POST.get("priority", "").strip()
+        number = text.removeprefix("-")
+        if not (number.isascii() and number.isdigit() and len(number) < 6):
+            raise ControlRefused([f'"{text}" is not a whole number: say -10 to 10.'])
+        control.set_priority(job_id, int(text))
+        return f"The priority of job {job_id} is {int(text)}."
+
+    return _action(request, job_id, act)
+
+
+@login_required
+@require_POST
+@requires(Action.STEER)
+def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Submit one run that failed, was lost or was cancelled once more."""
+    assert isinstance(request.user, User)
+    try:
+        confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
+        made = control.retry_run(run_id, confirmation, request.user, seen)
+    except Run.DoesNotExist:
+        raise Http404(f"There is no run {run_id}. The list of runs shows all there are.") from None
+    except ControlRefused as refused:
+        for problem in refused.problems:
+            messages.error(request, problem)
+        return redirect("studies:run", run_id=run_id)
+    if made is None:
+        messages.info(request, f"Run {run_id} was submitted again already, or did not end badly.")
+        return redirect("studies:run", run_id=run_id)
+    messages.success(request, f"Run {run_id} is submitted again as run {made.pk}.")
+    return redirect("studies:run", run_id=made.pk)
+
+
+def job_or_404(job_id: int) -> Job:
+    """The job with its counts (jobs.listed_jobs). Raises Http404 with a sentence."""
+    job = listing.listed_jobs().filter(pk=job_id).first()
+    if job is None:
+        raise _not_there(job_id)
+    return job
+
+
+def _not_there(job_id: int) -> Http404:
+    return Http404(
+        f"There is no job {job_id}. The list of jobs shows all there are; one that was "
+        "deleted with its study does not come back."
+    )

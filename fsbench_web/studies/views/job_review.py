@@ -1,0 +1,132 @@
+"""What a job would do, for the page on which it is confirmed: submitted by form or by document."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability, lun_identity
+from fsbench_web.catalog.workers.machines import memory_words
+from fsbench_web.core.workloads import Place
+from fsbench_web.studies.jobs import estimates, planned_runs, submitting
+from fsbench_web.studies.jobs.estimates import Estimate
+from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
+from fsbench_web.studies.jobs.sequence import RANDOM
+from fsbench_web.studies.jobs.spec import JobRefused, JobSpec
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.runs import repeats
+from fsbench_web.studies.runs.listing import runs_before
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """A run of the preview, with how long it will take as far as that is known."""
+
+    run: PlannedRun
+    estimate: Estimate | None
+
+
+def review_context(
+    spec: JobSpec, plan: Plan, token: str, refused: JobRefused | None = None
+) -> dict[str, Any]:
+    """The context of ``studies/job_review.html`` but for where it came from.
+
+    ``plan`` is that of ``submitting.planned``.
+    """
+    runs = plan.runs
+    study = Study.objects.filter(slug=spec.study).first() if spec.study else None
+    found = estimates.of_planned(runs)
+    planned = [run for run in runs if not run.is_reference]
+    erased: list[Lun] = []
+    for run in runs:
+        erased += [lun for lun in run.erased if lun not in erased]
+    erasures = sum(run.erases for run in runs)
+    lun = runs[0].lun
+    return {
+        "lun": lun,
+        "rows": [ReviewRow(run, one) for run, one in zip(runs, found, strict=True)],
+        "runs": runs,
+        # Each once with its commands, the reference too.
+        "configurations": list(
+            {
+                (one.configuration, one.journal, one.workload, one.machine): one
+                for one in runs[::-1]
+            }.values()
+        )[::-1],
+        "configuration_count": len({(one.configuration, one.journal) for one in planned}),
+        "workloads": list(dict.fromkeys(one.workload_title for one in planned)),
+        "memory_warnings": _memory_warnings(runs),
+        "remounts_nothing": _remounts_nothing(runs),
+        "repeat_count": spec.planned_repeats,
+        "journals": [(one, sum(one in run.erased for run in runs)) for one in erased if one != lun],
+        "erasures": erasures,
+        "most_runs": plan.most_runs,
+        "most_erasures": plan.most_runs if erasures else 0,
+        "left_out": plan.left_out,
+        "guest": _guest(plan) if spec.guest else None,
+        "total": estimates.total(found),
+        "bases": list(dict.fromkeys(one.basis for one in found if one is not None)),
+        "until": spec.until,
+        "until_words": repeats.target_in_words(spec.until) if spec.until else "",
+        "preparation": spec.preparation.words(),
+        "is_random": spec.order == RANDOM,
+        "job": spec,
+        "references": sum(run.is_reference for run in runs),
+        "time_limit_s": planned_runs.time_limit_s(spec, runs),
+        "study_title": study.title if study else spec.new_study,
+        "is_new_study": study is None,
+        "waiting": runs_before([lun]).get(lun.pk, 0),
+        "confirmation_text": submitting.confirmation_text(spec),
+        "token": token,
+        "seen": plan.seen,
+        "confirmed": [(one, lun_identity.in_words(one.fingerprint)) for one in erased],
+        "refused": refused,
+    }
+
+
+def _remounts_nothing(runs: list[PlannedRun]) -> bool:
+    """Whether a workload wants the file system mounted anew where that cannot be done."""
+    lun = runs[0].lun
+    return lun.kind == Lun.Kind.DIRECTORY and any(
+        command.remount for run in runs for command in run.workload[1].commands(Place(lun.device))
+    )
+
+
+@dataclass(frozen=True)
+class GuestReview:
+    """What the runs of a job are booted with. ``boots_s`` is what all boots take, in seconds.
+
+    ``kernels`` are (name, version, boot in seconds, whether the worker measured that).
+    """
+
+    kernels: list[tuple[str, str, float, bool]]
+    memory: str
+    cpus: int
+    is_emulated: bool
+    why_emulated: str
+    boots_s: float
+
+
+def _guest(plan: Plan) -> GuestReview:
+    machine = plan.runs[0].machine
+    ability = availability.guest(plan.lun.worker)
+    kernels = {
+        run.machine.kernel: (run.machine.kernel, run.kernel, *(run.boot_s or (0.0, False)))
+        for run in plan.runs
+    }
+    return GuestReview(
+        list(kernels.values()),
+        memory_words(machine.memory_bytes),
+        machine.cpus,
+        machine.is_emulated,
+        ability.accelerator_reason if ability else "",
+        sum(run.boot_s[0] for run in plan.runs if run.boot_s),
+    )
+
+
+def _memory_warnings(runs: list[PlannedRun]) -> list[str]:
+    """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
+    machine = runs[0].machine
+    memory = machine.memory_bytes or availability.memory_bytes(runs[0].lun.worker)
+    workloads = dict.fromkeys(run.workload[1] for run in runs)
+    found = (workload.memory_warning(memory) for workload in workloads)
+    return list(dict.fromkeys(sentence for sentence in found if sentence))

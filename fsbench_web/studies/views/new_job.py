@@ -1,0 +1,217 @@
+"""Submitting runs: a form in the address, a review of what will follow, a confirmation."""
+
+import secrets
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
+from fsbench_web.catalog.models import Lun
+from fsbench_web.catalog.workers import availability
+from fsbench_web.catalog.workers.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, GuestKernel
+from fsbench_web.studies.causes import MOST_RUN_AGAIN
+from fsbench_web.studies.jobs import possible_runs, submitting
+from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
+from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms.workload import by_paper
+from fsbench_web.studies.jobs.planned_runs import Plan
+from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED
+from fsbench_web.studies.jobs.spec import JobRefused
+from fsbench_web.studies.models import Study
+from fsbench_web.studies.views.job_review import review_context
+
+
+@login_required
+@never_cache
+@require_GET
+@requires(Action.RUN)
+def new_job(request: HttpRequest) -> HttpResponse:
+    """The form. Everything it shows comes from the query string."""
+    form = job_form.read(request.GET)
+    response = _form_page(request, form)
+    if request.headers.get("HX-Request") == "true":
+        # The page has other rows now. Under its old address "Back" would load the old ones, and
+        # the browser would put its ticks, which it remembers by their order, beside the wrong ones.
+        response["HX-Replace-Url"] = f"{request.path}?{form.to_query(with_rows=True)}"
+    return response
+
+
+@login_required
+@never_cache
+@require_GET
+@requires(Action.RUN)
+def possible(request: HttpRequest) -> HttpResponse:
+    """What the form asks every few seconds: how far workers set themselves up, and whether what
+    can be run is another than before (static/js/runs.js then asks for the form).
+    """
+    assert isinstance(request.user, User)
+    cards = possible_runs.lun_cards(request.user)
+    return render(request, "studies/job_possible.html", _watch(cards))
+
+
+def _watch(cards: list[possible_runs.LunCard]) -> dict[str, object]:
+    return {
+        "setups": possible_runs.setups(cards),
+        "possible_digest": possible_runs.digest(cards),
+        "possible_every_s": possible_runs.look_every_s(cards),
+    }
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.RUN)
+def review(request: HttpRequest) -> HttpResponse:
+    """What the job in the query string would do; POST with the LUN's name does it."""
+    form = job_form.read(request.GET)
+    form.give_seed()
+    spec = form.spec()
+    if request.method != "POST":
+        try:
+            return _review_page(request, form, submitting.planned(spec), secrets.token_urlsafe(24))
+        except JobRefused as refused:
+            return _form_page(request, form, refused)
+    assert isinstance(request.user, User)
+    token = request.POST.get("token", "")[:64]
+    try:
+        confirmation, seen = (request.POST.get(name, "") for name in ("confirmation", "seen"))
+        runs = submitting.submit(spec, confirmation, request.user, token, seen=seen)
+    except JobRefused as refused:
+        if set(refused.by_part) != {"confirmation"}:
+            return _form_page(request, form, refused)
+        return _review_page(request, form, submitting.planned(spec), token, refused)
+    if len(runs) == 1:
+        messages.success(request, "One run is queued.")
+        return redirect("studies:run", run_id=runs[0].pk)
+    messages.success(request, f"{len(runs)} runs are queued.")
+    return redirect("studies:job", job_id=runs[0].job_id)
+
+
+def _form_page(
+    request: HttpRequest, form: job_form.JobForm, refused: JobRefused | None = None
+) -> HttpResponse:
+    assert isinstance(request.user, User)
+    cards = possible_runs.lun_cards(request.user)
+    usable = [card for card in cards if not card.problems]
+    if refused is None and not form.lun and len(usable) == 1:
+        form.lun = str(usable[0].lun.pk)
+    chosen = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
+    there = list(Study.objects.filter(is_published=False).order_by("title"))
+    titles = {study.title for study in there}
+    studies = rights.accepting(request.user, there)
+    # A link may name one that is not offered; a form that was refused has its reason already.
+    other = next((one for one in there if one.slug == form.study and one not in studies), None)
+    ability = availability.guest(chosen.worker) if chosen else None
+    guest_problems = list(availability.guest_problems(chosen)) if chosen else []
+    if refused is None and ability is not None and form.is_guest:
+        form.fit(ability)
+        known = [one.name for one in ability.usable_kernels]
+        if not set(form.kernels) & set(known):
+            form.kernels = known[:1]
+    kernels = form.chosen_kernels(ability)
+    schedulers = chosen.schedulers if chosen else []
+    if form.is_guest:
+        schedulers = list(dict.fromkeys(name for one in kernels for name in one.elevators))
+    if refused is None:
+        # A form that was refused keeps what it had; any other gets what it lacks.
+        if chosen and not set(form.schedulers) & set(schedulers):
+            form.schedulers = schedulers[:1]
+        if form.new_study in ("", _default_title(None, titles)):
+            form.new_study = _default_title(chosen, titles)
+    problems = possible_runs.filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
+    if refused is None:
+        possible_runs.suggest(form, chosen, problems)
+    presets = possible_runs.presets(form, chosen)
+    setup = availability.setup(chosen.worker) if chosen else None
+    journals = availability.journal_luns(chosen.worker) if chosen else []
+    context = {
+        "may_upload": rights.may(request.user, rights.Action.UPLOAD),
+        "form": form,
+        "refused": refused,
+        "lun_cards": cards,
+        "lun": chosen,
+        "guest": ability,
+        "guest_problems": guest_problems,
+        "executors": EXECUTORS,
+        "schedulers": _schedulers(schedulers, kernels),
+        "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
+        "most_memory_mib": ((ability.most_memory_bytes if ability else None) or 0) // MIB,
+        "filesystems": form.filesystem_groups(problems),
+        "journals": journals,
+        "journal_names": [journal.name for journal in journals],
+        "papers": by_paper(presets),
+        "setup": setup,
+        "nothing": "" if refused else possible_runs.nothing(form, cards, chosen, problems),
+        "studies": studies,
+        "study_problem": rights.decide(request.user, rights.Action.RUN, other).why
+        if other and refused is None
+        else "",
+        "maximum_repeats": MAXIMUM_REPEATS,
+        "most_repeats": MOST_REPEATS,
+        "maximum_fill": MAXIMUM_FILL_PERCENT,
+        "maximum_seed": MAXIMUM_SEED,
+        "most_run_again": MOST_RUN_AGAIN,
+        "refused_plan": _plan_problems(refused),
+        "missing": list(
+            dict.fromkeys(each for one in presets if one.is_chosen for each in one.problems)
+        ),
+        **_watch(cards),
+    }
+    return render(request, "studies/job_form.html", context, status=422 if refused else 200)
+
+
+def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str, str]]:
+    """(scheduler by today's name, what to know of it with these guest kernels)."""
+    found = []
+    for name in names:
+        having = [one for one in kernels if name in one.elevators]
+        said = [
+            f"{one.elevators[name]} in {one.name}" for one in having if one.elevators[name] != name
+        ]
+        if len(having) < len(kernels):
+            said.append(f"only with {', '.join(one.name for one in having)}")
+        found.append((name, "; ".join(said)))
+    return found
+
+
+def _plan_problems(refused: JobRefused | None) -> list[str]:
+    """What is wrong with order and reference: they have several parts."""
+    if refused is None:
+        return []
+    return [
+        sentence
+        for part, sentences in refused.by_part.items()
+        if part == "order" or part.startswith("reference")
+        for sentence in sentences
+    ]
+
+
+def _default_title(lun: Lun | None, taken: set[str]) -> str:
+    now = timezone.localtime()
+    title = f"{lun.name if lun else 'Runs'}, {now:%-d %B %Y}"
+    return f"{title}, {now:%H:%M}" if title in taken else title
+
+
+def _review_page(
+    request: HttpRequest,
+    form: job_form.JobForm,
+    plan: Plan,
+    token: str,
+    refused: JobRefused | None = None,
+) -> HttpResponse:
+    query = form.to_query()
+    context = review_context(form.spec(), plan, token, refused) | {
+        "change_url": f"{reverse('studies:new_job')}?{query}",
+        "action_url": f"{reverse('studies:review_job')}?{query}",
+    }
+    return render(request, "studies/job_review.html", context, status=422 if refused else 200)
