@@ -55,9 +55,10 @@ def verdict_of(measured: np.ndarray) -> paired.PairedVerdict:
 
 def is_significant_unpaired(measured: np.ndarray) -> bool:
     """By the rule of FREENIX 2002 with its margin of 10%, the better mean ahead."""
-    ahead, behind = sorted((interval(row.tolist()) for row in measured), key=lambda one: -one.mean)
-    found = significance.compare(ahead, behind, margin_percent=10, lower_is_better=False)
-    return found.status == significance.SIGNIFICANT
+    found = [one for row in measured if (one := interval(row.tolist())) is not None]
+    ahead, behind = sorted(found, key=lambda one: -one.mean)
+    judged = significance.compare(ahead, behind, margin_percent=10, lower_is_better=False)
+    return judged.status == significance.SIGNIFICANT
 
 
 def share(found: list[bool]) -> float:
@@ -141,7 +142,7 @@ def main() -> int:
 
     print("As many blocks more as an inconclusive verdict asks for: it is decided")
     for difference, noise in ((3, 4), (6, 6)):
-        decided = []
+        decided: list[bool] = []
         while len(decided) < TRIALS // 4:
             truth = [1 + difference / 100, 1]
             first = speeds(draw, truth, 6, drift=8, noise=noise)
