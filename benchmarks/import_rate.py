@@ -1,13 +1,12 @@
-"""How fast a large CSV is imported, next to a plain COPY of the same rows in the same run:
+"""How fast a large CSV is imported, and its numbers stored and read, next to a bare COPY of them:
 
     .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.import_rate [ROWS]
 
-Prints for each kind of table (many runs; one run with a cell a row): the import from the file's
-first byte to the last score, a plain COPY of the same rows into the measurement table, with its
-indexes and foreign keys as they are ("indexed table"), and into a table without any ("bare
-table"). Each runs in a process of its own; its peak memory is printed too. The import must reach a
-quarter of the rate of COPY into the same table, in under 300 MB (docs/performance.md). Without
-PostgreSQL in DATABASE_URL only the import is measured.
+Prints for each kind of table (many runs; one run with a cell a row), each in a process of its own:
+*import*, from the file's first byte to the last score, with its peak memory; *store* and *read*,
+the very numbers that this left, from columns into their table and back; and *bare*, the same
+numbers as rows into a table without keys and indexes, by COPY on PostgreSQL and one prepared
+INSERT on SQLite (without DATABASE_URL). Bytes are those of the tables with their indexes.
 """
 
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 
 TESTS = ("write", "rewrite", "read", "reread", "random_write", "random_read")
 ROWS = 1_000_000
+TABLE, BARE = "studies_measurementblock", "import_rate_bare"
 PIECE_BYTES = 256 * 1024
 
 
@@ -67,53 +67,102 @@ def measure_import(path: Path) -> float:
     return time.perf_counter() - started
 
 
-def measure_copy(table: str) -> float:
-    """Seconds of a COPY, in one transaction, of the very rows that the import left."""
+def stored_bytes(table: str) -> int:
+    """What a table takes with its indexes and what lies outside of it."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_total_relation_size(%s)", [table])
+        else:
+            cursor.execute(
+                "SELECT sum(pgsize) FROM dbstat WHERE name IN "
+                "(SELECT name FROM sqlite_master WHERE tbl_name = %s)",
+                [table],
+            )
+        return int(cursor.fetchone()[0])
+
+
+def measure_store() -> float:
+    """Seconds to write the numbers of all runs, of columns in memory, into their emptied table."""
     from django.db import connection, transaction
 
-    from fsbench_web.studies.models import Measurement
+    from fsbench_web.studies.models import MeasurementBlock
+    from fsbench_web.studies.scores import measurements
+    from fsbench_web.studies.scores.measurements import NewBlock
 
-    measurements = Measurement._meta.db_table
-    columns = "run_id, artefact_id, line, test, load, record_size_kb, file_size_kb, value, unit"
+    found = [
+        NewBlock(one.run_id, one.artefact_id, one.columns, (one.kinds, one.flag_codes))
+        for one in measurements.read(MeasurementBlock.objects.all())
+    ]
     with connection.cursor() as cursor:
-        with cursor.copy(
-            f"COPY (SELECT {columns} FROM {measurements} ORDER BY id) TO STDOUT"
-        ) as out:
-            rows = b"".join(out)
-        if table == measurements:
-            cursor.execute(f"TRUNCATE {measurements}")
-        else:
-            cursor.execute(f"CREATE TABLE {table} AS SELECT {columns} FROM {measurements} LIMIT 0")
+        # On PostgreSQL a deleted row takes its room until it is vacuumed.
+        is_sqlite = connection.vendor == "sqlite"
+        cursor.execute(f"{'DELETE FROM' if is_sqlite else 'TRUNCATE'} {TABLE}")
     started = time.perf_counter()
-    with (
-        transaction.atomic(),
-        connection.cursor() as cursor,
-        cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy,
-    ):
-        for start in range(0, len(rows), PIECE_BYTES):
-            copy.write(rows[start : start + PIECE_BYTES])
-    seconds = time.perf_counter() - started
+    with transaction.atomic():
+        measurements.store(found)
+    return time.perf_counter() - started
+
+
+def measure_read() -> float:
+    """Seconds to read the numbers of each run by itself, as its page does."""
+    from fsbench_web.studies.models import Run
+    from fsbench_web.studies.scores import measurements
+
+    runs = list(Run.objects.values_list("pk", flat=True))
+    started = time.perf_counter()
+    for run_id in runs:
+        for numbers in measurements.read(measurements.of_run(run_id)):
+            numbers.columns.values.sum()
+    return time.perf_counter() - started
+
+
+def measure_bare() -> float:
+    """Seconds to write the same numbers as rows into a table of their own, in one transaction."""
+    from django.db import connection, transaction
+
+    from fsbench_web.studies.models import MeasurementBlock
+    from fsbench_web.studies.scores import measurements
+
+    rows = [tuple(row[:9]) for row in measurements.rows(MeasurementBlock.objects.all())]
+    columns = "run_id, artefact_id, line, test, load, record_size_kb, file_size_kb, value, unit"
+    kinds = ("bigint", "bigint", "integer", "varchar(120)", "varchar(60)", "integer", "bigint")
+    described = zip(columns.split(", "), (*kinds, "double precision", "varchar(20)"), strict=True)
     with connection.cursor() as cursor:
-        if table != measurements:
-            cursor.execute(f"DROP TABLE {table}")
-    return seconds
+        cursor.execute(f"CREATE TABLE {BARE} ({', '.join(map(' '.join, described))})")
+        if connection.vendor == "postgresql":
+            with cursor.copy(f"COPY {BARE} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            with cursor.copy(f"COPY {BARE} TO STDOUT") as out:
+                text = b"".join(out)
+            cursor.execute(f"TRUNCATE {BARE}")
+    started = time.perf_counter()
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            with cursor.copy(f"COPY {BARE} FROM STDIN") as copy:
+                for start in range(0, len(text), PIECE_BYTES):
+                    copy.write(text[start : start + PIECE_BYTES])
+        else:
+            marks = ", ".join("?" * 9)
+            connection.connection.executemany(f"INSERT INTO {BARE} VALUES ({marks})", rows)
+    return time.perf_counter() - started
 
 
 def child(what: str, path: Path) -> None:
-    """One measurement in this process: seconds and peak memory in MB."""
+    """One measurement in this process: seconds, peak memory in MB, and bytes stored."""
     import django
 
     django.setup()
-    seconds = (
-        measure_import(path)
-        if what == "import"
-        else measure_copy("studies_measurement" if what == "copy" else "import_rate_bare")
-    )
+    measures = {"store": measure_store, "read": measure_read, "bare": measure_bare}
+    seconds = measure_import(path) if what == "import" else measures[what]()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{seconds} {peak_mb}")
+    size = stored_bytes(BARE if what == "bare" else TABLE)
+    print(f"{seconds} {peak_mb} {size}")
 
 
-def measured(what: str, path: Path) -> tuple[float, float]:
+def measured(what: str, path: Path) -> tuple[float, float, float]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.import_rate", what, str(path)],
         capture_output=True,
@@ -121,8 +170,8 @@ def measured(what: str, path: Path) -> tuple[float, float]:
     )
     if done.returncode:
         sys.exit(done.stderr)
-    seconds, peak_mb = done.stdout.split()
-    return float(seconds), float(peak_mb)
+    seconds, peak_mb, size = done.stdout.split()
+    return float(seconds), float(peak_mb), float(size)
 
 
 def main(rows: int, folder: Path) -> None:
@@ -139,14 +188,15 @@ def main(rows: int, folder: Path) -> None:
         with path.open("w") as file:
             file.writelines(lines(rows))
         size_mb = path.stat().st_size / 1024 / 1024
-        seconds, peak_mb = measured("import", path)
         print(f"\n{kind}: {size_mb:.0f} MB")
-        show("import", rows, seconds, f"peak {peak_mb:.0f} MB of memory")
-        if connection.vendor != "postgresql":
-            continue
-        for what, name in (("copy", "COPY, indexed table"), ("bare", "COPY, bare table")):
-            copy_s, _ = measured(what, path)
-            show(name, rows, copy_s, f"the import reaches {copy_s / seconds:.0%} of its rate")
+        found = {what: measured(what, path) for what in ("import", "store", "read", "bare")}
+        bare_s = found["bare"][0]
+        for what, (seconds, peak_mb, size) in found.items():
+            remark = f"{bare_s / seconds:6.2f} of bare, {size / rows:6.1f} bytes a number"
+            memory = f", peak {peak_mb:.0f} MB of memory" if what == "import" else ""
+            show(what, rows, seconds, remark + memory)
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE {BARE}")
 
 
 def show(name: str, rows: int, seconds: float, remark: str) -> None:

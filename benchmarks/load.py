@@ -164,25 +164,30 @@ def upload(
         if end.is_set():
             return
         turn += 1
-        first = 1_000_000.0 + number * 10_000 + turn
-        rows = "".join(
-            f"write,{record},{size},{first + place / 100:.2f},KB/s\n"
-            for place, (record, size) in enumerate(CELLS)
-        )
-        table = "test,record_size_kb,file_size_kb,value,unit\n" + rows
-        fields = {"study": f"Load {number}", "filesystem": "ext4", "configuration": f"c{turn % 5}"}
-        body, content_type = _multipart(fields, f"{number}-{turn}.csv", table.encode())
-        answer = client.ask(
-            UPLOAD,
-            "/api/v1/imports",
-            body,
-            {"Content-Type": content_type, "Authorization": f"Bearer {token}"},
-            wanted=201,
-        )
-        if answer is not None:
-            runs = json.loads(answer)["runs"]
-            with seen.lock:
-                seen.uploaded |= dict.fromkeys(runs, first)
+        send_table(client, token, number, turn, seen)
+
+
+def send_table(client: Client, token: str, number: int, turn: int, seen: Seen) -> None:
+    """Twenty numbers that no other table has, to a study of ``number``."""
+    first = 1_000_000.0 + number * 10_000 + turn
+    rows = "".join(
+        f"write,{record},{size},{first + place / 100:.2f},KB/s\n"
+        for place, (record, size) in enumerate(CELLS)
+    )
+    table = "test,record_size_kb,file_size_kb,value,unit\n" + rows
+    fields = {"study": f"Load {number}", "filesystem": "ext4", "configuration": f"c{turn % 5}"}
+    body, content_type = _multipart(fields, f"{number}-{turn}.csv", table.encode())
+    answer = client.ask(
+        UPLOAD,
+        "/api/v1/imports",
+        body,
+        {"Content-Type": content_type, "Authorization": f"Bearer {token}"},
+        wanted=201,
+    )
+    if answer is not None:
+        runs = json.loads(answer)["runs"]
+        with seen.lock:
+            seen.uploaded |= dict.fromkeys(runs, first)
 
 
 def _multipart(fields: dict[str, str], name: str, data: bytes) -> tuple[bytes, str]:
@@ -401,16 +406,18 @@ def tokens_of(count: int) -> list[str]:
 
 def lost_writes(seen: Seen) -> Iterator[str]:
     """What was confirmed, or ended as done, and is not there as it should be."""
-    from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+    from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
+    from fsbench_web.studies.scores import measurements
 
     for run_id, first in seen.uploaded.items():
-        rows = Measurement.objects.filter(run=run_id, run__state=RunState.DONE)
-        values = sorted(rows.values_list("value", flat=True))
+        rows = MeasurementBlock.objects.filter(run=run_id, run__state=RunState.DONE)
+        values = sorted(one.value for one in measurements.rows(rows))
         expected = [round(first + place / 100, 2) for place in range(len(CELLS))]
         if values != expected:
             yield f"upload of run {run_id}: {len(values)} of {len(expected)} numbers as sent"
     for run in Run.objects.filter(series__study__slug="under-load").exclude(state=RunState.QUEUED):
-        count = Measurement.objects.filter(run=run, file_size_kb__isnull=False).count()
+        rows = measurements.rows(measurements.of_run(run.pk))
+        count = sum(one.file_size_kb is not None for one in rows)
         changes = list(run.changes.values_list("state", flat=True))
         if run.state == RunState.DONE and count != 6 * len(CELLS):
             yield f"run {run.pk} is done with {count} of {6 * len(CELLS)} numbers"

@@ -85,7 +85,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "fsbench_web.urls"
-ASGI_APPLICATION = "fsbench_web.serving.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -74,6 +74,15 @@ def test_there_are_templates_and_static_files_to_look_at() -> None:
     assert len(OWN_STATIC) > 1
 
 
+def test_no_line_of_a_template_is_longer_than_250_characters() -> None:
+    assert [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > 250
+    ] == []
+
+
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_template_compiles(path: Path) -> None:
     get_template(str(path.relative_to(ROOT / "templates")))

@@ -161,7 +161,7 @@ def test_it_works_on_as_many_pages_as_have_turns_and_answers_all(
     answers = slow_ones(thread_pools.application(), 3 * thread_pools.PAGES)
     assert answers == [(200, b"done")] * (3 * thread_pools.PAGES)
     assert most["slow"] == thread_pools.TURNS
-    assert thread_pools.under_way() == 0
+    assert under_way == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -185,13 +185,12 @@ def file_ends_before_page(size: int) -> bool:
 
     async def both() -> None:
         first = asyncio.create_task(ask(application, "POST", "/slow/", b"", head))
-        while thread_pools.under_way() == 0:
+        while not under_way:
             await asyncio.sleep(0.001)
         answers = await asyncio.gather(first, ask(application, "GET", "/sees/"))
         assert [status for status, _ in answers] == [200, 200]
 
     asyncio.run(both())
-    assert thread_pools.under_way() == 0
     return order == ["POST ends", "page begins"]
 
 
@@ -223,7 +222,7 @@ def test_pages_wait_for_files_only_so_long(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def both() -> None:
         file = asyncio.create_task(ask(application, "POST", "/slow/", b"", head))
-        while thread_pools.under_way() == 0:
+        while not application._small_files:
             await asyncio.sleep(0.001)
         assert (await ask(application, "GET", "/page/"))[1] == b"page"
         assert not file.done()
@@ -245,7 +244,10 @@ def held(self: thread_pools.Lanes, request: HttpRequest) -> HttpResponse:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_signs_of_life_do_not_wait_for_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("address", ["/api/v1/health/slow", "/static/css/fsbench.css"])
+def test_signs_of_life_and_static_files_do_not_wait_for_pages(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     application, is_answered = thread_pools.application(), threading.Event()
 
     def until_it_is_answered(request: HttpRequest) -> None:
@@ -254,7 +256,7 @@ def test_signs_of_life_do_not_wait_for_pages(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(f"{__name__}.pause", until_it_is_answered)
 
     async def sign_of_life() -> tuple[int, bytes]:
-        answer = await ask(application, "GET", "/api/v1/health/slow")
+        answer = await ask(application, "GET", address)
         is_answered.set()
         return answer
 
@@ -393,7 +395,8 @@ def test_pages_are_answered_while_everything_that_is_drawn_up_stands_still(
         assert (await ask(application, "GET", REPORT, client="198.51.100.1"))[0] == 200
 
     asyncio.run(all_of_it())
-    assert application._drawn_up.total() == thread_pools.under_way() == 0
+    assert application._drawn_up.total() == 0
+    assert under_way == []
 
 
 @pytest.mark.django_db(transaction=True)

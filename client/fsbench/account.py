@@ -94,22 +94,25 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
     elif options.preview:
         _show_preview(found, client.site.url)
     else:
-        runs, known = found["runs"], found.get("known", [])
-        for one in found.get("warnings", []):
-            terminal.note(line_of(one))
-        url = client.site.url
-        if known:
-            shown = ", ".join(f"run {one['run']}" for one in known[:SHOWN_RUNS])
-            more = f" and {len(known) - SHOWN_RUNS:,} more" if len(known) > SHOWN_RUNS else ""
-            terminal.note(f"There already, and passed over: {shown}{more}.")
-        if found["id"] is None:
-            terminal.say("Nothing is new: nothing was stored.")
-            return FINE
-        terminal.say(f"Import {found['id']}: {terminal.counted(len(runs), 'run')} stored.")
-        terminal.say(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
-        if len(runs) > SHOWN_RUNS:
-            terminal.say(f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{found['id']}/")
+        _show_stored(found, client.site.url)
     return FINE
+
+
+def _show_stored(found: Mapping[str, Any], url: str) -> None:
+    runs, known = found["runs"], found.get("known", [])
+    for one in found.get("warnings", []):
+        terminal.note(line_of(one))
+    if known:
+        shown = ", ".join(f"run {one['run']}" for one in known[:SHOWN_RUNS])
+        more = f" and {len(known) - SHOWN_RUNS:,} more" if len(known) > SHOWN_RUNS else ""
+        terminal.note(f"There already, and passed over: {shown}{more}.")
+    if found["id"] is None:
+        terminal.say("Nothing is new: nothing was stored.")
+        return
+    terminal.say(f"Import {found['id']}: {terminal.counted(len(runs), 'run')} stored.")
+    terminal.say(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])
+    if len(runs) > SHOWN_RUNS:
+        terminal.say(f"… and {len(runs) - SHOWN_RUNS:,} more: {url}/imports/{found['id']}/")
 
 
 def _stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:

@@ -130,32 +130,21 @@ def check(client: Client, options: argparse.Namespace) -> int:
     if options.since:
         raise ValueError("--since goes with --along: say --along date or --along kernel.")
     found, missing = _compared(client, options)
-    rows = [
-        {"test": one["test"], "category": one["category"], "unit": one["unit"], **row}
-        for one in found["tables"]
-        for row in one["rows"]
-    ]
-    wanted = [
-        row
-        for row in rows
-        if not row["is_baseline"]
-        and (not options.contender or row["contender"] in options.contender)
-    ]
-    problems = [missing] if missing else list(_not_comparable(found, wanted, options))
-    judged = [{**row, "result": _result(row)} for row in wanted]
+    judged = _judged(found, options)
+    problems = [missing] if missing else list(_not_comparable(found, judged, options))
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
     code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
     if options.json:
-        names = ("test", "category", "unit", "contender", "score", "change_percent", "result")
+        rows = [{name: row[name] for name in _PRINTED} for row in judged]
         terminal.print_json(
             {
                 "exit_code": code,
                 "baseline": options.baseline,
                 "problems": problems,
                 "rows": [
-                    {name: row[name] for name in names} | {"verdict": row["change_verdict"]}
-                    for row in judged
+                    {**row, "verdict": one["change_verdict"]}
+                    for row, one in zip(rows, judged, strict=True)
                 ],
             }
         )
@@ -166,6 +155,23 @@ def check(client: Client, options: argparse.Namespace) -> int:
     if not problems:
         terminal.say(_in_words(code, fell, unknown, options.baseline))
     return code
+
+
+_PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result")
+
+
+def _judged(found: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows that are asked about, each with its table and its result."""
+    rows = [
+        {"test": one["test"], "category": one["category"], "unit": one["unit"], **row}
+        for one in found["tables"]
+        for row in one["rows"]
+        if not row["is_baseline"]
+    ]
+    asked = options.contender
+    return [
+        {**row, "result": _result(row)} for row in rows if not asked or row["contender"] in asked
+    ]
 
 
 def _compared(client: Client, options: argparse.Namespace) -> tuple[dict[str, Any], str]:

@@ -51,9 +51,10 @@ def _commands(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterato
     """Every command and what is below it, the outer ones first."""
     found = Words(path)
     below: list[Words] = []
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            said = {one.dest: one.help or "" for one in action._choices_actions}
+    # argparse tells nobody what a parser takes; in 3.9 to 3.14 these names are the same.
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            said = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
             for name, made in action.choices.items():
                 if name not in said:  # a former name of another one
                     continue

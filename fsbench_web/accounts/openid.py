@@ -1,12 +1,14 @@
 """The way to an OpenID provider and back: what the provider says of somebody, or why it counts not.
 
-allauth keeps the state of an attempt in the session, makes the PKCE pair and exchanges the code.
+The state of an attempt is kept in the session; allauth makes the PKCE pair and exchanges the code.
 What it takes on trust is checked here: the issuer of the provider's description, signature,
 algorithm, nonce and times of the ID token, and that the user information is of the same person.
 No account is touched here (accounts.people.identities).
 """
 
+import io
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +17,12 @@ from urllib.parse import urlencode
 import jwt
 import requests
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.internal import statekit
 from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.oauth2.client import OAuth2Client, OAuth2Error
 from allauth.socialaccount.providers.oauth2.utils import generate_code_challenge
 from django.http import HttpRequest
 from django.urls import reverse
+from urllib3.exceptions import HTTPError
 
 from fsbench_web.platform.openid_settings import SUBJECT_LENGTH, SignOn, is_safe
 
@@ -29,7 +31,9 @@ MAX_BYTES = 1024 * 1024
 # Only what needs the provider's private key: "none" and secrets shared with us prove nothing.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
 CLOCK_SKEW_S = 60
-_STATE = "oidc"
+BEGUN_LASTS_S = 600
+MOST_BEGUN = 10
+_BEGUN = "oidc_begun"
 _WAY_OUT = "oidc_way_out"
 
 
@@ -72,13 +76,14 @@ class _Session(requests.Session):
             raise requests.RequestException(f"{url} is no https:// address")
         kwargs |= {"timeout": LIMIT_S, "allow_redirects": False, "stream": True}
         response = super().request(method, url, *args, **kwargs)
-        body = bytearray()
-        for piece in response.iter_content(65536):
-            body += piece
-            if len(body) > MAX_BYTES:
-                response.close()
-                raise requests.RequestException(f"{url} answers with more than {MAX_BYTES} bytes")
-        response._content = bytes(body)
+        with response.raw as answer:
+            try:
+                body = answer.read(MAX_BYTES + 1, decode_content=True)
+            except HTTPError as error:
+                raise requests.RequestException(f"{url} cannot be read: {error}") from None
+        if len(body) > MAX_BYTES:
+            raise requests.RequestException(f"{url} answers with more than {MAX_BYTES} bytes")
+        response.raw = io.BytesIO(body)
         return response
 
 
@@ -99,10 +104,7 @@ def begin(request: HttpRequest, sign_on: SignOn, next_page: str) -> str:
     nonce = secrets.token_urlsafe(24)
     state = {"next": next_page, "nonce": nonce, "verifier": pkce.pop("code_verifier")}
     client = _client(request, sign_on, about)
-    # More than enough not to be guessed, and good once, in this session alone, for ten minutes.
-    client.state = statekit.stash_state(
-        request, provider_id=_STATE, state=state, state_id=secrets.token_urlsafe(24)
-    )
+    client.state = _keep(request, state)
     address: str = client.get_redirect_url(
         about["authorization_endpoint"], sign_on.scopes, {"nonce": nonce, **pkce}
     )
@@ -122,9 +124,7 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedF
 
     Raises Refused.
     """
-    state = statekit.unstash_state(
-        request, provider_id=_STATE, state_id=request.GET.get("state", "")
-    )
+    state = _take(request, request.GET.get("state", ""))
     if state is None:
         raise Refused(
             "This sign-in was not begun in this browser, is over, or took longer than ten "
@@ -157,6 +157,34 @@ def finish(request: HttpRequest, sign_on: SignOn) -> tuple[Claims, str, RelaxedF
     said = _checked(token, sign_on, about, state["nonce"])
     claims = _claims(said | _information(answer, said, about), sign_on)
     return claims, str(state["next"]), _relaxed_filter(about, token)
+
+
+def _keep(request: HttpRequest, state: dict[str, str]) -> str:
+    """Keep what was begun in this session alone, for ten minutes; its name cannot be guessed."""
+    name, now = secrets.token_urlsafe(24), time.time()
+    begun = {
+        known: kept
+        for known, kept in request.session.get(_BEGUN, {}).items()
+        if now - kept["at"] <= BEGUN_LASTS_S
+    }
+    latest = sorted(begun.items(), key=lambda one: one[1]["at"])[1 - MOST_BEGUN :]
+    request.session[_BEGUN] = dict(latest) | {name: state | {"at": now}}
+    return name
+
+
+def _take(request: HttpRequest, name: str) -> dict[str, Any] | None:
+    """What was begun under this name, once; None where it was not, or not lately.
+
+    Gone before the provider is asked for anything, which may take a while: the session is read
+    again after that, so that what other tabs do meanwhile is not undone.
+    """
+    begun = request.session.get(_BEGUN, {})
+    state: dict[str, Any] | None = begun.pop(name, None)
+    if state is not None:
+        request.session[_BEGUN] = begun
+        request.session.save()
+        request.session = type(request.session)(request.session.session_key)
+    return state if state is not None and time.time() - state["at"] <= BEGUN_LASTS_S else None
 
 
 def _relaxed_filter(about: Mapping[str, Any], token: str) -> RelaxedFilterOut | None:

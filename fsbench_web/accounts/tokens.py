@@ -108,9 +108,9 @@ def of_request(request: HttpRequest) -> ApiToken | None:
     token = shown(request)
     if token is None:
         return None
-    if not hasattr(request, "_api_token"):
-        request._api_token = row_of(token)  # type: ignore[attr-defined]
-    found: ApiToken | None = request._api_token  # type: ignore[attr-defined]
+    if not hasattr(request, "api_token"):
+        request.api_token = row_of(token)  # type: ignore[attr-defined]
+    found: ApiToken | None = request.api_token  # type: ignore[attr-defined]
     return found
 
 

@@ -1,7 +1,7 @@
 """Horizontal bars: one value for each contender."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -58,81 +58,121 @@ def best_case_plain(
     extras = [given for given in (best, errors, names, links) if given is not None]
     if any(len(given) != len(labels) for given in (values, *extras)):
         raise ValueError("labels, values, best, errors, names and links must have the same length")
-    values = [value if value is None else numbers.scaled(value, unit) for value in values]
-    errors = errors and [
-        ends and (numbers.scaled(ends[0], unit), numbers.scaled(ends[1], unit)) for ends in errors
-    ]
+    bars = _bars(labels, values, unit, lower_is_better, best, errors or [None] * len(labels))
     unit = numbers.unit_name(unit)
-    if best is None:
-        known = [value for value in values if value is not None]
-        target = (min(known) if lower_is_better else max(known)) if known else None
-        best = [value is not None and value == target for value in values]
-    least = numbers.least_decimals(values)
-    texts = [
-        NOT_STATED
-        if value is None
-        else numbers.amount(value, unit, least) + (" best" if is_best else "")
-        for value, is_best in zip(values, best, strict=True)
-    ]
+    sure = [(bar.label, bar.ends) for bar in bars if bar.ends is not None]
     series = palette.series_of(names or labels)
-    bar: dict[str, Any] = {
+    trace = _trace(bars, series, links)
+    traces = [trace]
+    direction = "less is better" if lower_is_better else "more is better"
+    layout = bar_layout(
+        title=title,
+        x_title=f"{_unit_in_words(unit)}, {direction}" + (INTERVALS if sure else ""),
+        rows=len(bars),
+        summary=f"{title}: bar chart, {direction}. {'; '.join(bar.in_words for bar in bars)}.",
+        gaps=_gaps(labels, values),
+        row_px=row_height_px(labels, row_px),
+        ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
+    )
+    if sure:
+        # Whiskers reach anywhere: the numbers stand beside the plot, as on paper.
+        trace["textposition"] = "none"
+        traces.append(_intervals(sure, unit))
+        if links:
+            leads = [link for link, bar in zip(links, bars, strict=True) if bar.ends]
+            traces[-1]["meta"] = {"role": "interval", "links": leads}
+        _put_beside(layout, list(zip(trace["y"], trace["text"], strict=True)))
+        _cut_at_zero(layout, bars)
+    return {"data": traces, "layout": layout}
+
+
+class _Bar(NamedTuple):
+    """One row; ``value`` and the ``ends`` of its interval in ``unit``, which is shown."""
+
+    label: str
+    value: float | None
+    is_best: bool
+    ends: tuple[float, float] | None
+    unit: str
+    least_decimals: int
+
+    @property
+    def text(self) -> str:
+        """What stands on it or beside it."""
+        if self.value is None:
+            return f"<b>{NOT_STATED}</b>" if self.is_best else NOT_STATED
+        written = numbers.amount(self.value, self.unit, self.least_decimals)
+        return f"<b>{written} best</b>" if self.is_best else written
+
+    @property
+    def with_unit(self) -> str:
+        return NOT_STATED if self.value is None else numbers.with_unit(self.value, self.unit)
+
+    @property
+    def in_words(self) -> str:
+        """For the text alternative."""
+        is_best = " (best)" if self.is_best else ""
+        sure = f", 95% interval {_ends_in_words(self.ends, self.unit)}" if self.ends else ""
+        return f"{self.label} {self.with_unit}{is_best}{sure}"
+
+
+def _bars(
+    labels: Sequence[str],
+    values: Sequence[float | None],
+    unit: str,
+    lower_is_better: bool,
+    best: Sequence[bool] | None,
+    errors: Sequence[tuple[float, float] | None],
+) -> list[_Bar]:
+    """The rows, from ``unit`` into the one that is shown."""
+    scaled = [None if value is None else numbers.scaled(value, unit) for value in values]
+    ends = [
+        sure and (numbers.scaled(sure[0], unit), numbers.scaled(sure[1], unit)) for sure in errors
+    ]
+    best = _best(scaled, lower_is_better) if best is None else best
+    shown, least = numbers.unit_name(unit), numbers.least_decimals(scaled)
+    return [
+        _Bar(label, value, is_best, sure, shown, least)
+        for label, value, is_best, sure in zip(labels, scaled, best, ends, strict=True)
+    ]
+
+
+def _best(values: Sequence[float | None], lower_is_better: bool) -> list[bool]:
+    """Which are best, ties included."""
+    known = [value for value in values if value is not None]
+    target = (min if lower_is_better else max)(known, default=None)
+    return [value is not None and value == target for value in values]
+
+
+def _trace(
+    bars: Sequence[_Bar], series: Sequence[int], links: Sequence[str] | None
+) -> dict[str, Any]:
+    return {
         "type": "bar",
-        "x": list(values),
-        "y": [plain_text(label) for label in labels],
+        "x": [bar.value for bar in bars],
+        "y": [plain_text(bar.label) for bar in bars],
         "orientation": "h",
-        "text": [
-            f"<b>{text}</b>" if is_best else text for text, is_best in zip(texts, best, strict=True)
-        ],
+        "text": [bar.text for bar in bars],
         "textposition": "auto",
         "cliponaxis": False,
         "marker": {"color": [palette.colour(number) for number in series]},
         "meta": {"series": series} | ({"links": list(links)} if links else {}),
         "hovertemplate": [
-            plain_text(label)
-            + "<br>"
-            + (NOT_STATED if value is None else plain_text(numbers.with_unit(value, unit)))
-            + "<extra></extra>"
-            for label, value in zip(labels, values, strict=True)
+            f"{plain_text(bar.label)}<br>{plain_text(bar.with_unit)}<extra></extra>" for bar in bars
         ],
     }
-    traces = [bar]
-    drawn = [
-        (label, ends) for label, ends in zip(labels, errors or (), strict=False) if ends is not None
-    ]
-    if drawn:
-        # Whiskers reach anywhere: the numbers stand beside the plot, as on paper.
-        bar["textposition"] = "none"
-        traces.append(_intervals(drawn, unit))
-        if links:
-            leads = [link for link, ends in zip(links, errors or (), strict=True) if ends]
-            traces[-1]["meta"] = {"role": "interval", "links": leads}
-    direction = "less is better" if lower_is_better else "more is better"
-    parts = [
-        f"{label} {NOT_STATED if value is None else numbers.with_unit(value, unit)}"
-        + (" (best)" if is_best else "")
-        + (f", 95% interval {_ends_in_words(ends, unit)}" if ends else "")
-        for label, value, is_best, ends in zip(
-            labels, values, best, errors or [None] * len(labels), strict=True
-        )
-    ]
-    layout = bar_layout(
-        title=title,
-        x_title=f"{_unit_in_words(unit)}, {direction}" + (INTERVALS if drawn else ""),
-        rows=len(labels),
-        summary=f"{title}: bar chart, {direction}. {'; '.join(parts)}.",
-        gaps=_gaps(labels, values),
-        row_px=row_height_px(labels, row_px),
-        ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
-    )
-    if drawn:
-        _put_beside(layout, [(row, text) for row, text in zip(bar["y"], bar["text"], strict=True)])
-        ends_of_all = [end for _, ends in drawn for end in ends]
-        known = [value for value in values if value is not None]
-        if min(ends_of_all) < 0 <= min(known, default=0):
-            # What is measured is not below zero, and half a plot of it would hide what is above.
-            layout["xaxis"]["range"] = [0, max(*ends_of_all, *known) * 1.05]
-            layout["xaxis"]["title"]["text"] += CUT
-    return {"data": traces, "layout": layout}
+
+
+def _cut_at_zero(layout: Plain, bars: Sequence[_Bar]) -> None:
+    """Where intervals reach below zero and no value does, the axis begins at zero and says so.
+
+    What is measured is not below zero, and half a plot of it would hide what is above.
+    """
+    ends = [end for bar in bars for end in bar.ends or ()]
+    known = [bar.value for bar in bars if bar.value is not None]
+    if min(ends) < 0 <= min(known, default=0):
+        layout["xaxis"]["range"] = [0, max(*ends, *known) * 1.05]
+        layout["xaxis"]["title"]["text"] += CUT
 
 
 def _put_beside(layout: Plain, texts: Sequence[tuple[str, str]]) -> None:

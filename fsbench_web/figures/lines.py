@@ -64,10 +64,6 @@ def curves(
     unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
-    values = [point.y for line in lines for point in line.points]
-    ends = [end for line in lines for point in line.points for end in point.ends or ()]
-    is_log_y = is_logarithmic(values) and all(end > 0 for end in ends)
-    is_cut = bool(ends) and min(ends) < 0 <= min(values)
     series = colours([line.name for line in lines])
     asides = _asides(lines, places)
     return figure(
@@ -82,36 +78,52 @@ def curves(
             "showlegend": True,
             "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},
             "hovermode": "closest",
-            "xaxis": {
-                "title": {
-                    "text": plain_text(x_title) + (" (log)" if is_logarithmic(places) else ""),
-                    "font": {"size": 12},
-                },
-                "type": "log" if is_logarithmic(places) else "linear",
-                "tickmode": "array",
-                "tickvals": places,
-                "ticktext": [names[x] for x in places],
-                "fixedrange": True,
-                "automargin": True,
-            },
-            "yaxis": {
-                "title": {
-                    "text": f"{plain_text(unit)}, {direction(lower_is_better)}"
-                    + (" (log)" if is_log_y else CUT if is_cut else ""),
-                    "font": {"size": 12},
-                    "standoff": 12,
-                },
-                "type": "log" if is_log_y else "linear",
-                "rangemode": "normal" if is_log_y else "tozero",
-                "fixedrange": True,
-                "automargin": True,
-                "nticks": 8,
-                **({"range": [0, 1.05 * max(*values, *ends)]} if is_cut else {}),
-                **(value_ticks([*values, *ends]) if is_log_y else {}),
-            },
+            "xaxis": _x_axis(places, names, x_title),
+            "yaxis": y_axis(
+                [point for line in lines for point in line.points],
+                f"{plain_text(unit)}, {direction(lower_is_better)}",
+                cuts=True,
+            ),
             "meta": {"summary": _summary(lines, names, unit, title)},
         },
     )
+
+
+def _x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> dict[str, Any]:
+    is_log = is_logarithmic(places)
+    return {
+        "title": {"text": plain_text(title) + (" (log)" if is_log else ""), "font": {"size": 12}},
+        "type": "log" if is_log else "linear",
+        "tickmode": "array",
+        "tickvals": places,
+        "ticktext": [names[x] for x in places],
+        "fixedrange": True,
+        "automargin": True,
+    }
+
+
+def y_axis(points: Sequence[Point], title: str, cuts: bool = False) -> dict[str, Any]:
+    """The axis of values: logarithmic where they span a factor of eight and nothing is below zero.
+
+    ``cuts`` has it begin at zero where intervals reach below and no value does.
+    """
+    values = [point.y for point in points]
+    ends = [end for point in points for end in point.ends or ()]
+    axis: dict[str, Any] = {
+        "title": {"text": title, "font": {"size": 12}, "standoff": 12},
+        "type": "linear",
+        "rangemode": "tozero",
+        "fixedrange": True,
+        "automargin": True,
+        "nticks": 8,
+    }
+    if is_logarithmic(values) and all(end > 0 for end in ends):
+        axis["title"]["text"] += " (log)"
+        axis |= {"type": "log", "rangemode": "normal", **_value_ticks([*values, *ends])}
+    elif cuts and ends and min(ends) < 0 <= min(values):
+        axis["title"]["text"] += CUT
+        axis["range"] = [0, 1.05 * max(*values, *ends)]
+    return axis
 
 
 def _in_shown_unit(line: Line, unit: str) -> Line:
@@ -157,15 +169,21 @@ def _trace(
         meta={"series": series, "links": [point.link if point else None for point in points]},
     )
     if any(point.ends for point in line.points):
-        trace.error_y = {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(0, p.ends[1] - p.y) if p and p.ends else None for p in points],
-            "arrayminus": [max(0, p.y - p.ends[0]) if p and p.ends else None for p in points],
-            "thickness": 1.5,
-            "width": 4,
-        }
+        trace.error_y = whiskers(points)
     return trace
+
+
+def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
+    """The intervals of points as plotly draws them: how far they reach above and below each."""
+    sure = [(point.y, *point.ends) if point and point.ends else None for point in points]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [max(0, one[2] - one[0]) if one else None for one in sure],
+        "arrayminus": [max(0, one[0] - one[1]) if one else None for one in sure],
+        "thickness": 1.5,
+        "width": 4,
+    }
 
 
 def _asides(lines: Sequence[Line], places: Sequence[float]) -> list[Sequence[float]]:
@@ -188,7 +206,7 @@ def in_words(point: Point, where: str, unit: str) -> str:
     return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
 
 
-def value_ticks(values: Sequence[float]) -> dict[str, Any]:
+def _value_ticks(values: Sequence[float]) -> dict[str, Any]:
     # A little beyond the ends, where the axis goes on.
     shown = ticks.log_ticks(min(values) / 1.3, max(values) * 1.3)
     return {"tickmode": "array", "tickvals": shown, "ticktext": ticks.names(shown)}

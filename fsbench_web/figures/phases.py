@@ -15,8 +15,8 @@ from fsbench_web.figures.lines import (
     colours,
     direction,
     in_words,
-    is_logarithmic,
-    value_ticks,
+    whiskers,
+    y_axis,
 )
 
 # How far the marks of a phase are spread around its place, of the room that there is.
@@ -47,9 +47,6 @@ def phases(
         raise ValueError(f"more than {MOST_LINES} contenders cannot be told apart")
     if any(len(one.points) != len(names) for one in contenders):
         raise ValueError("every contender has a place for every phase")
-    known = [point for one in contenders for point in one.points if point]
-    ends = [end for point in known for end in point.ends or ()]
-    is_log = is_logarithmic([point.y for point in known]) and all(end > 0 for end in ends)
     series = colours([one.name for one in contenders])
     step = SPREAD / max(len(contenders), 1)
     first = -step * (len(contenders) - 1) / 2
@@ -77,20 +74,10 @@ def phases(
                 "fixedrange": True,
                 "automargin": True,
             },
-            "yaxis": {
-                "title": {
-                    "text": f"{plain_text(unit)}, {direction(lower_is_better)}"
-                    + (" (log)" if is_log else ""),
-                    "font": {"size": 12},
-                    "standoff": 12,
-                },
-                "type": "log" if is_log else "linear",
-                "rangemode": "normal" if is_log else "tozero",
-                "fixedrange": True,
-                "automargin": True,
-                "nticks": 8,
-                **(value_ticks([*(point.y for point in known), *ends]) if is_log else {}),
-            },
+            "yaxis": y_axis(
+                [point for one in contenders for point in one.points if point],
+                f"{plain_text(unit)}, {direction(lower_is_better)}",
+            ),
             "meta": {"summary": _summary(contenders, names, unit, title)},
         },
     )
@@ -113,14 +100,7 @@ def _trace(
         meta={"series": series, "links": [point.link if point else None for point in points]},
     )
     if any(point and point.ends for point in points):
-        trace.error_y = {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(0, p.ends[1] - p.y) if p and p.ends else None for p in points],
-            "arrayminus": [max(0, p.y - p.ends[0]) if p and p.ends else None for p in points],
-            "thickness": 1.5,
-            "width": 4,
-        }
+        trace.error_y = whiskers(points)
     return trace
 
 

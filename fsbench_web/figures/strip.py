@@ -41,63 +41,14 @@ def repeats(
         raise ValueError("every repeat has a value, a link and a note")
     strips = [_in_shown_unit(strip, unit) for strip in strips]
     unit = numbers.unit_name(unit)
-    rows = [(strip, place) for place, strip in enumerate(strips) for _ in strip.values]
-    points = go.Scatter(
-        name="repeat",
-        x=[value for strip in strips for value in strip.values],
-        y=[plain_text(strip.name) for strip, _ in rows],
-        mode="markers",
-        marker={"color": palette.colour(1), "size": 11, "opacity": 0.55, "symbol": "circle"},
-        customdata=[
-            "<br>".join(plain_text(part) for part in (numbers.with_unit(value, unit), note) if part)
-            for strip in strips
-            for value, note in zip(strip.values, strip.notes, strict=True)
-        ],
-        hovertemplate="%{y}<br>%{customdata}<extra></extra>",
-        meta={"series": 1, "links": [link for strip in strips for link in strip.links]},
-    )
-    sure = [strip for strip in strips if strip.interval is not None]
-    means = go.Scatter(
-        name="mean with 95% interval",
-        x=[strip.interval.mean for strip in sure if strip.interval],
-        y=[plain_text(strip.name) for strip in sure],
-        mode="markers",
-        marker={
-            "color": palette.colour(2),
-            "size": 16,
-            "symbol": "line-ns-open",
-            "line": {"width": 3},
-        },
-        error_x={
-            "type": "data",
-            "array": [strip.interval.half_width for strip in sure if strip.interval],
-            "thickness": 2,
-            "width": 6,
-        },
-        customdata=[
-            plain_text(
-                f"mean {numbers.with_unit(s.interval.mean, unit)} "
-                f"± {numbers.amount(s.interval.half_width, unit)}, {s.interval.count} repeats"
-            )
-            for s in sure
-            if s.interval
-        ],
-        hovertemplate="%{y}<br>%{customdata}<extra></extra>",
-        meta={"series": 2, "links": [strip.link for strip in sure]},
-    )
+    sure = [(strip, strip.interval) for strip in strips if strip.interval is not None]
     direction = "less is better" if lower_is_better else "more is better"
     made = frame(
-        [points, *([means] if sure else [])],
+        [_points(strips, unit), *([_means(sure, unit)] if sure else [])],
         title=title,
         x_title=f"{unit}, {direction}; the axis need not begin at zero",
         rows=len(strips),
-        summary=f"{title}: strip plot. "
-        + "; ".join(
-            f"{strip.name} "
-            + (", ".join(numbers.with_unit(v, unit) for v in strip.values) or "no repeat")
-            for strip in strips
-        )
-        + ".",
+        summary=f"{title}: strip plot. {'; '.join(_in_words(one, unit) for one in strips)}.",
         row_px=ROW_PX,
         ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
         layout={
@@ -109,6 +60,62 @@ def repeats(
     # How far repeats scatter would not be seen from zero; a point is no bar, whose length counts.
     made.layout.xaxis.rangemode = "normal"
     return made
+
+
+def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
+    """Every repeat."""
+    each = [
+        (strip.name, value, note, link)
+        for strip in strips
+        for value, note, link in zip(strip.values, strip.notes, strip.links, strict=True)
+    ]
+    said = [(numbers.with_unit(value, unit), note) for _, value, note, _ in each]
+    return go.Scatter(
+        name="repeat",
+        x=[value for _, value, _, _ in each],
+        y=[plain_text(name) for name, _, _, _ in each],
+        mode="markers",
+        marker={"color": palette.colour(1), "size": 11, "opacity": 0.55, "symbol": "circle"},
+        customdata=["<br>".join(plain_text(part) for part in parts if part) for parts in said],
+        hovertemplate="%{y}<br>%{customdata}<extra></extra>",
+        meta={"series": 1, "links": [link for _, _, _, link in each]},
+    )
+
+
+def _means(sure: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
+    """The mean of each strip that has an interval."""
+    return go.Scatter(
+        name="mean with 95% interval",
+        x=[found.mean for _, found in sure],
+        y=[plain_text(strip.name) for strip, _ in sure],
+        mode="markers",
+        marker={
+            "color": palette.colour(2),
+            "size": 16,
+            "symbol": "line-ns-open",
+            "line": {"width": 3},
+        },
+        error_x={
+            "type": "data",
+            "array": [found.half_width for _, found in sure],
+            "thickness": 2,
+            "width": 6,
+        },
+        customdata=[
+            plain_text(
+                f"mean {numbers.with_unit(found.mean, unit)} "
+                f"± {numbers.amount(found.half_width, unit)}, {found.count} repeats"
+            )
+            for _, found in sure
+        ],
+        hovertemplate="%{y}<br>%{customdata}<extra></extra>",
+        meta={"series": 2, "links": [strip.link for strip, _ in sure]},
+    )
+
+
+def _in_words(strip: Strip, unit: str) -> str:
+    values = ", ".join(numbers.with_unit(value, unit) for value in strip.values)
+    return f"{strip.name} {values or 'no repeat'}"
 
 
 def _in_shown_unit(strip: Strip, unit: str) -> Strip:

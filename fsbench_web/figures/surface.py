@@ -1,7 +1,7 @@
 """IOzone's surface: record size and file size on the floor, the values above it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -34,29 +34,15 @@ def surface(
     files = size_axis(file for _, file in cells)
     low, high = (min(cells.values()), max(cells.values())) if cells else (0.0, 0.0)
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
-    known = list(cells)
-    links, notes = links or {}, notes or {}
-
-    def height(cell: Cell) -> float:
-        return math.log10(cells[cell]) if is_log else cells[cell]
-
-    def words(cell: Cell) -> str:
-        sizes = f"record {size_name(cell[0])}, file {size_name(cell[1])}"
-        parts = (sizes, numbers.with_unit(cells[cell], unit), notes.get(cell, ""))
-        return "<br>".join(plain_text(part) for part in parts if part)
-
+    heights: dict[tuple[int | None, int | None], float] = {
+        cell: math.log10(one) if is_log else one for cell, one in cells.items()
+    }
+    ends = f"From {numbers.with_unit(low, unit)} to {numbers.with_unit(high, unit)}."
     sheet = go.Surface(
         x=[_log2(size) for size in _places(files)],
         y=[_log2(size) for size in _places(records)],
-        z=[
-            [
-                height((record, file))
-                if record is not None and file is not None and (record, file) in cells
-                else None
-                for file in files.columns
-            ]
-            for record in records.columns
-        ],
+        # What is no size is a gap, and no key of a cell.
+        z=[[heights.get((record, file)) for file in files.columns] for record in records.columns],
         connectgaps=False,
         colorscale=colourscale.as_plotly(colourscale.VIRIDIS),
         reversescale=lower_is_better,
@@ -64,18 +50,8 @@ def surface(
         hoverinfo="skip",
         opacity=0.95,
     )
-    markers = go.Scatter3d(
-        x=[_log2(file) for _, file in known],
-        y=[_log2(record) for record, _ in known],
-        z=[height(cell) for cell in known],
-        mode="markers",
-        marker={"size": 4, "color": "#d55e00"},
-        customdata=[words(cell) for cell in known],
-        hovertemplate="%{customdata}<extra></extra>",
-        meta={"links": [links.get(cell) for cell in known]},
-    )
     return figure(
-        [sheet, markers],
+        [sheet, _markers(cells, list(heights.values()), unit, links or {}, notes or {})],
         {
             "title": heading(title),
             "height": 560,
@@ -93,13 +69,35 @@ def surface(
             },
             "meta": {
                 "summary": f"{title}: surface of {len(cells)} cells, file size by record size. "
-                + (
-                    f"From {numbers.with_unit(low, unit)} to {numbers.with_unit(high, unit)}."
-                    if cells
-                    else "There is no value."
-                )
+                + (ends if cells else "There is no value.")
             },
         },
+    )
+
+
+def _markers(
+    cells: Mapping[Cell, float],
+    heights: Sequence[float],
+    unit: str,
+    links: Mapping[Cell, str],
+    notes: Mapping[Cell, str],
+) -> go.Scatter3d:
+    """A marker for each cell that was measured."""
+
+    def words(cell: Cell) -> str:
+        sizes = f"record {size_name(cell[0])}, file {size_name(cell[1])}"
+        parts = (sizes, numbers.with_unit(cells[cell], unit), notes.get(cell, ""))
+        return "<br>".join(plain_text(part) for part in parts if part)
+
+    return go.Scatter3d(
+        x=[_log2(file) for _, file in cells],
+        y=[_log2(record) for record, _ in cells],
+        z=heights,
+        mode="markers",
+        marker={"size": 4, "color": "#d55e00"},
+        customdata=[words(cell) for cell in cells],
+        hovertemplate="%{customdata}<extra></extra>",
+        meta={"links": [links.get(cell) for cell in cells]},
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from django.db.models import F
 
 from fsbench_web.imports.models import RunContent
-from fsbench_web.studies.models import Measurement, Run, RunState, Series
-from fsbench_web.studies.scores import quality
-from fsbench_web.studies.scores.digests import digest_of_rows
+from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.scores import measurements, quality
+from fsbench_web.studies.scores.digests import digest_of_columns
 
 
 @dataclass
@@ -50,9 +50,8 @@ def known(series: Series) -> dict[str, Run]:
 
 def digest_of(run_id: int) -> str:
     """The digest of the numbers that a run holds, counted now."""
-    fields = ("test", "load", "unit", "record_size_kb", "file_size_kb", "value")
-    rows = Measurement.objects.filter(run_id=run_id).order_by()
-    return digest_of_rows(rows.values_list(*fields).iterator())
+    blocks = measurements.read(measurements.of_run(run_id))
+    return digest_of_columns([numbers.columns for numbers in blocks])
 
 
 def forget(run_ids: Sequence[int]) -> None:

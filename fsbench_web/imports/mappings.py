@@ -29,6 +29,11 @@ LABELS = {
     "configuration": "Configuration",
     "hardware": "Hardware",
     "repeat": "Repeat",
+    "threads": "Threads",
+    "iodepth": "I/O depth",
+    "jobs": "Jobs",
+    "tasks": "Tasks",
+    "clients": "Clients",
 }
 
 

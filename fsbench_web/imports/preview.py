@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.core.formats import ParsedResult
+from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports.models import ImportFile
 from fsbench_web.imports.plan import PlannedFile, Target
@@ -42,6 +43,8 @@ class FileShown:
     runs: list[RunShown] = field(default_factory=list)
     more_runs: int = 0
     is_table: bool = False
+    own_settings: list[str] | None = None
+    """Those that not all files of its tool and configuration have; None where all have the same."""
 
     @property
     def says_itself(self) -> bool:
@@ -84,6 +87,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
             file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
             file.runs = [_run(stored) for stored in runs[row.path][:MAX_RUNS_SHOWN]]
         files.append(file)
+    _tell_settings_apart(files, planned)
     files.sort(key=lambda file: not file.problems)
     return PageShown(
         files=files[:MAX_FILES_SHOWN],
@@ -94,6 +98,24 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
         else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
         bad_count=sum(1 for file in files if file.problems),
     )
+
+
+def _tell_settings_apart(
+    files: Sequence[FileShown], planned: Mapping[int | None, PlannedFile]
+) -> None:
+    """Say in which settings files differ that would otherwise be repeats of each other."""
+    together: dict[tuple[str, ...], list[tuple[FileShown, ParsedResult]]] = defaultdict(list)
+    for file in files:
+        plan = planned.get(file.row.pk)
+        if plan is not None and plan.parsed is not None and plan.parsed.tool != "table":
+            for run in plan.runs[:1]:
+                of = (plan.parsed.tool, run.filesystem, run.configuration, run.hardware)
+                together[of].append((file, plan.parsed))
+    for group in together.values():
+        found = differences([parsed for _, parsed in group])
+        if any(found):
+            for (file, _), own in zip(group, found, strict=True):
+                file.own_settings = own
 
 
 def _run(stored: StoredRun) -> RunShown:

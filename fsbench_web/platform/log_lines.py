@@ -86,8 +86,8 @@ class Context(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         facts = {**_process, **_about.get()}
         for name in _OF_ONE_LINE:
-            if name in record.__dict__:
-                facts[name] = record.__dict__[name]
+            if hasattr(record, name):
+                facts[name] = getattr(record, name)
         record.about = facts
         return True
 

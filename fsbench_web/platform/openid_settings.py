@@ -48,6 +48,27 @@ def is_safe(address: str) -> bool:
     return parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
 
 
+def _refuse_client(issuer: str, client_id: str, secret: str) -> None:
+    """Raise ImproperlyConfigured where the provider, or what it gives to a client, cannot be."""
+    if not is_safe(issuer) or urlsplit(issuer).query or urlsplit(issuer).fragment:
+        raise ImproperlyConfigured(
+            "FSBENCH_OIDC_ISSUER must be like https://login.example/realm, without name, password, "
+            "? and #."  # and is not repeated: it may hold one
+        )
+    if len(issuer) > ISSUER_LENGTH:
+        raise ImproperlyConfigured(
+            f"FSBENCH_OIDC_ISSUER is longer than {ISSUER_LENGTH} characters."
+        )
+    for name, value in (
+        ("FSBENCH_OIDC_CLIENT_ID", client_id),
+        ("FSBENCH_OIDC_CLIENT_SECRET", secret),
+    ):
+        if not value:
+            raise ImproperlyConfigured(
+                f"{name} is not set; the provider gives it with the client that it registers."
+            )
+
+
 def from_environment() -> SignOn | None:
     """None where no issuer is named. Raises ImproperlyConfigured with the variable's name."""
     issuer = env.text("FSBENCH_OIDC_ISSUER", "")
@@ -70,23 +91,7 @@ def from_environment() -> SignOn | None:
         if alone:
             raise ImproperlyConfigured(f"{alone[0]} is set, but FSBENCH_OIDC_ISSUER is not.")
         return None
-    if not is_safe(issuer) or urlsplit(issuer).query or urlsplit(issuer).fragment:
-        raise ImproperlyConfigured(
-            "FSBENCH_OIDC_ISSUER must be like https://login.example/realm, without name, password, "
-            "? and #."  # and is not repeated: it may hold one
-        )
-    if len(issuer) > ISSUER_LENGTH:
-        raise ImproperlyConfigured(
-            f"FSBENCH_OIDC_ISSUER is longer than {ISSUER_LENGTH} characters."
-        )
-    for name, value in (
-        ("FSBENCH_OIDC_CLIENT_ID", client_id),
-        ("FSBENCH_OIDC_CLIENT_SECRET", secret),
-    ):
-        if not value:
-            raise ImproperlyConfigured(
-                f"{name} is not set; the provider gives it with the client that it registers."
-            )
+    _refuse_client(issuer, client_id, secret)
     roles = _pairs("FSBENCH_OIDC_ROLES", given["FSBENCH_OIDC_ROLES"])
     for _, role in roles:
         if role not in _ROLES:

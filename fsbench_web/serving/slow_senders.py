@@ -5,40 +5,82 @@ a byte now and then would have all the files that a process may open, and nobody
 What a whole request asks for may take as long as it takes, also its body.
 """
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+import asyncio
+from contextvars import ContextVar
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from fsbench_web.serving.framing import Application, Message
 
 HEAD_WITHIN_S = 30.0
 
 
-class Connection(Protocol):
-    """uvicorn's own of one: ``cycle`` is its latest request, None before the first."""
+class Patience:
+    """How long a connection may be without a request under way; over, it is closed."""
 
-    cycle: Any
-    transport: Any
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._under_way = 0
+        self._end: asyncio.TimerHandle | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._end = loop.call_later(HEAD_WITHIN_S, self._transport.close)
+
+    def stop(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
+
+    def request_begins(self) -> None:
+        self._under_way += 1
+        self.stop()
+
+    def request_ends(self) -> None:
+        self._under_way -= 1
+        if not self._under_way and not self._transport.is_closing():
+            self._begin()
 
 
-class SlowSenders:
-    """Remembers since when each connection has no request under way."""
+_of_connection: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
-    def __init__(self, within_s: float = HEAD_WITHIN_S) -> None:
-        self._within_s = within_s
-        self._idle: dict[int, tuple[Connection, Any, float]] = {}
 
-    def end(self, connections: Iterable[Connection], now: float) -> None:
-        """Close those that have been without one for too long; called every second or so.
+class Connection(H11Protocol):
+    """uvicorn's own, whose requests know the connection that they came on.
 
-        A connection that was used in between is another matter: its latest request is another one.
-        Those that send nothing at all between two requests are ended by uvicorn itself before.
-        """
-        idle = {}
-        for one in connections:
-            if one.cycle is not None and not one.cycle.response_complete:
-                continue
-            _, cycle, since = self._idle.get(id(one), (one, one.cycle, now))
-            if cycle is not one.cycle:
-                since = now
-            idle[id(one)] = (one, one.cycle, since)
-            if now - since > self._within_s:
-                one.transport.close()
-        self._idle = idle
+    Between two requests of which nothing is sent uvicorn itself closes after 5 s.
+    """
+
+    patience: Patience
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.patience = Patience(transport)
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        _of_connection.set(self.patience)  # a request is begun as a task, with this context
+        super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.patience.stop()
+        super().connection_lost(exc)
+
+
+class RequestsTellConnections:
+    """ASGI middleware, outermost: a connection with a request under way is not slow."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
+        patience = _of_connection.get()
+        if scope["type"] != "http" or patience is None:
+            await self._application(scope, receive, send)
+            return
+        patience.request_begins()
+        try:
+            await self._application(scope, receive, send)
+        finally:
+            patience.request_ends()

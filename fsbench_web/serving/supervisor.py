@@ -24,7 +24,7 @@ from fsbench_web.compare.watches import watching
 from fsbench_web.operations import chores
 from fsbench_web.serving import console
 from fsbench_web.serving.children import Child
-from fsbench_web.serving.web import GRACE_S
+from fsbench_web.serving.web import BACKLOG, GRACE_S
 from fsbench_web.studies.runs import lifecycle, logs
 
 logger = logging.getLogger("fsbench.serve")
@@ -63,7 +63,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         return GivenSocket(fileno=FIRST_GIVEN_SOCKET)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=512)
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise AddressInUse(

@@ -6,9 +6,9 @@ once are then slow together. Here the whole chain of middleware is one visit to 
 connection stays open, and as many requests as a lane has threads are worked on; the others wait for
 their turn.
 
-There are four lanes, so that what takes long makes only its like wait: files that are sent, what
-is drawn up (reports, workbooks, pictures), signs of life, and everything else. Event streams wait
-in no lane: their views are coroutines, which begin in a thread and go on without one.
+There are five lanes, so that what takes long makes only its like wait: files that are sent, what
+is drawn up (reports, workbooks, pictures), signs of life, static files, and everything else. Event
+streams wait in no lane: their views are coroutines, which begin in a thread and go on without one.
 
 Threads of one process compute one at a time. Four pages that are begun together are all ready when
 the last is; one after the other, the first is ready after a quarter of that. So only ``TURNS``
@@ -44,7 +44,7 @@ from fsbench_web.accounts.networks import network_of
 from fsbench_web.platform import error_pages
 from fsbench_web.renderings.addresses import is_rendered
 
-PAGES, FILES, RENDERINGS, SIGNS_OF_LIFE = 4, 2, 2, 1
+PAGES, FILES, RENDERINGS, SIGNS_OF_LIFE, STATIC_FILES = 4, 2, 2, 1, 1
 """Threads of each lane, and so its connections to the database, in every web process."""
 TURNS = 2
 LONG_S = 1.0
@@ -62,12 +62,6 @@ TOO_MANY = (
 )
 
 _FIRST_INNER = "fsbench_web.platform.static_files.StaticFiles"
-_under_way = 0
-
-
-def under_way() -> int:
-    """How many requests this process has taken and not answered; event streams not counted."""
-    return _under_way
 
 
 class Lanes(ASGIHandler):
@@ -80,6 +74,7 @@ class Lanes(ASGIHandler):
         self.files = Lane("file", FILES, self._answer)
         self.renderings = Lane("rendering", RENDERINGS, self._answer, turns=1, rests=RESTS)
         self.signs_of_life = Lane("health", SIGNS_OF_LIFE, self._answer)
+        self.static_files = Lane("static", STATIC_FILES, self._answer)
         self._small_files = 0
         self._files_are_done = asyncio.Event()
         self._pages = 0
@@ -89,11 +84,9 @@ class Lanes(ASGIHandler):
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """As Django's own, in a thread of the request's lane."""
-        global _under_way
         lane = self._lane_of(request)
         is_small_file = lane is self.files and _length(request) <= SMALL_FILE_BYTES
         is_page = lane is self.pages
-        _under_way += 1
         self._small_files += is_small_file
         self._pages += is_page
         try:
@@ -104,12 +97,10 @@ class Lanes(ASGIHandler):
                     await self._let_files_go_first()
                 response = await lane(request)
         finally:
-            _under_way -= 1
             self._small_files -= is_small_file
             self._pages -= is_page
             _tell(self._files_are_done, not self._small_files)
             _tell(self._pages_are_done, not self._pages)
-        response._handler_class = self.__class__  # type: ignore[attr-defined]
         return response
 
     async def _let_files_go_first(self) -> None:
@@ -135,6 +126,8 @@ class Lanes(ASGIHandler):
     def _lane_of(self, request: HttpRequest) -> "Lane":
         if request.path_info.startswith("/api/v1/health"):
             return self.signs_of_life
+        if request.path_info.startswith(settings.STATIC_URL):
+            return self.static_files
         if request.method == "POST" and request.content_type == "multipart/form-data":
             return self.files
         return self.renderings if is_rendered(request.path_info) else self.pages

@@ -182,7 +182,7 @@ class Console:
     @property
     def text(self) -> str:
         lines = self.kept.decode("utf-8", "replace").replace("\r", "").split("\n")
-        return "\n".join(kernel_log._TERMINAL.sub("", line) for line in lines)
+        return "\n".join(kernel_log.TERMINAL.sub("", line) for line in lines)
 
 
 class Guest:

@@ -33,7 +33,6 @@ ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL": "C",
 }
-MS_NOSUID_NODEV = 2 | 4
 RB_AUTOBOOT = 0x1234567
 MCL_CURRENT_FUTURE = 1 | 2
 _libc = ctypes.CDLL(None, use_errno=True)

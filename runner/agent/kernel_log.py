@@ -14,7 +14,7 @@ FATAL = (PANIC, OOPS, IO_ERROR)
 MOST_LINES = 120
 
 _STAMP = re.compile(r"^(?:<\d>)?(?:\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? ?)?")
-_TERMINAL = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-_])|[\x00-\x08\x0b-\x1f\x7f]")
+TERMINAL = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-_])|[\x00-\x08\x0b-\x1f\x7f]")
 _DISK = r"(vd[a-z]\d*)"
 
 _PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
@@ -60,7 +60,7 @@ class Trouble:
 
 def plain(line: str) -> str:
     """A console's line without terminal codes and the kernel's time stamp."""
-    return _STAMP.sub("", _TERMINAL.sub("", line)).rstrip()
+    return _STAMP.sub("", TERMINAL.sub("", line)).rstrip()
 
 
 def kind_of(line: str) -> str:

@@ -113,7 +113,6 @@ class GuestExecutor(DockerExecutor):
         self.qemu = ""
         self.reason = STARTING
         self.accelerator, self.accelerator_reason = accelerator, ""
-        self._forced = accelerator
         self._seen: dict[str, Seen] = {}
         self._lock = threading.Lock()
         self._may_boot: Callable[[], bool] = lambda: True

@@ -61,22 +61,8 @@ def follow(
     received: queue.Queue[tuple[str, bytes] | None] = queue.Queue(QUEUE_LENGTH)
     abandoned = threading.Event()
 
-    def put(item: tuple[str, bytes] | None) -> None:
-        while not abandoned.is_set():
-            try:
-                received.put(item, timeout=0.5)
-            except queue.Full:
-                continue
-            return
-
     def read() -> None:
-        try:
-            for chunk in chunks:
-                put(chunk)
-        except OSError as error:
-            put(("stderr", f"the agent's output broke off: {error}\n".encode()))
-        finally:
-            put(None)
+        _read(chunks, received, abandoned)
 
     threading.Thread(target=carried(read), daemon=True, name="agent-output").start()
     reader, kill_at, was_stopped = LineReader(), float("inf"), False
@@ -104,3 +90,27 @@ def follow(
     finally:
         abandoned.set()
     return was_stopped
+
+
+def _read(
+    chunks: Iterable[tuple[str, bytes]],
+    received: queue.Queue[tuple[str, bytes] | None],
+    abandoned: threading.Event,
+) -> None:
+    """Put all chunks into the queue, and None at their end, until nobody takes them any more."""
+
+    def put(item: tuple[str, bytes] | None) -> None:
+        while not abandoned.is_set():
+            try:
+                received.put(item, timeout=0.5)
+            except queue.Full:
+                continue
+            return
+
+    try:
+        for chunk in chunks:
+            put(chunk)
+    except OSError as error:
+        put(("stderr", f"the agent's output broke off: {error}\n".encode()))
+    finally:
+        put(None)

@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 import pytest
 import requests
-from allauth.socialaccount.internal import statekit
 from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.contrib.auth.models import User
 from django.test import Client
@@ -258,9 +257,17 @@ def test_a_sign_in_lasts_ten_minutes(
     service: Provider, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = way_back(client)
-    later = time.time() + statekit.STATE_TTL + 1
-    monkeypatch.setattr("allauth.socialaccount.internal.statekit.time.time", lambda: later)
+    later = time.time() + 10 * 60 + 1
+    monkeypatch.setattr("fsbench_web.accounts.openid.time.time", lambda: later)
     assert client.get(address).status_code == 403
+
+
+def test_of_sign_ins_begun_in_one_browser_the_latest_ten_count(
+    service: Provider, client: Client
+) -> None:
+    ways = [way_back(client) for _ in range(11)]
+    assert client.get(ways[0]).status_code == 403
+    assert client.get(ways[1]).status_code == 302
 
 
 def test_a_closed_account_stays_closed(service: Provider, client: Client) -> None:

@@ -14,7 +14,7 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Role
 from fsbench_web.api.main import api
 from fsbench_web.api.protocol.described import names
-from fsbench_web.compare.pictures.kinds import PARAMETERS
+from fsbench_web.compare.pictures.spec import PARAMETERS
 from fsbench_web.compare.selection.spec import FILTERS, PARTS
 from tests.accounts.people import person
 

@@ -465,3 +465,16 @@ def test_a_bare_name_is_answered_with_what_to_write(writer: Client, job: JobBody
     assert problem["field"] == "configurations.1"
     assert 'write {"filesystem": "jfs"}' in problem["message"]
     assert not Run.objects.exists()
+
+
+def test_it_takes_every_option_of_a_job(writer: Client, lun: Lun, job: JobBody) -> None:
+    said = {"order": "random", "seed": 42, "priority": 3, "time_limit_s": 900, "run_again": 0}
+    assert send(writer, job | said).status_code == 201
+    made = Run.objects.latest("id").job
+    assert made is not None
+    assert (made.priority, made.time_limit_s, made.run_again) == (3, 900, 0)
+    assert (made.document["order"], made.document["seed"]) == ("random", 42)
+    refused = send(writer, job | {"order": "random", "priority": 11, "time_limit_s": 1})
+    assert refused.status_code == 422
+    fields = {error["field"] for error in refused.json()["errors"]}
+    assert fields == {"seed", "priority", "time_limit_s"}

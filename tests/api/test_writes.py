@@ -15,6 +15,7 @@ from fsbench_web.compare.models import Permalink, Watch
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, RunState, Study
 from tests.accounts.people import person
+from tests.measured import measured
 
 from .conftest import MakeRun
 
@@ -128,7 +129,7 @@ def test_columns_of_a_table_are_said(writer: Client) -> None:
     assert done.status_code == 200, done.content
     assert not done.json()["files"][0]["needs_columns"]
     assert writer.post(f"{path}/commit", {}, JSON).status_code == 200
-    assert Run.objects.get().measurements.count() == 2
+    assert len(measured(Run.objects.get())) == 2
 
 
 def test_an_upload_is_discarded(writer: Client) -> None:

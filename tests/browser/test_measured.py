@@ -15,7 +15,8 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Locator, Page, expect
 
 from fsbench_web.catalog.models import Lun
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState
+from fsbench_web.studies.models import Artefact, Run, RunState
+from tests.measured import Measured, measured
 from tests.runner.conftest import sparse_lun, tool, write_luns
 from tests.runner.test_worker import WorkerProcess
 
@@ -94,8 +95,8 @@ def test_a_job_ends_in_a_delta_table_of_two_file_systems(
     for row in table["rows"]:
         # Every score goes back to a line that IOzone printed.
         value = Decimal(repr(row["score"]))
-        measured = Measurement.objects.filter(test="write", value=row["score"])
-        assert any(printed(one) == value for one in measured)
+        found = measured(test="write", value=row["score"])
+        assert any(printed(one) == value for one in found)
         assert f"{value:,.2f}" in page_text
 
     # Shared: the address restores the view, and a permalink keeps its numbers.
@@ -128,7 +129,7 @@ def has_reloaded(page: Page) -> None:
     expect(page.locator("[data-run-live]")).to_have_count(0)
 
 
-def printed(measurement: Measurement) -> Decimal:
+def printed(measurement: Measured) -> Decimal:
     """The first number of the write column on the line of the raw output it points to."""
     artefact = measurement.artefact
     assert isinstance(artefact, Artefact)

@@ -11,7 +11,8 @@ from django.db import transaction
 from django.test import Client
 
 from fsbench_web.catalog.configurations.records import unknown_configuration
-from fsbench_web.compare.pictures.kinds import KINDS, PictureSpec
+from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import Column, PictureTable, Row, as_csv
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.core.formats import ParsedValue
@@ -20,6 +21,7 @@ from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.compare.conftest import make_score, make_study
+from tests.measured import change
 
 pytestmark = pytest.mark.django_db
 EVERY = "study=lab"
@@ -92,8 +94,8 @@ def test_the_address_is_the_whole_picture() -> None:
         record_kb=4,
         file_kb=64,
     )
-    assert PictureSpec.from_query(spec.to_query()) == spec
-    assert PictureSpec.from_query("") == PictureSpec()
+    assert spec_of(spec.to_query()) == spec
+    assert spec_of("") == PictureSpec()
     assert PictureSpec().to_query() == ""
 
 
@@ -103,7 +105,7 @@ def test_the_address_is_the_whole_picture() -> None:
 )
 def test_a_wrong_address_is_refused_in_words(client: Client, query: str) -> None:
     with pytest.raises(SpecError):
-        PictureSpec.from_query(query)
+        spec_of(query)
     assert "cannot be shown" in page(client, query, 400)
     assert client.get(f"/compare/pictures.csv?{query}").status_code == 400
 
@@ -127,7 +129,12 @@ def test_a_heat_map_has_the_means_and_leads_to_the_runs(client: Client, lab: Any
 
 def test_flagged_cells_are_hatched_and_named_in_the_table(client: Client, lab: Any) -> None:
     run = lab["xfs"][0]
-    run.measurements.filter(test="write", record_size_kb=4).update(flags=["clock"])
+    change(
+        lambda one: (
+            one._replace(flags=["clock"]) if (one.test, one.record_size_kb) == ("write", 4) else one
+        ),
+        run,
+    )
     query = f"{EVERY}&picture=matrix&of=write&a={key(run)}"
     drawn = figure(page(client, query))["data"]
     assert [one.get("name") for one in drawn if one.get("fillpattern")] == [

@@ -3,13 +3,20 @@
 import hashlib
 import hmac
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from fsbench_web.compare.watches import webhook
 from fsbench_web.compare.watches.webhook import WebhookProblem, checked, is_public, post
@@ -127,7 +134,7 @@ def test_a_dripping_answer_does_not_last_longer_than_the_limit(here, monkeypatch
         is_left.set()
 
 
-def test_no_more_than_the_first_kb_of_an_answer_is_read(here):
+def test_of_a_flood_no_more_than_a_line_is_read(here):
     def flood(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b"x" * 100_000)
 
@@ -190,27 +197,123 @@ def test_absent_and_private_names_are_told_in_one_sentence(settings, monkeypatch
     assert said[0] == said[1]
 
 
-def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings, monkeypatch):
-    """A name server that answers differently the second time gets nothing."""
-    settings.WEBHOOK_PRIVATE = False
+def named(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
+    """A name server that says one address after the other; gives what it is asked for."""
     asked: list[str] = []
+
+    def resolve(host: str, port: int, *args: object, **kwargs: object) -> list[object]:
+        address = host
+        if not host.replace(".", "").isdigit():  # an address is its own, and asks no name server
+            asked.append(host)
+            address = answers[min(len(asked), len(answers)) - 1]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return asked
+
+
+def test_the_name_is_resolved_once_and_the_checked_address_connected_to(settings, monkeypatch):
+    """A name server that answers differently the second time gets nothing (DNS rebinding)."""
+    settings.WEBHOOK_PRIVATE = False
     connected: list[object] = []
 
-    def resolve(host: str, *args: object, **kwargs: object) -> list[object]:
-        asked.append(host)
-        address = "93.184.215.14" if len(asked) == 1 else "127.0.0.1"
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))]
-
-    def connect(address: object, **kwargs: object) -> None:
+    def connect(self: socket.socket, address: object) -> None:
         connected.append(address)
         raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    monkeypatch.setattr(socket, "create_connection", connect)
-    with pytest.raises(WebhookProblem, match="Connection refused"):
-        post("http://rebound.example:8080/", b"{}", "secret", "1")
+    asked = named(monkeypatch, "93.184.215.14", "127.0.0.1")
+    with receiver(says(200)) as (address, received):
+        port = int(address.rpartition(":")[2])
+        monkeypatch.setattr(socket.socket, "connect", connect)
+        with pytest.raises(WebhookProblem, match="Connection refused"):
+            post(f"http://rebound.example:{port}/", b"{}", "secret", "1")
+        monkeypatch.undo()
     assert asked == ["rebound.example"]
-    assert connected == [("93.184.215.14", 8080)]
+    assert connected == [("93.184.215.14", port)]
+    assert received == []
+
+
+def test_the_next_address_is_tried_where_nobody_listens(here, monkeypatch):
+    with receiver(says(200)) as (address, received):
+        port = int(address.rpartition(":")[2])
+        both = [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port))
+            for ip in ("127.0.0.2", "127.0.0.1")
+        ]
+        resolve = socket.getaddrinfo
+        monkeypatch.setattr(
+            socket,
+            "getaddrinfo",
+            lambda host, *args, **kwargs: (
+                both if host == "two.example" else resolve(host, *args, **kwargs)
+            ),
+        )
+        post(f"http://two.example:{port}/", b"{}", "secret", "1")
+    assert [headers["Host"] for _, headers, _ in received] == [f"two.example:{port}"]
+
+
+def test_no_proxy_of_the_environment_is_asked(here, monkeypatch):
+    with receiver(says(200)) as (proxy, asked), receiver(says(200)) as (address, received):
+        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy)
+        post(address, b"{}", "secret", "1")
+    assert (len(received), asked) == (1, [])
+
+
+@contextmanager
+def over_tls(folder: Path, name: str) -> Iterator[tuple[int, list[str | None]]]:
+    """A receiver with a certificate of this name; gives its port and the names it is called by."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(who, who, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (folder / "certificate.pem").write_bytes(certificate.public_bytes(pem))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    called: list[str | None] = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    context.sni_callback = lambda connection, name, context: called.append(name)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with suppress(OSError), context.wrap_socket(connection, server_side=True) as secured:
+                head = b""
+                while not head.endswith(b"\r\n\r\n{}"):
+                    head += secured.recv(65536)
+                secured.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+        thread = Thread(target=answer)
+        thread.start()
+        try:
+            yield listening.getsockname()[1], called
+        finally:
+            thread.join(MINUTE_S)
+
+
+@pytest.mark.parametrize("certified", ["hook.example", "other.example"])
+def test_the_certificate_is_of_the_name_and_not_of_the_address(
+    here, monkeypatch, tmp_path, certified
+):
+    with over_tls(tmp_path, certified) as (port, called):
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+        named(monkeypatch, "127.0.0.1")
+        url = f"https://hook.example:{port}/"
+        if certified == "hook.example":
+            post(url, b"{}", "secret", "1")
+        else:
+            with pytest.raises(WebhookProblem, match="cannot be secured: Hostname mismatch"):
+                post(url, b"{}", "secret", "1")
+    assert called == ["hook.example"]
 
 
 def test_a_name_without_an_address(here):

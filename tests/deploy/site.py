@@ -41,15 +41,18 @@ class Site:
         return done.stdout
 
     def step(self, name: str) -> Any:
-        done = subprocess.run(
+        done = self.try_step(name)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def try_step(self, name: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
             [sys.executable, "-m", "tests.deploy.site", name],
             env=self.environment | {"DJANGO_SETTINGS_MODULE": "fsbench_web.settings"},
             cwd=ROOT,
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)
 
 
 def _runs_that_are_not_over() -> object:
@@ -114,11 +117,63 @@ def _spoil_raw_output() -> object:
     return Artefact.objects.update(sha256="0" * 64)
 
 
+def _spoil_measurements() -> object:
+    from fsbench_web.studies.models import MeasurementBlock
+
+    return MeasurementBlock.objects.update(content=b"fsbm\x01 not a block")
+
+
+def _measurements() -> object:
+    """All that is known of each measurement, run by run."""
+    from fsbench_web.studies.models import MeasurementBlock
+    from fsbench_web.studies.scores import measurements
+
+    return [[*row] for row in measurements.rows(MeasurementBlock.objects.all())]
+
+
+def _old_rows() -> object:
+    """Measurements as versions before 0019 stored them; returns what ``measurements`` is to say."""
+    from django.db import connection
+    from django.db.migrations.loader import MigrationLoader
+
+    from tests.studies.old_measurements import store_old_rows
+
+    state = MigrationLoader(connection).project_state(("studies", "0019_measurement_blocks"))
+    return store_old_rows(state.apps, runs=40)
+
+
+def _killed_while_moving() -> object:
+    """``manage.py migrate`` that is killed in the middle of the fourth run whose rows it moves."""
+    import os
+    import signal
+    from importlib import import_module
+
+    from django.core.management import call_command
+
+    moving = import_module("fsbench_web.studies.migrations.0020_move_measurements")
+    whole, moved = moving.blocks_of, []
+
+    def blocks_of(apps: Any, run_id: int) -> Any:
+        moved.append(run_id)
+        for block in whole(apps, run_id):
+            yield block
+            if len(moved) == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    moving.blocks_of = blocks_of  # type: ignore[attr-defined]
+    call_command("migrate", verbosity=0, skip_checks=True)
+    return None
+
+
 _STEPS: dict[str, Callable[[], object]] = {
     "runs_that_are_not_over": _runs_that_are_not_over,
     "content": _content,
     "states": _states,
     "spoil_raw_output": _spoil_raw_output,
+    "spoil_measurements": _spoil_measurements,
+    "measurements": _measurements,
+    "old_rows": _old_rows,
+    "killed_while_moving": _killed_while_moving,
 }
 
 if __name__ == "__main__":

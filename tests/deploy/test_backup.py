@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -132,6 +133,39 @@ def test_raw_output_that_is_not_what_it_was_is_told(
     done = new_site().try_to("restore", str(tmp_path / "spoiled"))
     assert done.returncode == 1
     assert "Raw output does not have its digest" in done.stderr
+
+
+def test_measurements_that_cannot_be_read_are_told(
+    kept: Kept, new_site: Callable[[], Site], tmp_path: Path
+) -> None:
+    site = new_site()
+    site.manage("restore", str(kept.folder))
+    assert site.step("measurements")
+    site.step("spoil_measurements")
+    site.manage("backup", str(tmp_path / "spoiled"))
+    done = new_site().try_to("restore", str(tmp_path / "spoiled"))
+    assert done.returncode == 1
+    assert "Measurements cannot be read" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_backup_of_before_measurements_were_columns_comes_back(
+    new_site: Callable[[], Site], tmp_path: Path
+) -> None:
+    """And so does what somebody migrates where it is, also when that is killed on its way."""
+    old = new_site()
+    old.manage("migrate", "studies", "0019", "--verbosity", "0", "--skip-checks")
+    rows = old.step("old_rows")
+    assert len(rows) == 40 * 117
+    old.manage("backup", str(tmp_path / "old"))
+    other = new_site()
+    other.manage("restore", str(tmp_path / "old"))
+    assert other.step("measurements") == rows
+
+    assert old.try_step("killed_while_moving").returncode == -signal.SIGKILL
+    assert len(old.step("measurements")) == 3 * 117
+    old.manage("migrate", "--verbosity", "0", "--skip-checks")
+    assert old.step("measurements") == rows
 
 
 def test_a_backup_of_a_later_version_is_refused(

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from fsbench_web.core.formats import UnreadableFile, parse
 from fsbench_web.core.formats.tables import long, long_blocks
 from fsbench_web.core.formats.tables.long_rows import RowReader
-from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.core.formats.tables.table import NeedsMapping
+from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 
 HEADER = "test,record_size_kb,file_size_kb,value,unit\n"
 Found = list[tuple[object, ...]]
@@ -111,7 +110,7 @@ def test_the_first_problems_are_told_and_the_others_counted() -> None:
             "\ufeff".encode("utf-16-le") + HEADER.encode("utf-16-le") + b"\x00\xdc\x00",
             "not the text",
         ),
-        (b"test,value,unit,repeat\nuntar,1,s,-1\n", "whole number from 1"),
+        (b"test,value,unit,repeat\nuntar,1,s,-1\n", "whole number from 0"),
         (b"test,value,unit,hardware\nuntar,1,s,a\nuntar,2,s,b\x07\n", "no text"),
         ("test,value,unit,hardware\nuntar,1,s,a\nuntar,2,s,b\u200b\n".encode(), "cannot be shown"),
         (b"test,value,unit\nboot,1,s\nboot,1;5,s\n", 'Found "1;5"'),
@@ -307,9 +306,48 @@ def test_a_glance_tells_what_reading_row_by_row_does(
     )
 )
 def test_every_number_is_the_very_float_of_its_text(texts: list[str]) -> None:
-    data = ("test,value,unit\nx,1,s\n" + "".join(f"x,{text},s\n" for text in texts)).encode()
+    data = ("test,value,unit\nx,1234,s\n" + "".join(f"x,{text},s\n" for text in texts)).encode()
     found = sorted(read(data), key=itemgetter(0))
     assert [row[-1] for row in found[1:]] == [float(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "test,value,unit\na,1.234,s\nb,12.345,s\nc,987,s\n",
+        "test;value;unit\na;90,546;s\nb;73,514;s\nc;765;s\n",
+        "test;value;unit\na;90,546;s\nb;73,514;s\n",
+        "test,bs,file_size_kb,value,unit\nread,4096,65536,1,KB/s\nwrite,8k,65536,1,KB/s\n",
+    ],
+)
+def test_what_is_in_doubt_is_asked_for_in_the_same_words(text: str) -> None:
+    with pytest.raises(NeedsMapping) as small:
+        parse("x", text.encode())
+    with pytest.raises(NeedsMapping) as large:
+        read(text.encode())
+    assert large.value.problems == small.value.problems
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "test,repeat,value,unit\na,0,1,s\na,1,2,s\nb,,3,s\n",
+        # Of these a number tells what its sign is, or all have three decimals.
+        "test,value,unit\na,1.234,s\nb,12.345,s\nc,987.1,s\n",
+        "test,value,unit\na,1.234,s\nb,12.345,s\nc,1987,s\n",
+        "test,value,unit\na,1.234,s\nb,0.345,s\nc,987,s\n",
+        "test,value,unit\na,1.234,s\nb,12.345,s\n",
+        "test,bs (bytes),file_size_kb,value,unit\nread,4096,65536,1,KB/s\n",
+        "test,bs,file_size_kb,value,unit\nread,4k,65536,1,KB/s\n",
+    ],
+)
+def test_what_is_in_no_doubt_is_read_alike(text: str) -> None:
+    assert read(text.encode()) == as_small(text.encode())
+
+
+def test_a_large_table_has_no_load_yet() -> None:
+    with pytest.raises(UnreadableFile, match="split it into files"):
+        read(b"test,threads,value,unit\nread,8,1,MB/s\n")
 
 
 def test_few_rows_are_read_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,12 @@
 """Tables: delimiters, decimal signs, and every problem at its line and column."""
 
+from dataclasses import replace
+
 import pytest
 
 from fsbench_web.core.formats import UnreadableFile, parse
+from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
+from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 
 HEADER = "test,record_size_kb,file_size_kb,value,unit\n"
 
@@ -207,4 +211,54 @@ def test_a_repeat_leaves_room_for_further_ones() -> None:
     assert values(text.format(1_000_000))
     [(line, column, message)] = problems(text.format(2_147_483_647))
     assert (line, column) == (2, 4)
-    assert "1 to 1,000,000" in message
+    assert "0 to 1,000,000" in message
+
+
+@pytest.mark.parametrize(
+    ("header", "load"),
+    [
+        ("threads", "threads=8"),
+        ("Queue Depth", "iodepth=8"),
+        ("numjobs", "jobs=8"),
+        ("tasks", "tasks=8"),
+        ("clients", "clients=8"),
+    ],
+)
+def test_a_column_may_say_the_load(header: str, load: str) -> None:
+    result = parse("x", f"test,{header},value,unit\nread,8,5,MB/s\nread,16,6,MB/s\n".encode())
+    assert [v.load for v in result.values] == [load, load.replace("8", "16")]
+    assert not result.warnings
+
+
+def test_a_load_is_a_count() -> None:
+    with pytest.raises(UnreadableFile, match=r"line 2, column 2: .*expected how many threads"):
+        parse("x", b"test,threads,value,unit\nread,many,5,MB/s\n")
+
+
+def test_repeats_may_begin_at_0() -> None:
+    data = b"test,iter,value,unit\nread,0,5,MB/s\nread,1,6,MB/s\n"
+    assert [(v.repeat, v.value) for v in parse("x", data).values] == [(1, 5), (2, 6)]
+
+
+def test_thousands_are_read_once_the_decimal_sign_is_said() -> None:
+    data = b"test;value;unit\na;90,546;s\nb;1,234,567.5;s\nc;765;s\n"
+    with pytest.raises(UnreadableFile):
+        parse("x", data)
+    columns = {"test": 0, "value": 1, "unit": 2}
+    said = Mapping(delimiter=";", decimal=".", columns=columns)
+    assert [v.value for v in parse_mapped(data, said).values] == [90546, 1234567.5, 765]
+    with pytest.raises(UnreadableFile, match=r"1,234,567\.5"):
+        parse_mapped(data, replace(said, decimal=","))
+    few = b"test;value;unit\na;90,546;s\nc;765;s\n"
+    with pytest.raises(NeedsMapping, match=r'"90,546" may be 90546 or a thousandth of it'):
+        parse("x", few)
+    assert [v.value for v in parse_mapped(few, replace(said, decimal=",")).values] == [90.546, 765]
+
+
+def test_a_block_size_says_its_unit_or_is_asked_about() -> None:
+    data = b"test,bs,file_size_kb,value,unit\nread,4096,65536,1,KB/s\n"
+    with pytest.raises(NeedsMapping, match='line 2, column 2: "4096" has no unit'):
+        parse("x", data)
+    columns = {"test": 0, "record_size_kb": 1, "file_size_kb": 2, "value": 3, "unit": 4}
+    said = Mapping(columns=columns, record_unit="bytes")
+    assert [v.record_size_kb for v in parse_mapped(data, said).values] == [4]

@@ -15,7 +15,7 @@ from celery import Celery
 from django.utils import timezone
 
 from fsbench_web.catalog.workers import availability
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+from fsbench_web.studies.models import Lease, Run, RunState
 from tests.crash.lab import FOR_MINUTES
 from tests.hosts.lab import SILENT_AFTER_S, Hosts
 from tests.hosts.secured import PASSWORD
@@ -155,8 +155,8 @@ def test_a_host_that_is_cut_off_stops_in_time_and_comes_back(hosts: Hosts) -> No
         cut.log_lines.count(),
         cut.artefacts.count(),
     )
-    assert not Measurement.objects.filter(run=cut).exists()
-    assert Measurement.objects.filter(run=following).exists()
+    assert not cut.measurement_blocks.exists()
+    assert following.measurement_blocks.exists()
     assert Lease.objects.get(lun=cut.series.lun_id).token == token + 1
     assert Run.objects.filter(state=RunState.LOST).count() == 1
 

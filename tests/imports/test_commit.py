@@ -21,8 +21,9 @@ from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Given, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import ImportResult, import_files, import_sources, safe_name
-from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, Study
+from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Score, Series, Study
 from fsbench_web.studies.scores.ingest import rescore
+from tests.measured import measured
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -39,10 +40,10 @@ def do(*files: tuple[str, bytes], **given: Any) -> ImportResult:
 
 
 def refused(*files: tuple[str, bytes], **given: Any) -> list[dict[str, Any]]:
-    before = [model.objects.count() for model in (Study, Run, Series, Measurement, Import)]
+    before = [model.objects.count() for model in (Study, Run, Series, MeasurementBlock, Import)]
     with pytest.raises(ImportRefused) as refusal:
         do(*files, **given)
-    after = [model.objects.count() for model in (Study, Run, Series, Measurement, Import)]
+    after = [model.objects.count() for model in (Study, Run, Series, MeasurementBlock, Import)]
     assert before == after, "something was stored"
     return [dict(row) for row in refusal.value.errors]
 
@@ -104,8 +105,8 @@ def test_every_value_points_to_its_line_of_the_raw_output(sample: Sample) -> Non
     artefact = Artefact.objects.get()
     assert artefact_bytes(artefact) == sample(FIRST)
     lines = sample(FIRST).decode().split("\n")
-    assert Measurement.objects.count() == 90
-    for measurement in Measurement.objects.all():
+    assert len(measured()) == 90
+    for measurement in measured():
         assert measurement.artefact_id == artefact.pk
         assert measurement.line is not None
         assert f"{measurement.value:.0f}" in lines[measurement.line - 1].split()

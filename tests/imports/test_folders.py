@@ -20,6 +20,7 @@ from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import safe_path
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run, Study
+from tests.measured import one
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -58,7 +59,13 @@ def tarred(files: list[tuple[str, bytes]]) -> bytes:
 
 def stored() -> list[tuple[str, int, float]]:
     return [
-        (run.series.configuration.label, run.repeat, run.measurements.get().value)
+        (
+            run.series.configuration.label,
+            run.repeat,
+            one(
+                run,
+            ).value,
+        )
         for run in Run.objects.order_by("series__configuration__label", "repeat")
     ]
 

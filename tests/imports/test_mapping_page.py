@@ -1,5 +1,7 @@
 """Tables of any kind: the mapping page, and mappings kept for the next file."""
 
+from operator import attrgetter
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -9,7 +11,8 @@ from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.imports.models import Import, ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.storing.commit import import_files
-from fsbench_web.studies.models import Measurement, Run
+from fsbench_web.studies.models import Run
+from tests.measured import measured
 
 pytestmark = pytest.mark.django_db
 LAB = b"when;bs;MB;mode;speed\n2005;4;1;seq-w;1234,5\n2005;8;1;<b>seq-r</b>;99\n2005;8;1;seq-r;99\n"
@@ -53,10 +56,8 @@ def test_a_table_with_other_names_is_mapped_and_imported(signed_in: Client) -> N
     assert signed_in.get(where).status_code == 200
     assert not Run.objects.exists()
     signed_in.post(f"{where}commit/")
-    found = Measurement.objects.order_by("id").values_list(
-        "test", "record_size_kb", "file_size_kb", "value", "unit", "line"
-    )
-    assert list(found) == [
+    fields = ("test", "record_size_kb", "file_size_kb", "value", "unit", "line")
+    assert list(map(attrgetter(*fields), measured())) == [
         ("seq-w", 4, 1024, 1234.5, "KB/s", 2),
         ("seq-q", 8, 1024, 99, "KB/s", 3),
         ("seq-r", 8, 1024, 99, "KB/s", 4),
@@ -143,7 +144,7 @@ def test_matrices_and_tests_in_columns_are_mapped(signed_in: Client) -> None:
     said = {**form, "constant-unit": "KB/s", "constant-test": "write"}
     assert signed_in.post(page_of(where), said).status_code == 302
     signed_in.post(f"{where}commit/")
-    assert Measurement.objects.count() == 4
+    assert len(measured()) == 4
     where = upload(signed_in, b"file,untar,make\nx,1,2\n")
     form = {
         "shape": "tests",

@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.imports.models import Import, ImportFile
-from fsbench_web.studies.models import Artefact, Run, Score, Study
+from fsbench_web.studies.models import Artefact, Run, Score, Series, Study
+from tests.measured import measured
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -106,7 +107,7 @@ def test_what_was_previewed_is_what_is_stored(signed_in: Client, sample: Sample)
     where = upload(signed_in, sample(FIRST))["Location"]
     answer = signed_in.post(f"{where}commit/", follow=True)
     assert "1 run stored" in answer.content.decode()
-    assert Run.objects.get().measurements.count() == 90
+    assert len(measured(Run.objects.get())) == 90
     assert not ImportFile.objects.exists()
 
 
@@ -176,3 +177,19 @@ def test_raw_output_is_downloaded_as_it_came(signed_in: Client, sample: Sample) 
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Content-Disposition"] == 'attachment; filename="run1.txt"'
     assert Client().get(f"/runs/{artefact.run_id + 1}/artefacts/{artefact.pk}/").status_code == 404
+
+
+def test_a_preview_says_in_which_settings_files_differ(signed_in: Client, sample: Sample) -> None:
+    files = [
+        SimpleUploadedFile(f"{name}.txt", sample(f"mdtest-3.4-{name}-stat"))
+        for name in ("easy", "hard")
+    ]
+    form = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4", "file": files}
+    where = signed_in.post("/imports/new/", form)["Location"]
+    text = signed_in.get(where).content.decode()
+    assert text.count("Not a repeat of files with other settings.") == 2
+    assert "Its own: -L; -u." in text
+    assert "Its own: -e 3901; -t; -w 3901." in text
+    signed_in.post(f"{where}commit/", form)
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 1]
+    assert Series.objects.count() == 2

@@ -2,21 +2,24 @@
 
 import gzip
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import import_files
-from fsbench_web.studies.models import Artefact, Measurement, Run, Score, Series, StateChange
+from fsbench_web.studies.models import Artefact, Run, Score, Series, StateChange
 from fsbench_web.studies.runs import raw_text
 from fsbench_web.studies.scores import ingest
 from tests.formats.test_spreadsheet import LONG, book
+from tests.measured import change, measured
 
 pytestmark = pytest.mark.django_db
 Sample = Callable[[str], bytes]
@@ -31,7 +34,7 @@ def store(name: str, data: bytes, **given: Any) -> Artefact:
 
 def content() -> list[tuple[Any, ...]]:
     fields = ("run_id", "test", "record_size_kb", "file_size_kb", "value", "unit", "line")
-    return sorted(Measurement.objects.values_list(*fields), key=repr)
+    return sorted(map(attrgetter(*fields), measured()), key=repr)
 
 
 def scores() -> list[tuple[Any, ...]]:
@@ -40,13 +43,11 @@ def scores() -> list[tuple[Any, ...]]:
 
 def damage() -> None:
     """As if an older parser had read three numbers otherwise."""
-    first, second, third, *_ = Measurement.objects.order_by("id")
-    Measurement.objects.filter(pk=first.pk).update(value=1.0)
-    second.delete()
-    Measurement.objects.filter(pk=third.pk).update(line=1)
-    Measurement.objects.create(
-        run=first.run, artefact=first.artefact, line=2, test="invented", value=5, unit="KB/s"
-    )
+    first, second, third, *_ = measured()
+    damaged = [(first, first._replace(value=1.0)), (second, None), (third, third._replace(line=1))]
+    change(lambda one: next((new for old, new in damaged if old == one), one))
+    invented = ParsedValue("invented", None, None, 5, "KB/s", 2)
+    ingest.store_values(Run.objects.get(pk=first.run_id), first.artefact, [invented])
     for series in Series.objects.all():
         ingest.rescore(series)
 
@@ -91,8 +92,8 @@ def test_a_table_of_several_runs_is_read_again_run_by_run(ada: User) -> None:
     rows = "ext4,1,untar,5,s\next4,2,untar,6,s\next4_dl,,untar,7,s\n"
     artefact = store("t.csv", f"configuration,repeat,test,value,unit\n{rows}".encode())
     right = content()
-    Measurement.objects.filter(value=6).update(value=60)
-    Measurement.objects.filter(value=7).delete()
+    new = {6: 60, 7: None}
+    change(lambda one: (value := new.get(one.value, one.value)) and one._replace(value=value))
     found = reading.difference(artefact)
     assert (len(found.changed), len(found.added), len(found.removed)) == (1, 1, 0)
     reading.apply(artefact.pk, found.digest, ada)
@@ -149,7 +150,7 @@ def test_every_number_of_a_run_links_to_its_line(signed_in: Client, sample: Samp
     artefact = store("a.txt", sample(FIRST).replace(b"Contributors", b"<i>Contributors"))
     run = artefact.run
     page = signed_in.get(f"/runs/{run.pk}/").content.decode()
-    for measurement in Measurement.objects.all():
+    for measurement in measured():
         place = f"/runs/{run.pk}/artefacts/{artefact.pk}/lines/?line={measurement.line}"
         assert f'href="{place}#L{measurement.line}"' in page
     lines = signed_in.get(place).content.decode()
@@ -232,8 +233,8 @@ def test_very_many_numbers_are_compared_run_by_run(
     assert page.status_code == 200
     assert "Nothing would change" in page.content.decode()
     assert "2 runs are read today as stored" in page.content.decode()
-    measurement = Measurement.objects.order_by("id")[0]
-    Measurement.objects.filter(pk=measurement.pk).update(value=9)
+    measurement = measured()[0]
+    change(lambda one: one._replace(value=9.0) if one == measurement else one)
     RunContent.objects.all().delete()
     text = signed_in.get(address).content.decode()
     assert "1 run is read otherwise today, 1 as stored" in text

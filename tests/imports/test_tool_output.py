@@ -7,7 +7,8 @@ from django.test import Client
 
 from fsbench_web.core.formats import parse
 from fsbench_web.imports.storing.commit import import_files
-from fsbench_web.studies.models import Measurement, Run, Score, Series
+from fsbench_web.studies.models import Run, Score, Series
+from tests.measured import measured
 
 SAMPLES = Path(__file__).parents[1] / "formats/samples"
 NAMES = [
@@ -36,7 +37,7 @@ def test_a_file_becomes_measurements_scores_and_pages(name: str, db: None, clien
         configuration="ext4",
         user=None,
     )
-    stored = Measurement.objects.values_list("test", "load", "value", "unit", "line")
+    stored = [(one.test, one.load, one.value, one.unit, one.line) for one in measured()]
     assert sorted(stored) == sorted(
         (v.test, v.load, v.value, v.unit, v.line) for v in parsed.values
     )

@@ -12,7 +12,7 @@ import pytest
 from docker.errors import DockerException
 from docker.utils import parse_devices
 
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner import orphans
 from runner.executors import docker as docker_executor
 from runner.executors.base import Message, Outcome, Target
@@ -22,6 +22,7 @@ from runner.host.blockdev import as_text, device_number
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, plan_run
 from runner.worker import Host
+from tests.measured import measured, one
 from tests.runner.conftest import LONG, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
@@ -93,7 +94,7 @@ def test_it_measures(
     assert host.announcement().luns[0].problem == ""
     run = carry_out(submitted(host, filesystem, scheduler="mq-deadline"), host)
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert run.series.scores.exists()
     assert run.commands[0]["argv"][-1] == "/dev/fsbench/scratch"
     assert run.environment is not None
@@ -166,7 +167,7 @@ def test_a_killed_container_fails_the_run_with_the_reason(
     killer.join()
     assert run.state == RunState.FAILED
     assert "killed from outside (signal 9)" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     assert client.containers.list(all=True) == []
     assert (
         checks.problem(
@@ -316,7 +317,7 @@ def test_a_lun_is_prepared_inside_the_container_too(
     assert [command["phase"] for command in run.commands] == [
         *("discard", "precondition", "mkfs", "mount", "fill", "benchmark", "unmount")
     ]
-    assert run.measurements.get(test="mkfs").value > 0
+    assert one(run, test="mkfs").value > 0
 
 
 def test_the_image_is_named_with_its_digest(

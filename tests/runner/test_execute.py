@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from runner.execution import execute, places
@@ -24,6 +24,7 @@ from runner.host import checks
 from runner.host.luns import read_luns
 from runner.plan import RunPlan
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
@@ -41,7 +42,7 @@ def _keep_caches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def assert_not_measured(run: Run) -> None:
     """No measurement, no score, and the LUN free for the next run."""
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     assert not Score.objects.exists()
     assert not Lease.objects.filter(run=run).exists()
     assert run.ended_at is not None
@@ -59,7 +60,7 @@ def test_a_good_run_is_measured_and_scored(
     assert [command["phase"] for command in run.commands] == [
         *("mkfs", "mount", "benchmark", "unmount")
     ]
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert run.series.scores.filter(test="write", category="maximum").get().value == 1136
     artefact = run.artefacts.get(name="iozone.txt")
     assert b"iozone test complete" in ingest.artefact_bytes(artefact)

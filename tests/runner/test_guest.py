@@ -19,7 +19,7 @@ from fsbench_web.catalog.workers.machines import (
     Machine,
     guest_ability,
 )
-from fsbench_web.studies.models import Artefact, LogLine, Measurement, Run, RunState
+from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from runner.executors import guest
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.guest import GuestExecutor, Seen
@@ -27,6 +27,7 @@ from runner.host import checks, kernels
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, write_luns
 from tests.services.kernel import kernel_folder
 
@@ -123,7 +124,7 @@ def test_it_measures_what_the_hosts_kernel_may_not_have(
     )
 
     assert run.state == RunState.DONE, run.reason
-    assert Measurement.objects.filter(run=run, test="write").exists()
+    assert measured(run, test="write")
     assert run.series.kernel == kernel.version
     assert Machine.of(run.series.machine) == machine
     assert run.environment is not None
@@ -260,7 +261,7 @@ def test_a_panic_fails_the_run_and_is_its_reason(
     assert run.reason.startswith("The guest's kernel panicked: sysrq triggered crash.")
     kept = {one.name: one for one in Artefact.objects.filter(run=run)}
     assert {CONSOLE, OOPS} <= set(kept)
-    assert not Measurement.objects.filter(run=run).exists()
+    assert not run.measurement_blocks.exists()
     lines = LogLine.objects.filter(run=run, stream="console")
     assert any("sysrq_handle_crash" in line.text for line in lines)
 

@@ -5,11 +5,12 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from fsbench_web.studies.models import Job, Lease, Measurement, Run, RunState
+from fsbench_web.studies.models import Job, Lease, Run, RunState
 from runner.execution import execute
 from runner.executors import fake
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
+from tests.measured import measured
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
 
@@ -39,7 +40,7 @@ def test_a_run_that_takes_longer_than_its_job_allows_fails_and_says_so(
     assert run.reason.startswith("The run took longer than its job allows, 1 s, and was stopped")
     assert run.took_s is not None
     assert 1 <= run.took_s < 6
-    assert not Measurement.objects.filter(record_size_kb__isnull=False).exists()
+    assert not [number for number in measured() if number.record_size_kb is not None]
     assert not Lease.objects.filter(run=run).exists()
 
 

@@ -21,7 +21,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.journals import MIB, JournalLun
 from fsbench_web.catalog.configurations.marks import OWN_LABEL
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from runner.execution import execute, places
 from runner.executors import fake
 from runner.executors.base import Executor, OnMessage, Outcome, ShouldStop
@@ -33,6 +33,7 @@ from runner.host.locks import device_lock
 from runner.host.luns import LunEntry
 from runner.plan import RunPlan
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
@@ -99,7 +100,7 @@ def test_it_measures_with_the_journal_on_another_lun(
     written = writes(number)
     carry_out(run, host)
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.filter(test="write").count() == 4
+    assert len(measured(run, test="write")) == 4
     assert run.series.journal_lun.name == "log"  # type: ignore[union-attr]
     # The journal was really written there, and by more than mkfs of an empty device.
     assert writes(number) > written
@@ -191,7 +192,7 @@ def assert_refused(run: Run, host: Host, *words: str) -> None:
     for word in words:
         assert word in run.reason
     assert host.executor.plans == []  # type: ignore[attr-defined]
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     assert not Lease.objects.exclude(run=None).exists()
 
 

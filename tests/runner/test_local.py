@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner.executors.base import Capabilities, Message, Target
 from runner.executors.local import LocalExecutor
 from runner.host import blockdev, checks
 from runner.host.luns import read_luns
 from runner.plan import plan_run
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
@@ -35,7 +36,7 @@ def test_it_measures(
 ) -> None:
     run = carry_out(submitted(host, filesystem, scheduler="none"), host)
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert run.environment is not None
     facts = dict(run.environment.facts["File system"])
     assert facts["Mounted as"] == filesystem
@@ -80,7 +81,7 @@ def test_a_lun_that_fills_up_fails_the_run_with_the_reason(
     run = carry_out(submitted(host, "ext2", parameters=parameters), host)
     assert run.state == RunState.FAILED
     assert "The LUN is too small" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 def test_a_cancelled_run_has_stopped_and_unmounted(host: Host, lun_file: Path) -> None:
@@ -186,5 +187,5 @@ def test_a_real_run_in_a_directory(
     found = checks.directory_filesystem(tmp_path)
     run = carry_out(submitted(host, found, lun="folder"), host)
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["mine"]

@@ -10,7 +10,7 @@ from django.test import Client
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import series_for
@@ -19,6 +19,7 @@ from runner.executors.local import LocalExecutor
 from runner.host import blockdev, checks
 from runner.host.luns import read_luns
 from runner.worker import Host
+from tests.measured import one
 from tests.runner.conftest import SMALL, sparse_lun, tool, write_luns, write_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.root]
@@ -138,7 +139,7 @@ def test_a_file_system_without_room_left_is_said_so(
     carry_out(run, host)
     assert run.state == RunState.FAILED
     assert "or fill it less" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 def kept(run: Run) -> list[dict[str, object]]:
@@ -154,7 +155,7 @@ def test_mkfs_and_mount_are_measured_and_lead_back_to_their_line(
     assert run.state == RunState.DONE, run.reason
     lines = kept(run)
     for test in ("mkfs", "mount"):
-        measured = run.measurements.get(test=test)
+        measured = one(run, test=test)
         assert measured.unit == "s"
         assert measured.record_size_kb is None
         assert 0.0005 < measured.value < 20

@@ -19,12 +19,13 @@ from django.utils import timezone
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import guest_kernels, maintenance
 from fsbench_web.celery import app
-from fsbench_web.studies.models import Lease, Measurement, Run, RunState
+from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
 from fsbench_web.studies.runs import lifecycle, logs
 from runner import service
 from runner.host import checks
 from runner.host.luns import read_luns
 from runner.worker import Host
+from tests.measured import measured
 from tests.runner.conftest import LONG, SMALL, sparse_lun, tool, write_luns, write_run
 from tests.runner.fake_apt import FakeApt
 from tests.services.server import database_url
@@ -157,7 +158,7 @@ def test_it_measures_what_it_is_told_to(worker: WorkerProcess) -> None:
     worker.wait_until(lambda: Run.objects.get(pk=run.pk).has_ended)
     run.refresh_from_db()
     assert run.state == RunState.DONE, run.reason
-    assert run.measurements.exclude(unit="s").count() == 24
+    assert len([one for one in measured(run) if one.unit != "s"]) == 24
     assert worker.send(signal.SIGTERM) < SOON_S
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
 
@@ -171,7 +172,7 @@ def test_stopping_it_ends_the_run_with_the_reason(worker: WorkerProcess, number:
     run.refresh_from_db()
     assert run.state == RunState.FAILED
     assert run.reason.startswith("The worker was stopped during benchmark")
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     assert not Lease.objects.filter(run=run).exists()
     assert tool("losetup", "-j", str(read_luns(worker.lun_file)[0].path)) == ""
 
@@ -190,7 +191,7 @@ def test_a_killed_worker_loses_its_run_and_frees_the_lun_when_it_is_back(
     assert run.state == RunState.LOST
     assert "worker stopped while the run was running" in run.reason
     assert logs.lines(run)
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
     again = run_on(worker)
     worker.wait_until(lambda: Run.objects.get(pk=again.pk).has_ended)
     assert state_of(again) == RunState.DONE
@@ -274,7 +275,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing_more
     assert run.__dict__ | {"_state": None} == before
     assert (run.log_lines.count(), run.changes.count()) == (lines, changes)
     assert not run.artefacts.exists()
-    assert not run.measurements.exists()
+    assert not run.measurement_blocks.exists()
     assert "lost its lease and was stopped" in worker.log.read_text()
 
 

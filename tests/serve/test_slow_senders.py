@@ -2,95 +2,114 @@
 
 import asyncio
 import socket
-import threading
 import time
-from types import SimpleNamespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
+import pytest
 
-from fsbench_web.serving.slow_senders import SlowSenders
+from fsbench_web.serving import slow_senders
 from fsbench_web.serving.supervisor import open_socket
-from fsbench_web.serving.web import Server
+from tests.serve.running import answer, served
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-A: "
+LIMIT_S = 0.5
 
 
-class Transport:
-    def __init__(self) -> None:
-        self.is_open = True
-
-    def close(self) -> None:
-        self.is_open = False
+@pytest.fixture(autouse=True)
+def limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_senders, "HEAD_WITHIN_S", LIMIT_S)
 
 
-def connection(cycle: Any = None) -> Any:
-    return SimpleNamespace(cycle=cycle, transport=Transport())
+@contextmanager
+def connected(application: Any = answer) -> Iterator[socket.socket]:
+    with (
+        open_socket("127.0.0.1", 0) as listening,
+        served(listening, application),
+        socket.create_connection(listening.getsockname(), timeout=20) as connection,
+    ):
+        yield connection
 
 
-def request(*, is_answered: bool) -> Any:
-    return SimpleNamespace(response_complete=is_answered)
+def ends(connection: socket.socket) -> bool:
+    """Whether it is closed without another word, and not at once."""
+    began = time.monotonic()
+    return connection.recv(1000) == b"" and time.monotonic() - began > LIMIT_S / 2
+
+
+def said(connection: socket.socket, request: bytes) -> bytes:
+    connection.sendall(request)
+    got = b""
+    while b"here" not in got and (part := connection.recv(1000)):
+        got += part
+    return got
 
 
 def test_a_connection_without_a_request_ends() -> None:
-    slow, senders = connection(), SlowSenders(30)
-    for second in range(31):
-        senders.end([slow], second)
-    assert slow.transport.is_open
-    senders.end([slow], 31)
-    assert not slow.transport.is_open
+    with connected() as silent:
+        assert ends(silent)
+
+
+def test_half_a_head_ends_and_whole_ones_are_answered() -> None:
+    with open_socket("127.0.0.1", 0) as listening, served(listening):
+        with socket.create_connection(listening.getsockname(), timeout=20) as slow:
+            slow.sendall(HALF)
+            assert ends(slow)
+        with socket.create_connection(listening.getsockname(), timeout=20) as quick:
+            assert said(quick, REQUEST).startswith(b"HTTP/1.1 200")
+
+
+def test_a_byte_now_and_then_is_half_a_head_still() -> None:
+    with connected() as dripping:
+        dripping.sendall(HALF)
+        for _ in range(400):
+            try:
+                dripping.sendall(b"x")
+            except (BrokenPipeError, ConnectionResetError):
+                return
+            time.sleep(LIMIT_S / 10)
+        raise AssertionError("it was never ended")
 
 
 def test_half_a_second_request_ends_too() -> None:
-    slow, senders = connection(request(is_answered=True)), SlowSenders(30)
-    senders.end([slow], 0)
-    senders.end([slow], 31)
-    assert not slow.transport.is_open
+    with connected() as slow:
+        assert said(slow, REQUEST).startswith(b"HTTP/1.1 200")
+        slow.sendall(HALF)
+        assert ends(slow)
 
 
 def test_a_request_under_way_takes_as_long_as_it_takes() -> None:
-    upload, senders = connection(), SlowSenders(30)
-    senders.end([upload], 0)
-    upload.cycle = request(is_answered=False)
-    for minute in range(1, 60):
-        senders.end([upload], minute * 60)
-    assert upload.transport.is_open
-    upload.cycle.response_complete = True
-    senders.end([upload], 3600)
-    assert upload.transport.is_open
+    async def slow_page(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(3 * LIMIT_S)
+        await answer(scope, receive, send)
+
+    with connected(slow_page) as patient:
+        assert said(patient, REQUEST).startswith(b"HTTP/1.1 200")
+
+
+def test_a_body_takes_as_long_as_it_takes() -> None:
+    with connected() as uploading:
+        uploading.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n")
+        for _ in range(6):
+            time.sleep(LIMIT_S / 3)
+            uploading.sendall(b"x")
+        assert uploading.recv(1000).startswith(b"HTTP/1.1 200")
 
 
 def test_a_connection_that_is_used_now_and_then_stays() -> None:
-    """Each of its requests begins and ends between two looks."""
-    busy, senders = connection(), SlowSenders(30)
-    for number in range(100):
-        busy.cycle = request(is_answered=True)
-        senders.end([busy], number * 2.0)
-    assert busy.transport.is_open
+    with connected() as busy:
+        for _ in range(6):
+            assert said(busy, REQUEST).startswith(b"HTTP/1.1 200")
+            time.sleep(LIMIT_S / 3)
 
 
-def test_the_server_ends_half_a_head_and_answers_whole_ones() -> None:
-    async def answer(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"here"})
-
-    with open_socket("127.0.0.1", 0) as listening:
-        # The thread closes its own descriptor; signals are the business of the main thread.
-        config = uvicorn.Config(answer, log_level="warning", lifespan="off")
-        server = Server(config, listening)
-        server._slow_senders = SlowSenders(0.5)
-        thread = threading.Thread(target=lambda: asyncio.run(server._serve(None)))
-        thread.start()
-        try:
-            with socket.create_connection(listening.getsockname()) as slow:
-                slow.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ")
-                slow.settimeout(20)
-                began = time.monotonic()
-                assert slow.recv(100) == b""
-                assert time.monotonic() - began > 0.4
-            with socket.create_connection(listening.getsockname()) as quick:
-                quick.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-                quick.settimeout(20)
-                assert quick.recv(100).startswith(b"HTTP/1.1 200")
-        finally:
-            server.should_exit = True
-            thread.join(30)
-    assert not thread.is_alive()
+def test_of_requests_that_come_together_each_is_answered() -> None:
+    with connected() as hasty:
+        hasty.sendall(REQUEST * 3)
+        got = b""
+        while got.count(b"here") < 3 and (part := hasty.recv(1000)):
+            got += part
+        assert got.count(b"HTTP/1.1 200") == 3
+        assert ends(hasty)

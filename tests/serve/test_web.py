@@ -1,14 +1,17 @@
-"""How web processes share new connections: who works on less takes more of them."""
+"""How web processes share one port: who rests takes what comes, and nobody is turned away."""
 
 import asyncio
 import socket
+import threading
+import time
 from collections.abc import Iterator
-from itertools import chain
+from typing import Any
 
 import pytest
 
 from fsbench_web.serving.supervisor import open_socket
-from fsbench_web.serving.web import Acceptor
+from fsbench_web.serving.web import Server, settings_of
+from tests.serve.running import answer, served
 
 
 @pytest.fixture
@@ -17,95 +20,101 @@ def listening() -> Iterator[socket.socket]:
         yield made
 
 
-class Taken(asyncio.Protocol):
-    """Counts the connections of one of the processes."""
-
-    def __init__(self, connections: list[asyncio.BaseTransport]) -> None:
-        self._connections = connections
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._connections.append(transport)
+def request(listening: socket.socket) -> socket.socket:
+    connection = socket.create_connection(listening.getsockname(), timeout=20)
+    connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    return connection
 
 
-async def taken_of(
-    listening: socket.socket, busy: list[int], count: int
-) -> list[list[asyncio.BaseTransport]]:
-    """The connections that each takes of ``count`` that come together.
+def test_processes_that_rest_share_what_comes_at_once(listening: socket.socket) -> None:
+    """One that took all that waits would work on twenty uploads while the other rests."""
+    answered: list[str] = []
 
-    ``busy``: how many requests each works on before, and does not end; each connection is one more.
-    """
-    taken: list[list[asyncio.BaseTransport]] = [[] for _ in busy]
-    # A loop knows a descriptor once; in each process it is another one, of the same socket.
-    sockets = [listening, *(listening.dup() for _ in busy[1:])]
-    acceptors = [
-        Acceptor(
-            own,
-            lambda mine=mine: Taken(mine),  # type: ignore[misc]
-            lambda mine=mine, before=before: before + len(mine),  # type: ignore[misc]
-        )
-        for own, mine, before in zip(sockets, taken, busy, strict=True)
-    ]
-    clients = [socket.create_connection(listening.getsockname()) for _ in range(count)]
-    while sum(map(len, taken)) < count:
-        await asyncio.sleep(0.001)
-    for acceptor in acceptors:
-        acceptor.close()
-    for own in sockets[1:]:
-        own.close()
-    for client in clients:
-        client.close()
-    for transport in chain(*taken):
-        transport.close()
-    await asyncio.sleep(0)
-    return taken
+    def named(name: str) -> Any:
+        async def tell(scope: Any, receive: Any, send: Any) -> None:
+            answered.append(name)
+            await answer(scope, receive, send)
 
+        return tell
 
-def test_every_connection_is_taken_once(listening: socket.socket) -> None:
-    taken = asyncio.run(asyncio.wait_for(taken_of(listening, [0], 30), 20))
-    assert len(taken[0]) == 30
+    async def both() -> None:
+        # In one loop, so that no scheduler has a say in it.
+        servers = [Server(settings_of(named(name)), listening) for name in ("one", "other")]
+        running = [asyncio.create_task(server.serve()) for server in servers]
+        while not all(server.started for server in servers):
+            await asyncio.sleep(0.001)
+        connections = [request(listening) for _ in range(10)]
+        while len(answered) < 10:
+            await asyncio.sleep(0.001)
+        for server in servers:
+            server.should_exit = True
+        await asyncio.gather(*running)
+        for connection in connections:
+            connection.close()
+
+    thread = threading.Thread(target=lambda: asyncio.run(both()))
+    thread.start()
+    thread.join(60)
+    assert answered.count("one") == answered.count("other") == 5
 
 
-def test_who_works_on_less_takes_more(listening: socket.socket) -> None:
-    # In one loop and with ten connections, so that no scheduler has a say in it.
-    rested, busy = asyncio.run(asyncio.wait_for(taken_of(listening, [0, 100], 10), 20))
-    assert len(rested) > len(busy)
+def test_many_may_wait_while_a_process_computes(listening: socket.socket) -> None:
+    computes = threading.Event()
+
+    async def hold_all(scope: Any, receive: Any, send: Any) -> None:
+        computes.wait(60)  # the whole loop stands still
+        await answer(scope, receive, send)
+
+    with served(listening, hold_all) as server:
+        while not server.started:
+            pass
+        try:
+            waiting = [request(listening) for _ in range(100)]
+        finally:
+            computes.set()
+        assert all(one.recv(1000).startswith(b"HTTP/1.1 200") for one in waiting)
+        for one in waiting:
+            one.close()
 
 
 def test_after_the_end_connections_wait_for_the_next(listening: socket.socket) -> None:
-    async def end_and_begin() -> None:
-        mine: list[asyncio.BaseTransport] = []
-        Acceptor(listening, lambda: Taken(mine), lambda: 0).close()
-        with socket.create_connection(listening.getsockname()):
-            await asyncio.sleep(0.05)
-            assert mine == []
-            follower = Acceptor(listening, lambda: Taken(mine), lambda: 5)
-            while not mine:
-                await asyncio.sleep(0.001)
-            follower.close()
-            mine[0].close()
-            await asyncio.sleep(0)
-
-    asyncio.run(asyncio.wait_for(end_and_begin(), 20))
+    with served(listening):
+        assert request(listening).recv(1000).startswith(b"HTTP/1.1 200")
+    waiting = request(listening)
+    with served(listening):
+        assert waiting.recv(1000).startswith(b"HTTP/1.1 200")
+    waiting.close()
 
 
-class Full(socket.socket):
-    """A process that has as many files open as it may, once."""
+def test_who_connected_just_before_the_end_is_answered(listening: socket.socket) -> None:
+    with served(listening) as server:
+        assert request(listening).recv(1000)
+        late = socket.create_connection(listening.getsockname(), timeout=20)
+        while len(server.server_state.connections) < 1:
+            pass
+        server.should_exit = True
+        late.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert late.recv(1000).startswith(b"HTTP/1.1 200")
+    late.close()
 
-    refused = 0
 
-    def accept(self) -> tuple[socket.socket, object]:
-        if not self.refused:
-            self.refused = 1
-            raise OSError(24, "Too many open files")
-        return super().accept()
-
-
-def test_it_tries_again_when_too_many_files_were_open(
-    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+def test_a_port_that_is_closed_for_all_is_no_error_and_ends_no_answer(
+    listening: socket.socket, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("fsbench_web.serving.web.TRIES_AGAIN_S", 0.01)
-    full = Full(fileno=listening.detach())
-    with full:
-        taken = asyncio.run(asyncio.wait_for(taken_of(full, [0], 3), 20))
-    assert full.refused
-    assert len(taken[0]) == 3
+    begun, goes_on = threading.Event(), threading.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
+        while not goes_on.is_set():
+            await asyncio.sleep(0.01)
+        await answer(scope, receive, send)
+
+    with served(listening, slow):
+        waiting = request(listening)
+        assert begun.wait(20)
+        listening.shutdown(socket.SHUT_RDWR)  # as the supervisor does
+        time.sleep(0.1)
+        goes_on.set()
+        assert waiting.recv(1000).startswith(b"HTTP/1.1 200")
+    waiting.close()
+    assert [line for line in caplog.records if line.name == "asyncio"] == []

@@ -9,6 +9,7 @@ from fsbench_web.studies.models import Run, RunState, Series, Study
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores import cells, ingest
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
 
 
@@ -113,7 +114,7 @@ def test_each_answer_is_one_query_however_many_series(
         lambda: cells.load_curves(keys, "mail"),
         lambda: cells.repeats(keys, "write"),
         lambda: cells.sizes_of(keys, "write"),
-        lambda: cells.scored_tests(["lab"]),
+        lambda: cells.scored_tests(ScoreFilter(["lab"])),
     ):
         with django_assert_num_queries(1):
             assert ask()

@@ -10,11 +10,12 @@ from django.db import connection, transaction
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.core.formats import ParsedResult, ParsedValue
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, Score, Series, Study
+from fsbench_web.studies.models import Artefact, Run, RunState, Score, Series, Study
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import measured
 
 SMALL = {
     "minimum_record_kb": 4,
@@ -101,7 +102,7 @@ def test_a_test_without_sizes_gets_its_mean(series: Series) -> None:
 @pytest.mark.parametrize("state", [state for state in RunState if state != RunState.DONE])
 def test_a_run_that_did_not_finish_enters_no_score(series: Series, state: RunState) -> None:
     finished(series, parsed({(4, 8): 99.0}), state=state)
-    assert Measurement.objects.count() == 1
+    assert len(measured()) == 1
     assert scores(series) == {}
 
 
@@ -171,9 +172,9 @@ def test_raw_output_is_kept_as_it_came(series: Series) -> None:
 
 def test_a_measurement_names_its_line_and_artefact(series: Series) -> None:
     run = finished(series, parsed(CELLS))
-    lines = list(run.measurements.order_by("line").values_list("line", "value"))
+    lines = sorted((one.line, one.value) for one in measured(run))
     assert lines == [(1, 10.0), (2, 20.0), (3, 30.0), (4, 40.0)]
-    assert set(run.measurements.values_list("artefact", flat=True)) == {run.artefacts.get().pk}
+    assert {one.artefact_id for one in measured(run)} == {run.artefacts.get().pk}
 
 
 def test_the_same_facts_are_one_environment(db: None) -> None:

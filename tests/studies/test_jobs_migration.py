@@ -1,50 +1,59 @@
 """Orders of a database of before are jobs: no row, number or relation is another one."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import StateApps
 from django.db.utils import IntegrityError
 
 BEFORE, AFTER = ("studies", "0017_order_body_digest"), ("studies", "0018_jobs")
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def migrated(target: tuple[str, str]) -> Any:
-    """The models of the database once it is at ``target``."""
-    executor = MigrationExecutor(connection)
-    executor.migrate([target])
-    return executor.loader.project_state([target]).apps
+def migrate(*, back: bool) -> StateApps:
+    """The models once this migration is applied, or taken back; those after it are left alone."""
+    loader = MigrationLoader(connection)
+    migration, state = loader.get_migration(*AFTER), loader.project_state(BEFORE)
+    with connection.schema_editor() as editor:
+        (migration.unapply if back else migration.apply)(state, editor)
+    return MigrationLoader(connection).project_state(BEFORE if back else AFTER).apps
 
 
 @pytest.fixture
-def former(transactional_db: None) -> Any:
-    yield migrated(BEFORE)
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+def before() -> Iterator[StateApps]:
+    apps = migrate(back=True)
+    is_back = True
+    try:
+        yield apps
+        is_back = "studies_submission" in connection.introspection.table_names()
+    finally:
+        if is_back:
+            migrate(back=False)
 
 
-def test_every_order_is_a_job_and_has_its_runs(former: Any) -> None:
-    study = former.get_model("studies", "Study").objects.create(slug="lab", title="Lab")
-    configuration = former.get_model("catalog", "FilesystemConfiguration").objects.create(
-        filesystem="ext4", label="ext4"
-    )
-    series = former.get_model("studies", "Series").objects.create(
-        key="k", study=study, configuration=configuration
-    )
+def test_every_order_is_a_job_and_has_its_runs(before: StateApps) -> None:
+    def create(app: str, name: str, **values: Any) -> Any:
+        return before.get_model(app, name).objects.create(**values)
+
+    study = create("studies", "Study", slug="lab", title="Lab")
+    configuration = create("catalog", "FilesystemConfiguration", filesystem="ext4", label="ext4")
+    series = create("studies", "Series", key="k", study=study, configuration=configuration)
     orders = [
-        former.get_model("studies", "Submission").objects.create(
-            token=f"t{number}", study=study, priority=number, document={"seed": number}
+        create(
+            *("studies", "Submission"),
+            **{"token": f"t{number}", "study": study, "priority": number},
+            document={"seed": number},
         )
         for number in range(3)
     ]
     runs = [
-        former.get_model("studies", "Run").objects.create(
-            series=series, repeat=repeat, origin="measured", submission=order
-        )
+        create("studies", "Run", series=series, repeat=repeat, origin="measured", submission=order)
         for repeat, order in enumerate([orders[0], orders[2], orders[2], None], start=1)
     ]
-    now = migrated(AFTER)
+    now = migrate(back=False)
     job, run = now.get_model("studies", "Job"), now.get_model("studies", "Run")
     kept = job.objects.order_by("pk").values_list("pk", "token", "study", "priority", "document")
     assert list(kept) == [
@@ -57,7 +66,11 @@ def test_every_order_is_a_job_and_has_its_runs(former: Any) -> None:
         job.objects.create(token="far", priority=11)
     # The next number is one that no job had.
     assert job.objects.create(token="next").pk > orders[-1].pk
-    job.objects.filter(pk=orders[2].pk).delete()
-    back = migrated(BEFORE)
-    again = back.get_model("studies", "Run").objects.order_by("pk").values_list("submission")
-    assert [row[0] for row in again] == [orders[0].pk, None, None, None]
+
+
+def test_it_can_be_taken_back(before: StateApps) -> None:
+    before.get_model("studies", "Submission").objects.create(token="kept", priority=3)
+    job = migrate(back=False).get_model("studies", "Job")
+    assert job.objects.get().token == "kept"
+    again = migrate(back=True)
+    assert again.get_model("studies", "Submission").objects.get().priority == 3

@@ -309,29 +309,12 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
             connection.close()
 
     def look() -> None:
-        used: dict[Any, int] = {}
-        active = Run.objects.filter(state__in=ACTIVE_STATES).select_related(
-            "series__lun", "series__journal_lun"
-        )
-        for run in active:
-            luns = [lun for lun in (run.series.lun, run.series.journal_lun) if lun]
-            for resource in {lun.name for lun in luns} | {lun.controller for lun in luns} - {""}:
-                if resource in used:
-                    clashes.append(f"{resource}: runs {used[resource]} and {run.pk}")
-                used[resource] = run.pk
-
-    def watch(act: Callable[[], object]) -> None:
-        try:
-            while not stop.is_set():
-                act()
-                time.sleep(0.005)
-        finally:
-            connection.close()
+        clashes.extend(shared_twice())
 
     with ThreadPoolExecutor(6) as pool:
-        watchers = [pool.submit(watch, look)]
+        watchers = [pool.submit(watch, look, stop)]
         if reaps:
-            watchers.append(pool.submit(watch, lifecycle.reap_lost))
+            watchers.append(pool.submit(watch, lifecycle.reap_lost, stop))
         workers = [pool.submit(work) for _ in range(3)]
         try:
             for one in workers:
@@ -345,3 +328,27 @@ def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
     for run in runs:
         assert run.changes.filter(state=RunState.LEASED).count() == 1
     assert held() == set()
+
+
+def watch(act: Callable[[], object], stop: threading.Event) -> None:
+    try:
+        while not stop.is_set():
+            act()
+            time.sleep(0.005)
+    finally:
+        connection.close()
+
+
+def shared_twice() -> list[str]:
+    """What two active runs have at once: LUNs, and controllers that are shared."""
+    used: dict[str, int] = {}
+    clashes = []
+    for run in Run.objects.filter(state__in=ACTIVE_STATES).select_related(
+        "series__lun", "series__journal_lun"
+    ):
+        luns = [lun for lun in (run.series.lun, run.series.journal_lun) if lun]
+        for resource in {lun.name for lun in luns} | {lun.controller for lun in luns} - {""}:
+            if resource in used:
+                clashes.append(f"{resource}: runs {used[resource]} and {run.pk}")
+            used[resource] = run.pk
+    return clashes

@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError as BrokerDown
 
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
+from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.studies.models import (
     ACTIVE_STATES,
     END_STATES,
@@ -26,6 +27,7 @@ from fsbench_web.studies.models import (
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
+from fsbench_web.studies.scores import ingest
 from tests.studies.conftest import start, worker_announcement
 
 Result = TypeVar("Result")
@@ -154,12 +156,13 @@ class TestFencing:
 
         @transaction.atomic
         def store() -> None:
-            runs[0].measurements.create(test="write", value=1, unit="KB/s")
+            value = ParsedValue("write", None, None, 1, "KB/s", 1)
+            ingest.store_values(runs[0], None, [value])
             lifecycle.finish(handle, RunState.DONE, "")
 
         with pytest.raises(LeaseLost):
             store()
-        assert not runs[0].measurements.exists()
+        assert not runs[0].measurement_blocks.exists()
 
 
 class TestStates:

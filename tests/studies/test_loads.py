@@ -8,10 +8,11 @@ from django.test import Client
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.scoring import testnames
-from fsbench_web.studies.models import Measurement, Run, Series, Study
+from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import measured, one
 
 
 def value(number: float, load: str, *, sizes: tuple[int, int] | None = None) -> ParsedValue:
@@ -55,16 +56,16 @@ def test_a_matrix_at_a_load_is_not_mixed_with_one_without(series: Series) -> Non
 
 def test_the_same_cell_at_two_loads_is_two_measurements(series: Series) -> None:
     run = finished(series, value(1, "jobs=1", sizes=(4, 64)), value(1, "jobs=2", sizes=(4, 64)))
-    assert run.measurements.count() == 2
+    assert len(measured(run)) == 2
     with pytest.raises(IntegrityError), transaction.atomic():
         ingest.store_values(run, None, [value(2, "jobs=1", sizes=(4, 64))])
 
 
 def test_interval_samples_are_kept(series: Series) -> None:
     sampled = ParsedValue("tput", None, None, 3.0, "MB/s", 1, samples=(1.5, 4.5))
-    finished(series, sampled, value(1, "jobs=1"))
-    assert Measurement.objects.get(test="tput").samples == [1.5, 4.5]
-    assert Measurement.objects.get(load="jobs=1").samples is None
+    run = finished(series, sampled, value(1, "jobs=1"))
+    assert one(run, test="tput").samples == [1.5, 4.5]
+    assert one(run, load="jobs=1").samples is None
 
 
 def test_loads_are_in_the_order_of_their_numbers() -> None:

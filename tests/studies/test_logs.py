@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from fsbench_web.studies.models import Artefact, LogLine, Measurement, Run, RunState, Score
+from fsbench_web.studies.models import Artefact, LogLine, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle, logs
 from fsbench_web.studies.views.events import read_snapshot
 from tests.studies.conftest import complete, start
@@ -93,13 +93,13 @@ def test_old_logs_are_deleted_and_nothing_else(runs, settings):
         complete(run)
         LogLine.objects.create(run=run, at=timezone.now(), stream="stdout", text="a line")
     logs.fold(runs[0].pk)
-    counts = [model.objects.count() for model in (Run, Measurement, Score)]
+    counts = [model.objects.count() for model in (Run, MeasurementBlock, Score)]
     assert logs.prune(now=in_days(29)).runs == 0
     assert logs.prune(now=in_days(31), dry_run=True) == logs.prune(now=in_days(31))
     assert logs.prune(now=in_days(31)) == logs.Pruned(0, 0)
     assert not LogLine.objects.exists()
     assert list(Artefact.objects.values_list("name", flat=True)) == ["iozone.txt"] * 2
-    assert [model.objects.count() for model in (Run, Measurement, Score)] == counts
+    assert [model.objects.count() for model in (Run, MeasurementBlock, Score)] == counts
 
 
 def test_a_tools_output_that_is_called_log_is_no_log(ended, settings):

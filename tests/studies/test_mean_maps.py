@@ -1,4 +1,4 @@
-"""Matrices averaged by the database, and a run's numbers without a model each."""
+"""Matrices averaged over runs, and a run's numbers one by one."""
 
 import pytest
 from django.db import transaction
@@ -8,13 +8,14 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import Measurement, Run, Series, Study
+from fsbench_web.studies.models import Run, Series, Study
 from fsbench_web.studies.runs import lifecycle, quality
-from fsbench_web.studies.runs.numbers import numbers_of
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.scores.mean_maps import mean_maps
+from fsbench_web.studies.scores.measurements import rows_of
 from fsbench_web.studies.series import next_repeat, series_for
 from fsbench_web.studies.views import run_details
+from tests.measured import change, without_flags
 
 CLOCK, OUTLIER = list(FLAGS)[:2]
 
@@ -39,14 +40,14 @@ def finished(series: Series, *values: float, test: str = "write", load: str = ""
 
 
 def flag(run: Run, file_kb: int, *flags: str) -> None:
-    run.measurements.filter(file_size_kb=file_kb).update(flags=list(flags))
+    change(lambda one: one._replace(flags=list(flags)) if one.file_size_kb == file_kb else one, run)
 
 
 def test_means_and_flags_of_all_repeats_come_together(series: Series) -> None:
     first, second = finished(series, 10, 20, 30), finished(series, 20, 20, 60)
     finished(series, 1, 1, 1, test="read")
     finished(series, 1, 1, 1, load="threads=2")
-    Measurement.objects.update(flags=None)
+    without_flags()
     flag(first, 8, OUTLIER)
     flag(second, 8, CLOCK, OUTLIER)
     flag(second, 32, "of-another-version")
@@ -76,14 +77,14 @@ def test_too_many_cells_are_no_map(series: Series) -> None:
 def test_the_numbers_of_a_run_tell_what_the_database_would(series: Series) -> None:
     finished(series, 10, 20, 30)
     run = finished(series, 10, 20, 30, 40)
-    Measurement.objects.update(flags=None)
+    without_flags()
     flag(run, 8, CLOCK)
     flag(run, 16, CLOCK, OUTLIER)
     flag(run, 32, OUTLIER, CLOCK)
-    numbers = numbers_of(run, 5)
+    numbers = rows_of(run.pk, 5)
     assert numbers is not None
     assert [one.value for one in numbers] == [10, 20, 30, 40, 1]
-    assert numbers_of(run, 4) is None
+    assert rows_of(run.pk, 4) is None
     asked, counted = quality.run_quality(run, 5), quality.run_quality(run, 5, numbers)
     assert counted == asked
     assert [(line.flag, line.count) for line in counted.lines] == [

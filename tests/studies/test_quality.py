@@ -11,11 +11,14 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Lun, Workload
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.scoring.quality import RULES
-from fsbench_web.studies.models import Measurement, Run, Score, Series, Study
+from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Study
 from fsbench_web.studies.runs import lifecycle
-from fsbench_web.studies.scores import ingest, quality
+from fsbench_web.studies.scores import ingest, judging, quality
 from fsbench_web.studies.scores.queries import scores_for
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
+from tests.measured import measured as numbers_of
+from tests.measured import without_flags
 
 RECORDS = [4, 8, 16]
 FILES = [2**n for n in range(10, 16)]
@@ -64,7 +67,8 @@ def measured(
 def flagged(run: Run) -> dict[tuple[str, int | None, int | None], list[str] | None]:
     return {
         (m.test, m.record_size_kb, m.file_size_kb): m.flags
-        for m in run.measurements.filter(flags__isnull=False)
+        for m in numbers_of(run)
+        if m.flags is not None
     }
 
 
@@ -105,10 +109,10 @@ def test_a_score_leaves_nothing_out_unless_asked(study: Study) -> None:
     series = series_of(study)
     measured(series, flat() | {(4, 1024): 1024 / 50e-6})
     assert series.scores.get(category="maximum").value == pytest.approx(1024 / 50e-6)
-    assert {row.category for row in scores_for(["lab"])} == set(
+    assert {row.category for row in scores_for(ScoreFilter(["lab"]))} == set(
         series.scores.values_list("category", flat=True)
     )
-    [maximum] = scores_for(["lab"], categories=["maximum"], selection="sound")
+    [maximum] = scores_for(ScoreFilter(["lab"], categories=["maximum"], selection="sound"))
     assert maximum.value == 1016
     assert maximum.left_out == {"cells": 1, "numbers": 1, "of": 18, "why": {"clock": 1, "spike": 1}}
     assert "partial" not in maximum.flags
@@ -239,14 +243,14 @@ def test_flags_go_when_their_reason_goes(study: Study) -> None:
     call_command("device_rate", "array", "200MB/s", stdout=StringIO())
     call_command("reflag", "--all", stdout=StringIO())
     assert flagged(run) == {}
-    assert Measurement.objects.filter(flags__isnull=False).count() == 0
+    assert not MeasurementBlock.objects.filter(flags__isnull=False).exists()
 
 
 def test_reflag_judges_what_never_was_and_says_so(study: Study) -> None:
     series = series_of(study)
     run = measured(series, flat() | {(4, 1024): 1024 / 50e-6})
     before = list(series.scores.order_by("id").values_list("test", "category", "value"))
-    Measurement.objects.update(flags=None)
+    without_flags()
     Series.objects.update(quality=None)
     Score.selections.exclude(selection="all").delete()
     said = StringIO()
@@ -294,7 +298,7 @@ def test_large_series_are_judged_alike(study: Study, monkeypatch: pytest.MonkeyP
     for n in range(4):
         measured(series, {cell: value * (1 + n / 100) for cell, value in cells.items()})
     small = everything(series)
-    Measurement.objects.update(flags=None)
-    monkeypatch.setattr(ingest, "LARGE_SERIES", 10)
+    without_flags()
+    monkeypatch.setattr(judging, "MOST_AT_ONCE", 10)
     ingest.rescore(series)
     assert everything(series) == small

@@ -8,6 +8,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import RunState, Score, Study
 from fsbench_web.studies.scores.choices import score_choices
 from fsbench_web.studies.scores.queries import runs_of_old, scores_for
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.series import series_for
 from tests.compare.conftest import make_run, make_score, make_series, make_study
 
@@ -40,7 +41,7 @@ def test_a_row_says_all_that_it_is_a_score_of():
         flags=["unequal_repeats"],
         run_ids=[7, 9],
     )
-    [row] = scores_for(["lab"])
+    [row] = scores_for(ScoreFilter(["lab"]))
     assert (row.study, row.study_title, row.series_id) == ("lab", "Our lab", series.pk)
     assert (row.configuration, row.configuration_is_known) == ("ext4_noatime", True)
     assert (row.filesystem, row.lun) == ("ext4", "loop1 on host-1")
@@ -58,13 +59,13 @@ def test_only_finished_runs_stand_behind_a_score_of_before_they_were_kept():
     done = make_run(series)
     for state in set(RunState) - {RunState.DONE}:
         make_run(series, state)
-    assert runs_of_old(scores_for()) == {series.pk: (done.pk,)}
+    assert runs_of_old(scores_for(ScoreFilter())) == {series.pk: (done.pk,)}
 
 
 def test_where_every_score_knows_its_runs_nobody_is_asked(django_assert_num_queries):
     Score.objects.filter(pk=make_score("ext4").pk).update(run_ids=[1])
     Score.objects.filter(pk=make_score("xfs", study="paper").pk).update(origin="published")
-    rows = scores_for()
+    rows = scores_for(ScoreFilter())
     with django_assert_num_queries(0):
         assert runs_of_old(rows) == {}
 
@@ -73,27 +74,30 @@ def test_where_every_score_knows_its_runs_nobody_is_asked(django_assert_num_quer
     ("filters", "expected"),
     [
         ({}, {"ext4", "xfs"}),
-        ({"study_slugs": ["first"]}, {"ext4"}),
-        ({"study_slugs": ["first", "second"]}, {"ext4", "xfs"}),
+        ({"studies": ["first"]}, {"ext4"}),
+        ({"studies": ["first", "second"]}, {"ext4", "xfs"}),
         ({"tests": ["read"]}, {"xfs"}),
         ({"categories": ["overall"]}, {"xfs"}),
         ({"filesystems": ["ext4"]}, {"ext4"}),
         ({"workloads": ["small"]}, {"ext4"}),
         ({"hardware": ["new"]}, {"xfs"}),
-        ({"study_slugs": ["nope"]}, set()),
+        ({"studies": ["nope"]}, set()),
+        ({"min_runs": 2}, {"xfs"}),
     ],
 )
-def test_an_empty_filter_takes_all(filters, expected):
-    make_score("ext4", study="first", workload="small")
-    make_score("xfs", study="second", test="read", category="overall", hardware="new")
-    assert {row.filesystem for row in scores_for(**filters)} == expected
+def test_an_empty_filter_takes_all_in_the_database_and_at_hand(filters, expected):
+    make_score("ext4", study="first", workload="small", repeats=None)
+    make_score("xfs", study="second", test="read", category="overall", hardware="new", repeats=2)
+    everything = scores_for(ScoreFilter())
+    assert {row.filesystem for row in ScoreFilter(**filters).passing(everything)} == expected
+    assert {row.filesystem for row in scores_for(ScoreFilter(**filters))} == expected
 
 
 def test_two_queries_however_many_scores(django_assert_num_queries):
     for number in range(25):
         make_run(make_score(f"ext{number}", study=f"study-{number}", workload="w").series)
     with django_assert_num_queries(2):
-        assert len(scores_for()) == 25
+        assert len(scores_for(ScoreFilter())) == 25
 
 
 def test_choices_are_what_scores_belong_to(django_assert_num_queries):

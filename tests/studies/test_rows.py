@@ -7,12 +7,24 @@ from django.utils import timezone
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.imports.models import RunContent
-from fsbench_web.studies.models import Artefact, Measurement, Run, RunState, StateChange, Study
+from fsbench_web.studies.models import (
+    Artefact,
+    MeasurementBlock,
+    Run,
+    RunState,
+    Score,
+    StateChange,
+    Study,
+)
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores.rows import as_json, insert_rows, insert_together
 from fsbench_web.studies.series import series_for
 
-COLUMNS = ("run_id", "line", "test", "load", "file_size_kb", "value", "unit", "samples")
+COLUMNS = (
+    *("series_id", "repeats", "test", "category", "selection", "origin", "value", "unit"),
+    *("left_out", "flags"),
+)
+BLOCK = ("id", "run_id", "artefact_id", "count", "tests", "content")
 
 
 @pytest.fixture
@@ -22,42 +34,47 @@ def run(db: None) -> Run:
     return lifecycle.record_finished(series, 1, by=None, reason="A test.")
 
 
-def row(run: Run, test: str, value: float = 1.5, samples: object = None) -> tuple[object, ...]:
-    return (run.pk, 3, test, "", 2**40, value, "KB/s", as_json(samples))
+def row(run: Run, test: str, value: float = 1.5, left_out: object = None) -> tuple[object, ...]:
+    said = (run.series_id, 3, test, "mean", "all", "computed", value, "KB/s")
+    return (*said, as_json(left_out), as_json([]))
 
 
 def test_it_writes_texts_and_numbers_as_they_are(run: Run) -> None:
     tests = ["tab\there", "back\\slash", "\\N", "line\nline", "100 % \u2264 'quoted' \"twice\" %s"]
     values = [0.1 + 0.2, 1e-300, 123456789.123456789, 5e-324, 1.7976931348623157e308]
     given = [row(run, test, value) for test, value in zip(tests, values, strict=True)]
-    assert insert_rows(Measurement, COLUMNS, given) == 5
-    kept = Measurement.objects.filter(run=run).order_by("id")
+    assert insert_rows(Score, COLUMNS, given) == 5
+    kept = Score.objects.filter(series=run.series).order_by("id")
     assert [(one.test, one.value) for one in kept] == list(zip(tests, values, strict=True))
-    assert {(one.file_size_kb, one.line, one.artefact_id) for one in kept} == {(2**40, 3, None)}
+    assert {(one.repeats, one.cells, one.left_out) for one in kept} == {(3, None, None)}
+
+
+def test_it_writes_bytes_as_they_are(run: Run) -> None:
+    content = bytes(range(256)) + b"\\x00\t\n"
+    assert insert_rows(MeasurementBlock, BLOCK, [(2**40, run.pk, None, 3, "[]", content)]) == 1
+    kept = MeasurementBlock.objects.get(pk=2**40)
+    assert (bytes(kept.content), kept.tests, kept.artefact_id) == (content, [], None)
 
 
 def test_it_writes_json_and_null(run: Run) -> None:
-    insert_rows(
-        Measurement, COLUMNS, [row(run, "some", samples=[1.5, 'a "b" \\ c']), row(run, "none")]
-    )
-    kept = dict(Measurement.objects.filter(run=run).values_list("test", "samples"))
+    insert_rows(Score, COLUMNS, [row(run, "some", left_out=[1.5, 'a "b" \\ c']), row(run, "none")])
+    kept = dict(Score.objects.filter(series=run.series).values_list("test", "left_out"))
     assert kept == {"some": [1.5, 'a "b" \\ c'], "none": None}
-    assert Measurement.objects.filter(run=run, samples__isnull=True).count() == 1
+    assert Score.objects.filter(series=run.series, left_out__isnull=True).count() == 1
 
 
 def test_no_rows_are_no_statement(run: Run, django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
     with django_assert_num_queries(0):
-        assert insert_rows(Measurement, COLUMNS, []) == 0
+        assert insert_rows(MeasurementBlock, BLOCK, []) == 0
 
 
 def test_it_raises_what_django_raises(run: Run) -> None:
-    keyed = ("id", "run_id", "test", "load", "value", "unit")
-    twice = [(10**9, run.pk, "twice", "", 1.0, "KB/s")] * 2
+    twice = [(10**9, run.pk, None, 1, "[]", b"")] * 2
     with pytest.raises(IntegrityError), transaction.atomic():
-        insert_rows(Measurement, keyed, twice)
+        insert_rows(MeasurementBlock, BLOCK, twice)
     with pytest.raises(DatabaseError), transaction.atomic():
-        insert_rows(Measurement, ("no_such_column",), [(1,)])
-    assert not Measurement.objects.filter(run=run).exists()
+        insert_rows(MeasurementBlock, ("no_such_column",), [(1,)])
+    assert not run.measurement_blocks.exists()
 
 
 def rows_of(run: Run) -> tuple[models.Model, ...]:

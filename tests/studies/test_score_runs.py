@@ -13,8 +13,9 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score, Series, Study
-from fsbench_web.studies.scores import ingest
+from fsbench_web.studies.scores import judging
 from fsbench_web.studies.scores.queries import scores_for
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 from tests.compare.conftest import make_score
 from tests.studies.test_quality import flat, measured, series_of
 
@@ -62,13 +63,8 @@ def test_a_selection_names_only_the_runs_of_which_it_leaves_something(series: Se
     assert runs_of(series, "read", "total_average", "sound") == [alone.pk]
 
 
-@pytest.mark.parametrize("limit", ["_SMALL_SERIES", "LARGE_SERIES"])
-def test_large_series_name_the_same_runs(
-    series: Series, limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ingest, "_SMALL_SERIES", 0)
-    if limit == "LARGE_SERIES":
-        monkeypatch.setattr(ingest, limit, 0)
+def test_large_series_name_the_same_runs(series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MOST_AT_ONCE", 0)
     first = measured(series, flat(), "read")
     measured(series, flat(), "write")
     outside = measured(series, OUTSIDE_ALL_TARGETS, "read")
@@ -135,7 +131,7 @@ def test_a_score_of_before_runs_were_kept_names_all_of_its_series_until_it_is_ma
     first = measured(series, flat(), "read")
     second = measured(series, flat(), "write")
     Score.selections.update(run_ids=None)
-    [old] = scores_for(["lab"], tests=["read"], categories=["maximum"])
+    [old] = scores_for(ScoreFilter(["lab"], tests=["read"], categories=["maximum"]))
     assert (old.run_ids, old.lacks_runs) == ((), True)
     [table] = delta_tables(ComparisonSpec(tests=("read",), categories=("maximum",)))
     assert table.rows[0].run_ids == (first.pk, second.pk)

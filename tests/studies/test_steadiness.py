@@ -3,13 +3,19 @@
 import pytest
 from django.test import Client
 
-from fsbench_web.studies.models import Measurement, Run, Score
+from fsbench_web.studies.models import Run, Score
 from fsbench_web.studies.runs.steadiness import MOST_SHOWN, steadiness
+from fsbench_web.studies.scores.measurements import Measurement
+from tests.measured import change, measured
 from tests.studies.conftest import complete
 
 
+def number(samples: list[float] | None) -> Measurement:
+    return Measurement(1, None, 1, "write", "", None, None, 1.0, "KB/s", samples, None)
+
+
 def words(samples: list[float] | None) -> list[str]:
-    return [one.words for one in steadiness([Measurement(samples=samples)])]
+    return [one.words for one in steadiness([number(samples)])]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +38,7 @@ def test_it_says_so_in_words(samples: list[float], said: str) -> None:
 def test_what_has_no_samples_is_not_named() -> None:
     assert words(None) == []
     assert words([]) == []
-    assert len(steadiness([Measurement(samples=[1])] * 300)) == MOST_SHOWN
+    assert len(steadiness([number([1])] * 300)) == MOST_SHOWN
 
 
 @pytest.mark.django_db
@@ -41,9 +47,9 @@ def test_the_page_tells_it_and_no_number_changes(client: Client, runs: list[Run]
     before = client.get(f"/runs/{runs[0].pk}/").content.decode()
     assert "steady-head" not in before
     scores = list(Score.objects.order_by("id").values())
-    Measurement.objects.filter(pk=runs[0].measurements.order_by("id")[0].pk).update(
-        samples=[500, 900, 1000, 1000, 1000, 1000, 1001]
-    )
+    first = measured(runs[0])[0]
+    samples = [500, 900, 1000, 1000, 1000, 1000, 1001]
+    change(lambda one: one._replace(samples=samples) if one == first else one)
     page = client.get(f"/runs/{runs[0].pk}/").content.decode()
     assert "steady from interval 2 on" in page
     assert list(Score.objects.order_by("id").values()) == scores

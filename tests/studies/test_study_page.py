@@ -10,9 +10,12 @@ from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations.records import configuration_for, unknown_configuration
 from fsbench_web.compare.views import shown_series
-from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series, Study
+from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.studies.models import Run, RunState, Score, Series, Study
+from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import series_for
 from fsbench_web.studies.views import study as study_views
+from tests.measured import change
 from tests.services.pages import at_rest
 
 # What the paper printed wrong: these deltas do not follow from its own scores.
@@ -42,15 +45,10 @@ def measured(db: None) -> Study:
                 state=RunState.DONE,
                 ended_at=datetime.now(UTC),
             )
-            for record_kb, file_kb in ((4, 64), (64, 64), (4, 128)):
-                Measurement.objects.create(
-                    run=run,
-                    test="write",
-                    record_size_kb=record_kb,
-                    file_size_kb=file_kb,
-                    value=1000.0 * (number + 1) * repeat,
-                    unit="KB/s",
-                )
+            value = 1000.0 * (number + 1) * repeat
+            cells = ((4, 64), (64, 64), (4, 128))
+            values = [ParsedValue("write", *cell, value, "KB/s", line=1) for cell in cells]
+            ingest.store_values(run, None, values)
         Score.objects.create(
             series=series,
             test="write",
@@ -269,7 +267,7 @@ def test_names_of_users_are_escaped(client: Client, measured: Study) -> None:
     Study.objects.filter(pk=measured.pk).update(title=hostile, summary=hostile)
     Series.objects.update(kernel=hostile)
     Score.objects.update(test=hostile[:60])
-    Measurement.objects.update(test=hostile[:60])
+    change(lambda one: one._replace(test=hostile[:60]))
     html = client.get("/studies/mine/").content.decode()
     assert "<script>alert" not in html
     (address,) = re.findall(r'href="(/studies/mine/matrix/[^"]*)"', html)

@@ -11,6 +11,7 @@ from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.executors.local import LocalExecutor
 from runner.worker import Host
+from tests.measured import measured
 
 
 @pytest.mark.django_db
@@ -41,7 +42,7 @@ def test_it_is_offered_submitted_run_and_scored(
     for run in Run.objects.order_by("pk"):
         run = carry_out(run, host)
         assert run.state == RunState.DONE, run.reason
-        values = run.measurements.filter(test="renames")
+        values = measured(run, test="renames")
         assert sorted(value.load for value in values) == ["tasks=1", "tasks=2"]
         for value in values:
             assert value.artefact is not None

@@ -8,6 +8,7 @@ from fsbench_web.core.workloads import presets
 from fsbench_web.studies.models import Run, RunState
 from runner.executors.docker import DockerExecutor
 from runner.worker import Host
+from tests.measured import measured
 
 pytestmark = [pytest.mark.django_db, pytest.mark.docker, pytest.mark.root]
 
@@ -36,5 +37,5 @@ def test_it_measures_in_a_container(
     )
     run = carry_out(wanted, host)
     assert run.state == RunState.DONE, run.reason
-    values = set(run.measurements.values_list("test", "load", "record_size_kb", "file_size_kb"))
+    values = {(one.test, one.load, one.record_size_kb, one.file_size_kb) for one in measured(run)}
     assert set(preset.workload().expected()) <= values

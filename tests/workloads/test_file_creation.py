@@ -6,8 +6,9 @@ from fsbench_web.core import formats
 from fsbench_web.core.units import lower_is_better
 from fsbench_web.core.workloads import Place, presets, workload_of
 from fsbench_web.core.workloads.file_creation import OUTPUT
-from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
+from tests.measured import one
 from tests.workloads.conftest import Measure
 
 REPORT = b"""
@@ -85,12 +86,12 @@ def test_a_report_without_a_row_is_refused() -> None:
 def test_it_measures_rate_and_load(measure: Measure, filesystem: str) -> None:
     run = measure(filesystem, "file-creation-small")
     assert run.state == RunState.DONE, run.reason
-    rate = run.measurements.select_related("artefact").get(test="file_creation")
+    rate = one(run, test="file_creation")
     assert rate.artefact is not None
     assert rate.line is not None
     line = artefact_bytes(rate.artefact).decode().splitlines()[rate.line - 1]
     assert f" {rate.value:.1f} " in line
-    load = run.measurements.get(test="file_creation_cpu_load")
+    load = one(run, test="file_creation_cpu_load")
     assert (load.unit, 0 < load.value <= 110) == ("% CPU", True)
 
 
@@ -106,4 +107,4 @@ def test_too_little_room_ends_the_run_with_its_reason(
     run = measure("ext2", "file-creation-small", files=3000, file_bytes=1000000)
     assert run.state == RunState.FAILED
     assert "The LUN is full: fsbench-timed said “Insufficient free space”" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()

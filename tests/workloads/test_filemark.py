@@ -10,9 +10,10 @@ import pytest
 
 from fsbench_web.core import formats
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.agent import filemark
+from tests.measured import measured
 from tests.workloads.conftest import Measure
 
 GIB = 2**30
@@ -124,17 +125,17 @@ def check_phases(run: Run, *threads: int) -> None:
     assert run.conditions["locks"]  # what was waited for, or why that is not known
     phases = [command["phase"] for command in run.commands]
     assert phases.count("mount") == 1 + 3 * len(threads)
-    rates = run.measurements.filter(test="filemark_transactions").select_related("artefact")
-    assert set(rates.values_list("load", flat=True)) == {f"threads={n}" for n in threads}
+    rates = measured(run, test="filemark_transactions")
+    assert {one.load for one in rates} == {f"threads={n}" for n in threads}
     for rate in rates:
         assert rate.artefact is not None
         assert rate.line is not None
         raw = artefact_bytes(rate.artefact).decode()
         assert f'"transactions_per_s": {rate.value}' in raw.splitlines()[rate.line - 1]
         report = json.loads(raw)
-        measured = [phase["transactions_per_s"] for phase in report["phases"]]
-        assert report["discarded"] == measured[:1]
-        assert rate.samples == measured[1:]
+        phases_s = [phase["transactions_per_s"] for phase in report["phases"]]
+        assert report["discarded"] == phases_s[:1]
+        assert rate.samples == phases_s[1:]
     # Each phase's own output is kept too.
     assert run.artefacts.filter(name__startswith=f"filemark-{threads[-1]}-").count() == 3
 
@@ -154,7 +155,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
     assert run.state == RunState.FAILED
     assert "The LUN" in run.reason
     assert "full" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 @pytest.mark.django_db

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.core.workloads import ParameterError, Place, presets, source_trees, workload_of
-from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.published.data import published_studies
 from fsbench_web.studies.scores.ingest import artefact_bytes
+from tests.measured import one
 from tests.workloads.conftest import Measure
 
 
@@ -65,14 +66,14 @@ def test_it_times_each_step(measure: Measure, filesystem: str, changes: dict[str
     run = measure(filesystem, "kernel-build-small", **changes)
     assert run.state == RunState.DONE, run.reason
     for test in ("copy", "make_all", "make_clean", "remove"):
-        real = run.measurements.select_related("artefact").get(test=f"{test}_real")
+        real = one(run, test=f"{test}_real")
         assert real.load == f"files={changes.get('files', 20)}"
         assert real.unit == "s"
         assert real.artefact is not None
         assert real.line is not None
         line = artefact_bytes(real.artefact).decode().splitlines()[real.line - 1]
         assert f'"{real.value:.6f}"' in line
-    assert run.measurements.get(test="make_all_cpu").value > 0
+    assert one(run, test="make_all_cpu").value > 0
 
 
 @pytest.mark.django_db
@@ -85,7 +86,7 @@ def test_a_missing_tree_ends_the_run_with_its_reason(
     run = measure("ext2", "kernel-build-small", source="given")
     assert run.state == RunState.FAILED
     assert "There is no source tree in" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 @pytest.mark.django_db
@@ -101,7 +102,7 @@ def test_a_build_that_fails_ends_the_run_with_its_reason(
     assert run.state == RunState.FAILED
     assert "fsbench-timed ended with exit status 2" in run.reason
     assert "Error 1" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 @pytest.mark.django_db
@@ -119,4 +120,4 @@ def test_too_little_room_ends_the_run_with_its_reason(
     run = measure("ext2", "kernel-build-small", source="given")
     assert run.state == RunState.FAILED
     assert "The LUN is full: fsbench-timed said" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()

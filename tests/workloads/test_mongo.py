@@ -9,9 +9,10 @@ import pytest
 from fsbench_web.core import formats
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.core.workloads.mongo import PHASES, mean_file_bytes
-from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.agent import mongo
+from tests.measured import measured
 from tests.workloads.conftest import Measure
 
 
@@ -128,9 +129,9 @@ def test_it_measures_each_phase(
     assert run.state == RunState.DONE, run.reason
     loads = {f"bytes={base}" for base in changes.get("base_bytes", [100, 4000])}  # type: ignore[attr-defined]
     for name in PHASES:
-        times = run.measurements.filter(test=f"mongo_{name}_real", unit="s")
-        assert set(times.values_list("load", flat=True)) == loads
-        for time in times.select_related("artefact"):
+        times = measured(run, test=f"mongo_{name}_real", unit="s")
+        assert {one.load for one in times} == loads
+        for time in times:
             assert time.artefact is not None
             assert time.line is not None
             line = artefact_bytes(time.artefact).decode().splitlines()[time.line - 1]
@@ -149,4 +150,4 @@ def test_too_little_room_ends_the_run_with_its_reason(
     run = measure("ext2", "mongo-small", base_bytes=[100000], total_kb=60 * 1024)
     assert run.state == RunState.FAILED
     assert "The LUN is full: fsbench-mongo said" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()

@@ -7,9 +7,10 @@ import pytest
 
 from fsbench_web.core.units import lower_is_better
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.agent import multiuser
+from tests.measured import measured
 from tests.workloads.conftest import Measure
 
 
@@ -76,8 +77,8 @@ def test_it_measures_up_to_the_peak(measure: Measure) -> None:
 def check_peak(run: Run) -> None:
     """Both numbers of tasks were measured, and what is stored stands in the output."""
     assert run.state == RunState.DONE, run.reason
-    rates = run.measurements.filter(test__startswith="multiuser").select_related("artefact")
-    assert set(rates.values_list("test", "load", "unit")) == {
+    rates = [one for one in measured(run) if one.test.startswith("multiuser")]
+    assert {(one.test, one.load, one.unit) for one in rates} == {
         ("multiuser_jobs", "cpus=1,tasks=1", "jobs/min"),
         ("multiuser_jobs", "cpus=1,tasks=2", "jobs/min"),
         ("multiuser_peak", "cpus=1", "jobs/min"),
@@ -98,7 +99,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
     run = measure("ext4", "multiuser-small")
     assert run.state == RunState.FAILED
     assert "The LUN is too small" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 @pytest.mark.django_db

@@ -11,6 +11,7 @@ from fsbench_web.studies.models import RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
 from runner.executors.fake import FakeExecutor
 from runner.host import own_programs
+from tests.measured import measured
 
 JOB = """\
 ; random reads of a file that is laid out first
@@ -200,7 +201,7 @@ def test_a_program_is_allowed_by_the_host_alone(monkeypatch: pytest.MonkeyPatch)
 def test_a_job_file_is_really_run(measure_own, filesystem: str) -> None:
     run = measure_own(filesystem, "own-fio", fio(JOB))
     assert run.state == RunState.DONE, run.reason
-    value = run.measurements.filter(unit="KB/s").select_related("artefact").first()
+    value = measured(run, unit="KB/s")[0]
     assert value.artefact.name == "fio.json"
     assert str(int(value.value)) in artefact_bytes(value.artefact).decode()
 
@@ -223,4 +224,4 @@ def test_a_command_is_really_run_where_the_host_allows_it(
     run = measure_own("ext4", "own-command", command(text, parser=parser))
     assert run.state == (RunState.FAILED if reason else RunState.DONE), run.reason
     assert reason in run.reason
-    assert run.measurements.filter(test="write").exists() == (not reason)
+    assert bool(measured(run, test="write")) == (not reason)

@@ -6,8 +6,9 @@ import pytest
 
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.core.workloads.pgmeter import TESTS
-from fsbench_web.studies.models import Measurement, Run, RunState
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
+from tests.measured import measured
 from tests.workloads.conftest import Measure
 
 GIB = 2**30
@@ -85,8 +86,8 @@ def check_samples(run: Run, loads: set[str], least: int, most: int) -> None:
     assert run.state == RunState.DONE, run.reason
     # The new file system's mount, and one before each load.
     assert [command["phase"] for command in run.commands].count("mount") == 1 + len(loads)
-    rates = run.measurements.filter(test__endswith="_iops").select_related("artefact")
-    assert set(rates.values_list("test", "load")) == {("oltp_8k_iops", load) for load in loads}
+    rates = [one for one in measured(run) if one.test.endswith("_iops")]
+    assert {(one.test, one.load) for one in rates} == {("oltp_8k_iops", load) for load in loads}
     for rate in rates:
         assert rate.artefact is not None
         assert rate.line is not None
@@ -110,7 +111,7 @@ def test_too_little_room_ends_the_run_with_its_reason(
     assert run.state == RunState.FAILED
     assert "The LUN" in run.reason
     assert "full" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()
 
 
 @pytest.mark.django_db

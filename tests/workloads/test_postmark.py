@@ -4,8 +4,9 @@ import pytest
 
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.imports.rereads import reading
-from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.scores.ingest import artefact_bytes
+from tests.measured import measured
 from tests.workloads.conftest import Measure
 
 
@@ -46,9 +47,9 @@ def test_it_measures_each_load(measure: Measure, filesystem: str) -> None:
     assert run.state == RunState.DONE, run.reason
     phases = [command["phase"] for command in run.commands]
     assert phases.count("mount") == 3  # the new file system's, and one before each load
-    rates = run.measurements.filter(test="postmark_transactions")
-    assert set(rates.values_list("load", flat=True)) == {"transactions=1000", "transactions=4000"}
-    for rate in rates.select_related("artefact"):
+    rates = measured(run, test="postmark_transactions")
+    assert {one.load for one in rates} == {"transactions=1000", "transactions=4000"}
+    for rate in rates:
         assert rate.artefact is not None
         assert rate.line is not None
         line = artefact_bytes(rate.artefact).decode().splitlines()[rate.line - 1]
@@ -69,4 +70,4 @@ def test_too_little_room_ends_the_run_with_its_reason(
     assert run.state == RunState.FAILED
     # PostMark itself says nothing and prints rates as if all had been written.
     assert "The LUN ran full while postmark worked" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()

@@ -9,9 +9,10 @@ import pytest
 from fsbench_web.core.workloads import ParameterError, Place, presets, workload_of
 from fsbench_web.core.workloads.random_access import OUTPUT
 from fsbench_web.imports.rereads import reading
-from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.published.data import published_studies
 from fsbench_web.studies.scores.ingest import artefact_bytes
+from tests.measured import measured
 from tests.workloads.conftest import Measure
 
 
@@ -103,14 +104,14 @@ def test_operations_that_were_not_done_make_it_incomplete(changes: dict[str, Any
 def test_it_measures_each_size(measure: Measure, filesystem: str) -> None:
     run = measure(filesystem, "random-access-small")
     assert run.state == RunState.DONE, run.reason
-    times = run.measurements.filter(test="random_io_real").select_related("artefact")
+    times = measured(run, test="random_io_real")
     assert {time.load for time in times} == {"mb=1", "mb=4"}
     for time in times:
         assert time.artefact is not None
         assert time.line is not None
         line = artefact_bytes(time.artefact).decode().splitlines()[time.line - 1]
         assert f'"job_runtime" : {Decimal(str(time.value)) * 1000:.0f},' in line
-    assert run.measurements.filter(test="random_io_write_iops", unit="ops/s").count() == 2
+    assert len(measured(run, test="random_io_write_iops", unit="ops/s")) == 2
     # Its output alone, read by the format, has other names and no loads.
     (output,) = run.artefacts.filter(name=OUTPUT)
     assert reading.difference(output).is_empty
@@ -128,4 +129,4 @@ def test_too_little_room_ends_the_run_with_its_reason(
     run = measure("ext2", "random-access-small", files_mb=[100])
     assert run.state == RunState.FAILED
     assert "full" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()

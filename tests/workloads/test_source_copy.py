@@ -8,9 +8,10 @@ from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.units import lower_is_better
 from fsbench_web.core.workloads import Place, presets, source_trees
 from fsbench_web.imports.rereads import reading
-from fsbench_web.studies.models import Measurement, RunState
+from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.published.data import published_studies
 from fsbench_web.studies.scores.ingest import artefact_bytes
+from tests.measured import measured
 from tests.workloads.conftest import Measure
 
 COPIED = b"""
@@ -81,9 +82,7 @@ def test_the_copy_begins_with_a_mount() -> None:
 def test_it_measures_time_and_space(measure: Measure, filesystem: str) -> None:
     run = measure(filesystem, "source-copy-small")
     assert run.state == RunState.DONE, run.reason
-    found = {
-        measured.test: measured for measured in run.measurements.select_related("artefact").all()
-    }
+    found = {one.test: one for one in measured(run)}
     du = found["kernel_source_space_du"]
     assert du.artefact is not None
     assert artefact_bytes(du.artefact).decode().startswith(f"{du.value:.0f}\t")
@@ -111,4 +110,4 @@ def test_too_little_room_ends_the_run_with_its_reason(
     run = measure("ext2", "source-copy-small", source="given")
     assert run.state == RunState.FAILED
     assert "The LUN is full: fsbench-timed said" in run.reason
-    assert not Measurement.objects.exists()
+    assert not MeasurementBlock.objects.exists()

@@ -130,7 +130,8 @@ def require_match(request: HttpRequest) -> None:
         if name not in ("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH")
     }
     # Both were made of the headers and the address of the change.
-    asked.__dict__.pop("headers", None)
+    if "headers" in vars(asked):
+        del asked.headers
     asked.GET = QueryDict()
     match = resolve(request.path_info)
     answer = match.func(asked, *match.args, **match.kwargs)

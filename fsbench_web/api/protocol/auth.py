@@ -31,8 +31,8 @@ class SessionAuth(APIKeyCookie):
 
     param_name = settings.SESSION_COOKIE_NAME
 
-    def _get_key(self, request: HttpRequest) -> str | None:
-        return request.COOKIES.get(self.param_name)
+    def __init__(self) -> None:
+        super().__init__(csrf=False)
 
     def authenticate(self, request: HttpRequest, key: str | None) -> User | None:
         user = request.user

@@ -20,7 +20,7 @@ from fsbench_web.api.results.deltas import (
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
-from fsbench_web.compare.pictures.kinds import KINDS, PictureSpec
+from fsbench_web.compare.pictures.registry import KINDS, spec_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
@@ -219,7 +219,7 @@ def export_picture(request: HttpRequest, filters: Query[PictureFilters]) -> Http
     curves over loads, scores side by side.
     """
     try:
-        PictureSpec.from_query(request.GET)
+        spec_of(request.GET)
     except SpecError as error:
         raise refusal(error) from None
     return refused_as_json(pictures_views.csv_file(request))

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
@@ -18,6 +17,7 @@ from fsbench_web.api.runs.routes import listed_runs, not_retried, run_or_404, ru
 from fsbench_web.api.runs.schemas import RunSummary
 from fsbench_web.studies.runs import control
 from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import artefacts as artefact_views
 from fsbench_web.studies.views import run_details
 
@@ -143,17 +143,14 @@ def list_measurements(
     filters: Query[MeasurementFilters],
 ) -> dict[str, Any]:
     """Every number, unrounded, in the order in which they were stored."""
-    found = run_or_404(run_id).measurements.order_by("id")
-    if filters.test:
-        found = found.filter(Q(test=filters.test))
-    total, start = found.count(), filters.offset
-    link(request, response, total, filters.limit, start)
-    rows = found[start : start + filters.limit].values(*MeasurementOut.model_fields)
+    run = run_or_404(run_id)
+    total, rows = measurements.page(run.pk, filters.test, filters.offset, filters.limit)
+    link(request, response, total, filters.limit, filters.offset)
     return {
         "total": total,
         "limit": filters.limit,
-        "offset": start,
-        "measurements": list(rows),
+        "offset": filters.offset,
+        "measurements": [row._asdict() for row in rows],
     }
 
 

@@ -192,26 +192,18 @@ _FIELDS = {
 def _spec(job: JobIn) -> JobSpec:
     lun_id, problem = lun_named(job.lun, job.worker)
     slug = existing_study(job.study)
-    until = job.until
+    configurations = (one.model_dump() for one in job.configurations)
     return JobSpec(
+        **job.options(),
         lun_id=lun_id,
-        configurations=tuple(
-            ConfigurationSpec(wanted.filesystem, wanted.options, wanted.scheduler, wanted.journal)
-            for wanted in job.configurations
-        ),
+        configurations=tuple(ConfigurationSpec(**one) for one in configurations),
         workload=job.workload,
         parameters=job.parameters,
-        repeats=job.repeats,
-        until=RepeatTarget(float(until.half_width_percent), until.least, until.most)
-        if until
-        else None,
+        until=RepeatTarget(**job.until.model_dump()) if job.until else None,
         preparation=Preparation(**job.preparation.model_dump()) if job.preparation else PLAIN,
+        guest=GuestSpec(**job.guest.model_dump()) if job.guest else None,
         study=slug,
         new_study="" if slug else job.study,
-        guest=GuestSpec(tuple(job.guest.kernels), job.guest.memory_mib, job.guest.cpus)
-        if job.guest
-        else None,
-        run_again=job.run_again,
         unreadable={"lun": [problem]} if problem else {},
     )
 

@@ -20,7 +20,7 @@ from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.workloads import presets
-from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
+from fsbench_web.studies.jobs.spec import JobOptions
 from fsbench_web.studies.models import RunState
 
 MOST_LINES = 10_000
@@ -82,7 +82,7 @@ class GuestIn(Closed):
     cpus: StrictInt = DEFAULT_CPUS
 
 
-class JobIn(Closed):
+class JobIn(Closed, JobOptions):
     """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
 
     study: str = Field(description="slug of a study, or the title of one to be made")
@@ -95,15 +95,9 @@ class JobIn(Closed):
     parameters: dict[str, StrictBool | StrictInt | StrictStr | list[StrictInt]] = Field(
         {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
     )
-    repeats: StrictInt = Field(2, description="how often each configuration is run")
     until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
     preparation: PreparationIn | None = None
     guest: GuestIn | None = Field(None, description="null: the worker's own executor")
-    run_again: StrictInt = Field(
-        DEFAULT_RUN_AGAIN,
-        description="how often in a row a run that was interrupted (its worker, host or daemon "
-        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
-    )
     confirm: str = Field(
         "",
         description="the LUN's name once more, and behind it those of all journals, with a space "

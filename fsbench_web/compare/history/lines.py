@@ -25,7 +25,8 @@ from fsbench_web.core.scoring.scores import mean, score_mean, score_repeats
 from fsbench_web.core.units import UnknownUnit, lower_is_better, overall_unit
 from fsbench_web.figures import lines
 from fsbench_web.platform import limits
-from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
+from fsbench_web.studies.models import MeasurementBlock, Run, RunState, Score, Series
+from fsbench_web.studies.scores import measurements
 
 MOST_LINES = 100
 """Offered of one study."""
@@ -241,19 +242,18 @@ def line_choices(study_id: int, most: int) -> list[LineChoice]:
 
 def _scores(run_ids: Sequence[int], test: str, category: str) -> tuple[dict[int, float], set[str]]:
     """The score of each run by itself, and the units of what they measured. One query."""
-    name, load = testnames.parts(test)
-    rows = Measurement.objects.filter(run__in=run_ids, test=name, load=load).values_list(
-        "run_id", "record_size_kb", "file_size_kb", "value", "unit"
-    )
+    names = {testnames.parts(test)}
+    blocks = MeasurementBlock.objects.filter(run__in=run_ids)
     cells: dict[int, dict[tuple[int, int], float]] = defaultdict(dict)
     single: dict[int, list[float]] = defaultdict(list)
     units = set()
-    for run_id, record_kb, file_kb, value, unit in rows:
-        units.add(unit)
-        if record_kb is None or file_kb is None:
-            single[run_id].append(value)
-        else:
-            cells[run_id][record_kb, file_kb] = value
+    for of_run in measurements.read(blocks, names.__contains__):
+        for name, record_kb, file_kb, value, _ in of_run.columns.rows():
+            units.add(name.unit)
+            if record_kb is None or file_kb is None:
+                single[of_run.run_id].append(value)
+            else:
+                cells[of_run.run_id][record_kb, file_kb] = value
     found: dict[int, float] = {}
     if category == categories.MEAN:
         for run_id, values in single.items():

@@ -1,24 +1,15 @@
 """What there is to draw of a comparison: tests by what they have, and contenders by name."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fsbench_web.compare.pictures.kinds import (
-    LOADS,
-    MATRIX,
-    PAIR,
-    PAIRS,
-    PHASES,
-    RUNS,
-    SCORES,
-    PictureSpec,
-)
+from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import Bounded, by_rows
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.rows import DeltaTable
-from fsbench_web.core.scoring import categories, phases, testnames
+from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import ScoredTest
 
@@ -37,48 +28,68 @@ class Contender:
     unit: str
 
 
+ScoredTests = Mapping[str, Collection[ScoredTest]]
+"""The scores of each test, tests in the order of all pages."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a test must have to be drawn.
+
+    ``of`` says which of the tests can be; ``nothing`` is what to say where none can.
+    """
+
+    of: Callable[[ScoredTests], list[str]]
+    nothing: str
+
+
 @dataclass(frozen=True)
 class Offer:
-    """The tests of a comparison, by what a picture needs of them, in the order of all pages."""
+    """The tests of a comparison with the scores of each, and the ``categories`` of these."""
 
-    tests: dict[str, list[str]] = field(default_factory=dict)
-    categories: dict[str, list[str]] = field(default_factory=dict)
+    scored: ScoredTests
+    categories: Mapping[str, list[str]]
+    _known: dict[Need, list[str]] = field(default_factory=dict)
 
-    def of(self, need: str) -> list[str]:
-        return self.tests.get(need, [])
+    def of(self, need: Need) -> list[str]:
+        """The tests that can be drawn, in the order of all pages."""
+        if need not in self._known:
+            self._known[need] = need.of(self.scored)
+        return self._known[need]
+
+
+def is_measured(kinds: Iterable[ScoredTest]) -> bool:
+    """Whether runs stand behind any score of a test, and not only a paper."""
+    return any(one.origin != PUBLISHED for one in kinds)
+
+
+def _has_cells(kinds: Iterable[ScoredTest]) -> bool:
+    return is_measured(one for one in kinds if one.category != categories.MEAN)
+
+
+SCORES = Need(lambda scored: [*scored], "No score matches this comparison.")
+RUNS = Need(
+    lambda scored: [test for test, kinds in scored.items() if is_measured(kinds)],
+    "No finished run matches this comparison. Scores that were published have no repeats.",
+)
+MATRIX = Need(
+    lambda scored: [test for test, kinds in scored.items() if _has_cells(kinds)],
+    "No finished run of this comparison has a matrix of record and file sizes. Scores that were "
+    "published have no cells: nothing is read off a printed picture.",
+)
 
 
 def offer(spec: ComparisonSpec) -> Offer:
     """What can be drawn of ``spec``. One query."""
-    found = cells.scored_tests(
-        spec.studies, spec.tests, spec.filesystems, spec.workloads, spec.hardware
-    )
     by_test: dict[str, list[ScoredTest]] = defaultdict(list)
-    for one in found:
+    for one in cells.scored_tests(spec.score_filter.of_all_cells):
         by_test[one.test].append(one)
-    tests: dict[str, list[str]] = defaultdict(list)
-    for test, kinds in sorted(by_test.items(), key=lambda item: testnames.place(item[0])):
-        tests[SCORES].append(test)
-        measured = {one.category for one in kinds if one.origin != PUBLISHED}
-        if measured:
-            tests[RUNS].append(test)
-        if measured - {categories.MEAN}:
-            tests[MATRIX].append(test)
-        name, load = testnames.parts(test)
-        if measured and load and name not in tests[LOADS]:
-            tests[LOADS].append(name)
-    # Each work once for each load, called by the first of its phases.
-    for work in {tuple(phases.tests_of(test)) for test in by_test} - {()}:
-        measured_phases = [test for test in work if test in by_test]
-        if len(measured_phases) > 1:
-            tests[PHASES].append(measured_phases[0])
-    tests[PHASES].sort(key=phases.place)
-    tests[PAIR] = [write for write, read in PAIRS.items() if write in by_test and read in by_test]
+    scored = {test: by_test[test] for test in sorted(by_test, key=testnames.place)}
     return Offer(
-        dict(tests),
+        scored,
         {
             test: sorted({one.category for one in kinds}, key=categories.place)
-            for test, kinds in by_test.items()
+            for test, kinds in scored.items()
         },
     )
 

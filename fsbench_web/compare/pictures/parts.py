@@ -1,34 +1,18 @@
 """What the pictures have in common: their table's columns, the runs behind a row, words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-import plotly.graph_objects as go
+from django.urls import reverse
 
-from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, PictureTable
+from fsbench_web.compare.pictures.table import SIZE, VALUE, Column, Content, Row
 from fsbench_web.compare.selection.wording import flag_label
+from fsbench_web.compare.tables.rows import DeltaRow
 from fsbench_web.core.scoring.confidence import REPEATS, Interval
 from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores.cells import Repeats
 
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, its numbers, and sentences about what is missing from it.
-
-    Without a figure the sentences say why there is none.
-    """
-
-    figure: go.Figure | None
-    table: PictureTable | None = None
-    notes: list[str] = field(default_factory=list)
-
-
 RECORD, FILE = Column("Record size", SIZE), Column("File size", SIZE)
-
-
-FLAGS = Column("Flags")
 
 
 def run_links(run_ids: Sequence[int]) -> tuple[tuple[str, str], ...]:
@@ -36,6 +20,23 @@ def run_links(run_ids: Sequence[int]) -> tuple[tuple[str, str], ...]:
     if len(run_ids) > 5:
         return ((f"{len(run_ids)} runs", address_of(run_ids)),)
     return tuple((f"run {run_id}", address_of([run_id])) for run_id in run_ids)
+
+
+def link_of(row: DeltaRow) -> str:
+    """The runs behind a row, or the study that published it."""
+    return address_of(row.run_ids) or reverse("studies:study", args=[row.study])
+
+
+def links_of(row: DeltaRow) -> tuple[tuple[str, str], ...]:
+    """The same as words and addresses, each run by itself."""
+    return run_links(row.run_ids) or (
+        (row.study_title, reverse("studies:study", args=[row.study])),
+    )
+
+
+def ends_of(row: DeltaRow) -> tuple[float, float] | None:
+    """The ends of its interval."""
+    return (row.interval.low, row.interval.high) if row.interval else None
 
 
 def is_lower(unit: str) -> bool:
@@ -53,12 +54,16 @@ def note(repeats: Repeats) -> str:
     return ", ".join([*words, *(flag_label(flag) for flag in repeats.flags)])
 
 
-def flags(repeats: Repeats) -> str:
-    return ", ".join(flag_label(flag) for flag in repeats.flags)
+def repeats_columns(unit: str) -> list[Column]:
+    """Those of ``repeats_row``, after what it is of."""
+    return [Column("Mean", VALUE, unit), *interval_columns(unit), Column("Flags")]
 
 
-def mean_column(unit: str) -> Column:
-    return Column("Mean", VALUE, unit)
+def repeats_row(of: Sequence[Content], repeats: Repeats) -> Row:
+    """The mean of repeats with its interval and its flags; ``of`` says of what."""
+    flags = ", ".join(flag_label(flag) for flag in repeats.flags)
+    cells = (*of, repeats.mean, *interval_cells(repeats.interval), flags)
+    return Row(cells, run_links(repeats.run_ids))
 
 
 def interval_columns(unit: str) -> list[Column]:

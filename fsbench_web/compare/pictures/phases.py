@@ -1,44 +1,100 @@
-"""The picture of a work's phases: seconds of each, contender by contender."""
+"""The phases of a work: seconds of each, contender by contender."""
 
-from collections.abc import Sequence
+from collections import Counter
 
-from fsbench_web.compare.pictures.parts import Picture, interval_cells, interval_columns
-from fsbench_web.compare.pictures.scores import link_of, links_of
+from fsbench_web.compare.pictures.base import Picture, PictureKind
+from fsbench_web.compare.pictures.offer import SCORES, Need, Offer, ScoredTests, tables
+from fsbench_web.compare.pictures.parts import (
+    ends_of,
+    interval_cells,
+    interval_columns,
+    link_of,
+    links_of,
+)
+from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring import phases as works
-from fsbench_web.core.scoring import testnames
+from fsbench_web.compare.tables.rows import DeltaRow
+from fsbench_web.core.scoring import categories, phases, testnames
 from fsbench_web.figures.lines import MOST_LINES, Point
 from fsbench_web.figures.phases import Marks
 from fsbench_web.figures.phases import phases as drawn
 
 
-def phases(test: str, tables: Sequence[DeltaTable]) -> Picture:
-    """All phases of the work of ``test`` at its load; ``tables`` are those of these tests."""
-    work = works.work_of(test)
-    if work is None or not tables:
-        return Picture(None, notes=["No contender has a phase of this work."])
-    units = [table.unit for table in tables]
-    unit = max(units, key=units.count)
-    by_test = {testnames.parts(one.test)[0]: one for one in tables if one.unit == unit}
-    # What nobody has is no phase of these: of a generated tree there is no bzImage.
-    names = {name: phase for name, phase in work.phases.items() if name in by_test}
-    found: dict[str, dict[str, DeltaRow]] = {}
-    for name in names:
-        for row in by_test[name].rows:
-            found.setdefault(row.contender, {})[name] = row
-    # Those with the most phases first; of these the quickest in all of them.
-    ranked = sorted(
+def _works(scored: ScoredTests) -> list[str]:
+    """Each work once for each load, called by the first of its phases; of several phases alone."""
+    works = {tuple(phases.tests_of(test)) for test in scored}
+    measured = [[test for test in work if test in scored] for work in works]
+    return sorted((tests[0] for tests in measured if len(tests) > 1), key=phases.place)
+
+
+class Phases(PictureKind):
+    slug = "phases"
+    label = "Phases"
+    words = (
+        "What each phase of a work takes, several contenders side by side, each with its 95% "
+        "interval."
+    )
+    needs = Need(
+        _works,
+        "No test of this comparison is a phase of a work, as those of Mongo and of a compilation "
+        "are.",
+    )
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        super().__init__(spec, test, offer)
+        there = offer.of(SCORES)
+        wanted = [one for one in phases.tests_of(test) if one in there]
+        self.tables, emulated = tables(spec, wanted, categories.MEAN)
+        self.notices += [emulated] if emulated else []
+
+    @staticmethod
+    def label_of(test: str) -> str:
+        return phases.label(test)
+
+    def draw(self) -> Picture:
+        """All phases of the work at its load."""
+        work = phases.work_of(self.test)
+        if work is None or not self.tables:
+            return Picture(None, notes=["No contender has a phase of this work."])
+        [(unit, _)] = Counter(table.unit for table in self.tables).most_common(1)
+        of_unit = [table for table in self.tables if table.unit == unit]
+        by_test = {testnames.parts(table.test)[0]: table for table in of_unit}
+        # What nobody has is no phase of these: of a generated tree there is no bzImage.
+        names = {name: phase for name, phase in work.phases.items() if name in by_test}
+        found: dict[str, dict[str, DeltaRow]] = {}
+        for name, phase in names.items():
+            for row in by_test[name].rows:
+                found.setdefault(row.contender, {})[phase] = row
+        shown = {name: found[name] for name in sorted(_ranked(found)[:MOST_LINES])}
+        figure = drawn(
+            [
+                Marks(one, [_point(rows.get(phase)) for phase in names.values()])
+                for one, rows in shown.items()
+            ],
+            list(names.values()),
+            unit,
+            phases.label(self.test),
+            of_unit[0].lower_is_better,
+        )
+        missing = [
+            f"{one} has no {phase}."
+            for one, rows in shown.items()
+            for phase in names.values()
+            if phase not in rows
+        ]
+        more = len(found) - len(shown)
+        left = [f"{more} further contenders are not drawn: choose fewer."] if more else []
+        return Picture(figure, _table(shown, list(names.values()), unit), [*left, *missing])
+
+
+def _ranked(found: dict[str, dict[str, DeltaRow]]) -> list[str]:
+    """Those with the most phases first; of these the quickest in all of them."""
+    return sorted(
         found, key=lambda one: (-len(found[one]), sum(r.score for r in found[one].values()), one)
     )
-    shown = sorted(ranked[:MOST_LINES])
-    figure = drawn(
-        [Marks(one, [_point(found[one].get(name)) for name in names]) for one in shown],
-        list(names.values()),
-        unit,
-        works.label(test),
-        next(iter(by_test.values())).lower_is_better,
-    )
+
+
+def _table(shown: dict[str, dict[str, DeltaRow]], names: list[str], unit: str) -> PictureTable:
     columns = [
         Column("Phase"),
         Column("Contender"),
@@ -48,37 +104,17 @@ def phases(test: str, tables: Sequence[DeltaTable]) -> Picture:
     ]
     rows = [
         Row(
-            (
-                phase,
-                one,
-                found[one][name].configuration,
-                found[one][name].score,
-                *interval_cells(found[one][name].interval),
-            ),
-            links_of(found[one][name]),
+            (phase, one, row.configuration, row.score, *interval_cells(row.interval)),
+            links_of(row),
         )
-        for name, phase in names.items()
-        for one in shown
-        if name in found[one]
+        for phase in names
+        for one, rows in shown.items()
+        if (row := rows.get(phase)) is not None
     ]
-    notes = [
-        *(
-            [f"{len(ranked) - len(shown)} further contenders are not drawn: choose fewer."]
-            if len(ranked) > len(shown)
-            else []
-        ),
-        *(
-            f"{one} has no {phase}."
-            for one in shown
-            for name, phase in names.items()
-            if name not in found[one]
-        ),
-    ]
-    return Picture(figure, PictureTable(columns, rows), notes)
+    return PictureTable(columns, rows)
 
 
 def _point(row: DeltaRow | None) -> Point | None:
     if row is None:
         return None
-    ends = (row.interval.low, row.interval.high) if row.interval else None
-    return Point(0, row.score, ends, row.configuration or "", link_of(row))
+    return Point(0, row.score, ends_of(row), row.configuration or "", link_of(row))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from fsbench_web.compare.pictures.scores import link_of
+from fsbench_web.compare.pictures.parts import ends_of, link_of
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.compare.tables.sorting import in_order
 from fsbench_web.core import numbers
@@ -81,7 +81,7 @@ def _chart(table: DeltaTable) -> Plain:
         f"{categories.in_sentence(categories.label(table.category))}",
         lower_is_better=table.lower_is_better,
         best=[row.best for row in rows],
-        errors=[(row.interval.low, row.interval.high) if row.interval else None for row in rows],
+        errors=[ends_of(row) for row in rows],
         names=[row.filesystem for row in rows],
         links=[link_of(row) for row in rows],
     )

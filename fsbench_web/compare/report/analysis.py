@@ -35,6 +35,14 @@ def analysis(
     yield Heading("Comparative analysis", 1, "analysis")
     if not tables:
         yield prose("There is nothing to compare yet.")
+    yield from _tests(tables, place, site)
+    yield from _combined(study, tables)
+    yield from _stated(study, tables, place)
+
+
+def _tests(
+    tables: Sequence[DeltaTable], place: Callable[[DeltaTable], str], site: str
+) -> Iterable[Block]:
     said = findings.findings(tables, place)
     tests = dict.fromkeys(table.test for table in printed_tables(tables))
     for each in folds.placed(tests, str):
@@ -47,36 +55,40 @@ def analysis(
         yield bullets([finding for finding in said if finding.test == test], site)
         if each.closes:
             yield FoldEnds()
-    combined = [
-        drawing
-        for section in study.sections
-        if section["kind"] in ("combined", "chart")
-        for drawing in [_section_chart(section, tables)]
-        if drawing is not None
-    ]
-    if combined:
-        yield Heading("Read and write combined", 2)
-        yield Charts(tuple(combined))
-        for section in study.sections:
-            if section["kind"] == "chart":
-                yield prose(" ".join(filter(None, (section.get("text"), section.get("note")))))
+
+
+def _combined(study: Study, tables: Sequence[DeltaTable]) -> Iterable[Block]:
+    """The charts that a paper has besides those of its tables."""
+    sections = [section for section in study.sections if section["kind"] in ("combined", "chart")]
+    found = [_section_chart(section, tables) for section in sections]
+    drawings = tuple(drawing for drawing in found if drawing is not None)
+    if not drawings:
+        return
+    yield Heading("Read and write combined", 2)
+    yield Charts(drawings)
+    for section in sections:
+        if section["kind"] == "chart":
+            yield prose(" ".join(filter(None, (section.get("text"), section.get("note")))))
+
+
+def _stated(
+    study: Study, tables: Sequence[DeltaTable], place: Callable[[DeltaTable], str]
+) -> Iterable[Block]:
+    """What its text states, set against its tables."""
     stated: Sequence[Mapping[str, Any]] = next(
         (one["items"] for one in study.sections if one["kind"] == "statements"), ()
     )
-    if stated:
-        yield Heading("Set against what the text states", 2)
-        yield Grid(
-            columns=(
-                ("The text states", False),
-                ("Where", False),
-                ("Verdict", False),
-                ("What the tables show", False),
-            ),
-            rows=tuple(
-                (one.text, one.place, one.verdict, "".join(part.text for part in one.parts))
-                for one in statements.check(stated, tables, place)
-            ),
-        )
+    if not stated:
+        return
+    titles = ("The text states", "Where", "Verdict", "What the tables show")
+    yield Heading("Set against what the text states", 2)
+    yield Grid(
+        columns=tuple((title, False) for title in titles),
+        rows=tuple(
+            (one.text, one.place, one.verdict, "".join(part.text for part in one.parts))
+            for one in statements.check(stated, tables, place)
+        ),
+    )
 
 
 def _section_chart(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -> Drawing | None:

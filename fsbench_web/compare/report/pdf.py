@@ -62,7 +62,7 @@ def pdf(report: Report) -> bytes:
     _register_fonts()
     out = io.BytesIO()
     document = _Document(out, report)
-    document.multiBuild(list(_story(report)), canvasmaker=_NumberedCanvas)
+    document.multiBuild(list(_story(report, document)))
     return out.getvalue()
 
 
@@ -128,12 +128,26 @@ class _Document(BaseDocTemplate):
         )
         self.addPageTemplates(PageTemplate(frames=[frame], onPage=self._foot))
         self._footer = _cut(one_line(report.title, 200), 80)
+        self._last_page = self._said_last_page = 0
+
+    def beforeDocument(self) -> None:
+        self._said_last_page = self._last_page
+
+    def afterPage(self) -> None:
+        self._last_page = self.page
+
+    @property
+    def says_how_many_pages(self) -> bool:
+        """Whether the latest build knew from the one before how many pages there are."""
+        return self._said_last_page == self._last_page
 
     def _foot(self, canvas: Canvas, document: BaseDocTemplate) -> None:
         canvas.saveState()
         canvas.setFont(REGULAR, 7.5)
         canvas.setFillColor(colors.HexColor(LIGHT["muted"]))
         canvas.drawString(MARGIN, MARGIN - 2 * mm, self._footer)
+        words = f"Page {canvas.getPageNumber()} of {self._said_last_page}"
+        canvas.drawRightString(A4[0] - MARGIN, MARGIN - 2 * mm, words)
         canvas.restoreState()
 
     def afterFlowable(self, flowable: Flowable) -> None:
@@ -146,26 +160,15 @@ class _Document(BaseDocTemplate):
         self.notify("TOCEntry", (heading.level - 1, escape(heading.text), self.page, key))
 
 
-class _NumberedCanvas(Canvas):
-    """Holds pages back until it is known how many there are."""
+class _Contents(TableOfContents):
+    """Has the document built again until page numbers and their count are those of its pages."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._held: list[dict[str, Any]] = []
+    def __init__(self, document: _Document) -> None:
+        super().__init__(dotsMinLevel=0)
+        self._document = document
 
-    def showPage(self) -> None:
-        self._held.append(dict(self.__dict__))
-        self._startPage()
-
-    def save(self) -> None:
-        for number, page in enumerate(self._held, start=1):
-            self.__dict__.update(page)
-            self.setFont(REGULAR, 7.5)
-            self.setFillColor(colors.HexColor(LIGHT["muted"]))
-            words = f"Page {number} of {len(self._held)}"
-            self.drawRightString(A4[0] - MARGIN, MARGIN - 2 * mm, words)
-            super().showPage()
-        super().save()
+    def isSatisfied(self) -> bool:
+        return bool(super().isSatisfied()) and self._document.says_how_many_pages
 
 
 class _Drawn(Flowable):
@@ -207,11 +210,11 @@ class _Drawn(Flowable):
                 self._shape(line)
 
 
-def _story(report: Report) -> Iterable[Flowable]:
+def _story(report: Report, document: _Document) -> Iterable[Flowable]:
     yield Paragraph(_plain(report.title), _TITLE)
     yield _facts(Facts(report.facts))
     yield Spacer(0, 14)
-    contents = TableOfContents(dotsMinLevel=0)
+    contents = _Contents(document)
     contents.levelStyles = _CONTENTS
     yield contents
     yield PageBreak()

@@ -3,6 +3,7 @@
 import shlex
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Max, Q
 
@@ -50,17 +51,7 @@ class Method:
 
 def method_of(study: Study) -> Method:
     """Hardware, systems, workloads and series of a study, with the commands that were run."""
-    rows = list(
-        study.series.select_related("configuration", "workload", "hardware", "lun__worker")
-        .annotate(
-            done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
-            failed_count=Count(
-                "runs", filter=Q(runs__state__in=[s for s in END_STATES if s != RunState.DONE])
-            ),
-            newest=Max("runs__id", filter=Q(runs__state=RunState.DONE)),
-        )
-        .order_by("configuration__filesystem", "configuration__label", "id")[: MOST_SERIES + 1]
-    )
+    rows = _rows(study)
     listed = rows[:MOST_SERIES]
     runs = {
         run.pk: run
@@ -83,16 +74,7 @@ def method_of(study: Study) -> Method:
     return Method(
         hardware=tuple((one.name, _facts_of(one)) for one in profiles.values()),
         environments=tuple((str(one), _environment(one)) for one in environments.values()),
-        workloads=tuple(
-            (
-                one.title,
-                (
-                    ("Tool", one.tool),
-                    *((str(k), str(v)) for k, v in named_parameters(one.tool, one.parameters)),
-                ),
-            )
-            for one in workloads.values()
-        ),
+        workloads=tuple((one.title, _parameters(one)) for one in workloads.values()),
         series=tuple(
             _recorded(
                 row,
@@ -103,6 +85,25 @@ def method_of(study: Study) -> Method:
         ),
         total=total,
     )
+
+
+def _rows(study: Study) -> list[Any]:
+    """The series of a study with how many of their runs are done; one more than MOST_SERIES."""
+    failed = [state for state in END_STATES if state != RunState.DONE]
+    return list(
+        study.series.select_related("configuration", "workload", "hardware", "lun__worker")
+        .annotate(
+            done_count=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            failed_count=Count("runs", filter=Q(runs__state__in=failed)),
+            newest=Max("runs__id", filter=Q(runs__state=RunState.DONE)),
+        )
+        .order_by("configuration__filesystem", "configuration__label", "id")[: MOST_SERIES + 1]
+    )
+
+
+def _parameters(workload: Workload) -> tuple[tuple[str, str], ...]:
+    named = named_parameters(workload.tool, workload.parameters)
+    return (("Tool", workload.tool), *((str(key), str(value)) for key, value in named))
 
 
 def grouped(series: tuple[Recorded, ...]) -> list[tuple[list[Recorded], tuple[str, ...]]]:

@@ -1,6 +1,6 @@
 """The chapter that somebody in a hurry reads: what was found, and who is best in what."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fsbench_web.compare.report.blocks import (
     Block,
@@ -85,25 +85,29 @@ def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:
             unit = table.unit if is_mean and len(units) > 1 else ""
             lines.setdefault((table.test, unit), {})[table.category] = _winner(table)
         folded = folds.further(test for test, _ in lines)
-        for is_folded in (False, True):
-            rows = {key: found for key, found in lines.items() if (key[0] in folded) == is_folded}
-            if not rows:
-                continue
-            if is_folded:
-                yield FoldBegins(f"More percentiles ({len(folded)})")
-            yield Grid(
-                columns=(("Test", False), *((categories.label(slug), False) for slug in slugs)),
-                rows=tuple(
-                    (
-                        testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
-                        *(found.get(slug, numbers.MISSING) for slug in slugs),
-                    )
-                    for (test, unit), found in rows.items()
-                ),
-                title="The best, and by how many percent it is faster than the next",
+        shown = {key: found for key, found in lines.items() if key[0] not in folded}
+        further = {key: found for key, found in lines.items() if key[0] in folded}
+        if shown:
+            yield _grid(shown, slugs)
+        if further:
+            yield FoldBegins(f"More percentiles ({len(folded)})")
+            yield _grid(further, slugs)
+            yield FoldEnds()
+
+
+def _grid(lines: Mapping[tuple[str, str], Mapping[str, str]], slugs: Sequence[str]) -> Grid:
+    """A line a (test, unit), a column a category."""
+    return Grid(
+        columns=(("Test", False), *((categories.label(slug), False) for slug in slugs)),
+        rows=tuple(
+            (
+                testnames.label(test) + (f" ({numbers.unit_name(unit)})" if unit else ""),
+                *(found.get(slug, numbers.MISSING) for slug in slugs),
             )
-            if is_folded:
-                yield FoldEnds()
+            for (test, unit), found in lines.items()
+        ),
+        title="The best, and by how many percent it is faster than the next",
+    )
 
 
 def _winner(table: DeltaTable) -> str:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import ConfigurationFacts, SeriesFacts
+from fsbench_web.studies.scores.score_filter import Condition
 
 
 class Value(NamedTuple):
@@ -198,23 +199,15 @@ def contenders() -> dict[str, str]:
     } | {"configuration": "Configurations, each on its own"}
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A filter by a property: which of its values pass."""
-
-    of: Property
-    takes: Callable[[Any], bool]
-
-
-def wanted(parameter: str, chosen: Collection[str]) -> Wanted:
-    """The filter ``parameter`` set to these slugs.
+def condition(parameter: str, chosen: Collection[str]) -> Condition:
+    """What the filter ``parameter`` of OFFERED asks for, set to these slugs.
 
     Of options a configuration must have every one that is chosen, and of several values of the same
     option any. The tool's defaults, and options that are not known, pass besides.
     """
     known = PROPERTIES[parameter]
     if parameter not in STAGE_FILTERS:
-        return Wanted(known, lambda row: known.of(row).slug in chosen)
+        return Condition(lambda row: known.of(row).slug in chosen, known.is_of_configuration)
     by_key: dict[str, set[str]] = defaultdict(set)
     for slug in chosen:
         if "=" in slug:
@@ -229,7 +222,7 @@ def wanted(parameter: str, chosen: Collection[str]) -> Wanted:
         whole = known.of(row)
         return whole in (DEFAULTS, UNKNOWN) and whole.slug in chosen
 
-    return Wanted(known, takes)
+    return Condition(takes, known.is_of_configuration)
 
 
 def options_in_words(labels: Iterable[str]) -> str:

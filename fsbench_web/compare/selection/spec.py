@@ -12,7 +12,9 @@ from django.http import QueryDict
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.compare.selection import properties
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 CONTENDERS = properties.contenders()
 CELLS = {
@@ -194,6 +196,24 @@ class ComparisonSpec:
         if not (self.is_part or self.from_test or self.from_row):
             return self
         return replace(self, part_tests=(), part_categories=(), from_test=0, from_row=0)
+
+    @property
+    def score_filter(self) -> ScoreFilter:
+        """The scores that it considers, but for what becomes of emulated ones.
+
+        Of the whole: a part shows some of its tables.
+        """
+        return ScoreFilter(
+            *(self.studies, self.tests, self.categories),
+            *(self.filesystems, self.workloads, self.hardware),
+            selection=self.cells or Selection.ALL,
+            min_runs=self.min_runs,
+            conditions=tuple(
+                properties.condition(parameter, getattr(self, FILTERS[parameter]))
+                for parameter in properties.OFFERED
+                if getattr(self, FILTERS[parameter])
+            ),
+        )
 
     def shows(self, test: str, category: str) -> bool:
         """Whether a table of the whole is in the part that is shown."""

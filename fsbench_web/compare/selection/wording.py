@@ -1,6 +1,6 @@
 """A comparison in English: what it shows, what its flags mean, how to see more of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from fsbench_web.compare.selection import properties
 from fsbench_web.compare.selection.spec import CELLS, CONTENDERS, MARGIN, ComparisonSpec
@@ -112,46 +112,56 @@ def flag_meaning(flag: str) -> str:
 def describe(spec: ComparisonSpec, choices: ScoreChoices) -> str:
     """What the comparison shows, as one sentence."""
     titles = dict(choices.studies)
-    hardware, workloads = dict(choices.hardware), dict(choices.workloads)
+    offered: tuple[tuple[str, str, Sequence[str], Mapping[str, str]], ...] = (
+        ("file system", "file systems", spec.filesystems, {}),
+        ("workload", "workloads", spec.workloads, dict(choices.workloads)),
+        ("hardware", "hardware", spec.hardware, dict(choices.hardware)),
+    )
     parts = [
         CONTENDERS[spec.by],
         _chosen("study", "studies", [titles.get(slug, slug) for slug in spec.studies]),
         _chosen("test", "tests", [testnames.label(test) for test in spec.tests]),
         _chosen("category", "categories", [categories.label(slug) for slug in spec.categories]),
+        *(
+            _chosen(one, many, [names.get(slug, slug) for slug in chosen])
+            for one, many, chosen, names in offered
+            if chosen
+        ),
+        *(
+            _property(parameter, getattr(spec, PARAMETERS[parameter]), choices)
+            for parameter in properties.OFFERED
+            if getattr(spec, PARAMETERS[parameter])
+        ),
+        *_settings(spec),
     ]
-    if spec.filesystems:
-        parts.append(_chosen("file system", "file systems", spec.filesystems))
-    if spec.workloads:
-        names = [workloads.get(slug, slug) for slug in spec.workloads]
-        parts.append(_chosen("workload", "workloads", names))
-    if spec.hardware:
-        names = [hardware.get(slug, slug) for slug in spec.hardware]
-        parts.append(_chosen("hardware", "hardware", names))
-    for parameter in properties.OFFERED:
-        chosen = getattr(spec, PARAMETERS[parameter])
-        known = properties.PROPERTIES[parameter]
-        if chosen:
-            labels = dict(properties.offered(choices, parameter))
-            names = [labels.get(slug, slug) for slug in chosen]
-            if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
-                parts.append(f"{known.one} {properties.options_in_words(names)}")
-            else:
-                parts.append(_chosen(known.one, known.many, names))
-    if spec.cells:
-        parts.append(CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:])
-    if spec.emulated:
-        parts.append(_EMULATED[spec.emulated])
-    if spec.matched:
-        parts.append("only cells that all contenders of a table have")
-    if spec.min_runs > 1:
-        parts.append(f"scores of {spec.min_runs} runs or more")
-    if spec.baseline:
-        parts.append(f"changes against {spec.baseline}")
-    if spec.margin != MARGIN:
-        parts.append(f"different from {spec.margin:g}% on")
-    if spec.is_part:
-        parts.append(_part(spec))
     return "; ".join(parts) + "."
+
+
+def _property(parameter: str, chosen: Sequence[str], choices: ScoreChoices) -> str:
+    """The chosen values of a filter whose values only the scores know."""
+    known = properties.PROPERTIES[parameter]
+    labels = dict(properties.offered(choices, parameter))
+    names = [labels.get(slug, slug) for slug in chosen]
+    if parameter in properties.STAGE_FILTERS and len(names) <= _NAMED_AT_MOST:
+        return f"{known.one} {properties.options_in_words(names)}"
+    return _chosen(known.one, known.many, names)
+
+
+def _settings(spec: ComparisonSpec) -> Iterable[str]:
+    if spec.cells:
+        yield CELLS[spec.cells][:1].lower() + CELLS[spec.cells][1:]
+    if spec.emulated:
+        yield _EMULATED[spec.emulated]
+    if spec.matched:
+        yield "only cells that all contenders of a table have"
+    if spec.min_runs > 1:
+        yield f"scores of {spec.min_runs} runs or more"
+    if spec.baseline:
+        yield f"changes against {spec.baseline}"
+    if spec.margin != MARGIN:
+        yield f"different from {spec.margin:g}% on"
+    if spec.is_part:
+        yield _part(spec)
 
 
 def _part(spec: ComparisonSpec) -> str:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from django.db.models import Count, QuerySet
 
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables import best_scores
+from fsbench_web.compare.tables.field import field_of
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.platform.limits import Room
-from fsbench_web.studies.models import Score, Selection, Study
+from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.choices import count_tables
 
 _MOST_NAMED = 20
@@ -158,56 +158,78 @@ def by_rows(given: Bounded, filesystems: Sequence[str] = (), room: Room | None =
     """
     room = limits.PAGE if room is None else room
     asked, spec = given.spec, given.spec.whole
-    most = room.single_rows if spec.by == "configuration" else room.rows
-    field = best_scores.Field(spec)
+    is_single = spec.by == "configuration"
+    most = room.single_rows if is_single else room.rows
+    field = field_of(spec)
     contenders = len({value.slug for value in field.values.values()})
-    if spec.by != "configuration":
+    all_at_once = replace(given, spec=replace(asked, from_test=0, from_row=0))
+    if not is_single:
         tables = count_tables(room.tables + 1)
         if tables <= room.tables and tables * contenders <= most:
-            return replace(given, spec=replace(asked, from_test=0, from_row=0))
-    else:
-        contenders = 2**63
+            return all_at_once
     scores = field.considered.order_by()
-    counts: dict[str, dict[str, int]] = defaultdict(dict)
-    named = scores.values_list("test", "category").annotate(Count("pk"))
-    for test, category, count in named:
-        counts[test][category] = min(count, contenders)
-    of_tests = {test: sum(counts[test].values()) for test in counts}
-    rows = sum(of_tests.values())
+    counts = _counts(scores, None if is_single else contenders)
+    rows = sum(sum(of_test.values()) for of_test in counts.values())
     if rows <= most and sum(map(len, counts.values())) <= room.tables:
-        is_cut = spec.by == "configuration"
-        return replace(given, spec=spec if is_cut else replace(asked, from_test=0, from_row=0))
-    tests = sorted(of_tests, key=testnames.place)
-    size = {test: (of_tests[test], len(counts[test]), len(test)) for test in tests}
-    from_test = min(asked.from_test, len(tests))
-    if from_test:
-        taken, shown = _first(tests[from_test - 1 :], size, (), most, room.tables)
-    else:
-        taken, shown = _first(tests, size, asked.part_tests, most, room.tables)
+        return replace(given, spec=spec) if is_single else all_at_once
+    taken, part = _of_tests(asked, counts, most, room.tables)
+    kept: list[str] = []
+    few: list[str] = []
+    if part.shown > most:
+        kept, part = _of_categories(part, counts[taken[0]], asked, most, room.tables)
+    if part.shown > most:
+        of_table = scores.filter(test=taken[0], category=kept[0])
+        few, part = _cut_table(part, of_table, asked, filesystems, most)
+    return replace(given, spec=_narrowed(part, taken, kept, few), part=part)
+
+
+_Counts = Mapping[str, Mapping[str, int]]
+"""{test: {category: rows}}"""
+
+
+def _counts(scores: QuerySet[Score], contenders: int | None) -> _Counts:
+    """The rows of each table: a score each, or at most one a contender. One query."""
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for test, category, count in scores.values_list("test", "category").annotate(Count("pk")):
+        counts[test][category] = count if contenders is None else min(count, contenders)
+    return counts
+
+
+def _of_tests(
+    asked: ComparisonSpec, counts: _Counts, most: int, most_tables: int
+) -> tuple[list[str], Part]:
+    """As many tests as have room: those that are asked for, from ``from_test`` on, or the first."""
+    spec = asked.whole
+    tests = sorted(counts, key=testnames.place)
+    size = {test: (sum(counts[test].values()), len(counts[test]), len(test)) for test in tests}
+    first = min(asked.from_test, len(tests))
+    wished = () if first else asked.part_tests
+    taken, shown = _first(tests[max(first, 1) - 1 :], size, wished, most, most_tables)
     at = tests.index(taken[0]) + 1
     following = at + len(taken)
-    part = Part(
+    rows = sum(rows for rows, _, _ in size.values())
+    return taken, Part(
         *(spec, shown, rows, tuple(tests)),
         is_apart=spec.matched or rows > _most_compared(spec),
         from_test=at,
         next_test=following if following <= len(tests) else 0,
     )
-    kept: list[str] = []
-    few: list[str] = []
-    if shown > most:
-        of_test = counts[taken[0]]
-        slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
-        sizes = {slug: (of_test[slug], 1, 0) for slug in slugs}
-        kept, shown = _first(slugs, sizes, asked.part_categories, most, room.tables)
-        wished = [slug for slug in slugs if slug in asked.part_categories] or slugs
-        part = replace(part, next_categories=tuple(slug for slug in wished if slug not in kept))
-        slugs.sort(key=categories.place)
-        part = replace(part, shown=shown, categories=tuple(slugs))
-        if shown > most:
-            few, part = _cut_table(
-                part, scores.filter(test=taken[0], category=kept[0]), asked, filesystems, most
-            )
-    return replace(given, spec=_narrowed(part, taken, kept, few), part=part)
+
+
+def _of_categories(
+    part: Part, of_test: Mapping[str, int], asked: ComparisonSpec, most: int, most_tables: int
+) -> tuple[list[str], Part]:
+    """Of a single test as many categories as have room, the overall score before all others."""
+    slugs = sorted(of_test, key=lambda slug: (slug != "overall", categories.place(slug)))
+    sizes = {slug: (of_test[slug], 1, 0) for slug in slugs}
+    kept, shown = _first(slugs, sizes, asked.part_categories, most, most_tables)
+    wished = [slug for slug in slugs if slug in asked.part_categories] or slugs
+    return kept, replace(
+        part,
+        shown=shown,
+        categories=tuple(sorted(slugs, key=categories.place)),
+        next_categories=tuple(slug for slug in wished if slug not in kept),
+    )
 
 
 def _most_compared(spec: ComparisonSpec) -> int:
@@ -296,11 +318,7 @@ def _latest(spec: ComparisonSpec) -> Bounded:
     if spec.studies:
         return Bounded(spec)
     most = limits.MOST_SCORES
-    wanted = Score.selections.filter(selection=spec.cells or Selection.ALL).order_by()
-    if spec.tests:
-        wanted = wanted.filter(test__in=spec.tests)
-    if spec.categories:
-        wanted = wanted.filter(category__in=spec.categories)
+    wanted = spec.score_filter.tables.scores.order_by()
     # No further than it takes to know that it is too much; a count is had from the index alone.
     if wanted[: most + 1].count() <= most:
         return Bounded(spec)

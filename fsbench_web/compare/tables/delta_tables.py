@@ -14,17 +14,11 @@ from fsbench_web.compare.selection.spec import (
     unknown,
 )
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.best_scores import (
-    Chosen,
-    Facts,
-    TableKey,
-    choose,
-    direction,
-    has_scores,
-)
+from fsbench_web.compare.tables.best_scores import Chosen, TableKey, choose
 from fsbench_web.compare.tables.contenders import Contender, shown_label
+from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched import matched
-from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable, made
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
 from fsbench_web.compare.tables.significance import judged
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.models import Score, Study
@@ -291,38 +285,36 @@ def _row(
     flags = [*row.flags, *table_flags]
     if published is not None and published.differs:
         flags.append(published_values.PUBLISHED_DIFFERS)
-    return made(
-        {
-            "contender": contender.name,
-            "label": contender.label,
-            "configurations": contender.configurations,
-            "configuration": shown_label(row),
-            "score": row.value,
-            "best": delta.best,
-            "delta1_percent": delta.delta1_percent,
-            "delta2_percent": delta.delta2_percent,
-            "runs": row.repeats,
-            "published": published,
-            "flags": tuple(dict.fromkeys(flags)),
-            "filesystem": row.filesystem,
-            "study": row.study,
-            "study_title": row.study_title,
-            "hardware": row.hardware_name,
-            "workload": row.workload_title,
-            "kernel": row.kernel or None,
-            "distribution": row.distribution or None,
-            "half_width": row.half_width,
-            "half_width_percent": row.half_width_percent,
-            "interval": row.interval,
-            "preparation": row.preparation or None,
-            "origin": row.origin,
-            "run_ids": run_ids,
-            "series_id": row.series_id,
-            "lun": row.lun,
-            "cells": row.cells,
-            "cells_expected": row.cells_expected,
-            "left_out": row.left_out,
-            "change_percent": change_percent,
-            "is_baseline": is_baseline,
-        }
+    return DeltaRow(
+        contender=contender.name,
+        label=contender.label,
+        configurations=contender.configurations,
+        configuration=shown_label(row),
+        score=row.value,
+        best=delta.best,
+        delta1_percent=delta.delta1_percent,
+        delta2_percent=delta.delta2_percent,
+        runs=row.repeats,
+        published=published,
+        flags=tuple(dict.fromkeys(flags)),
+        filesystem=row.filesystem,
+        study=row.study,
+        study_title=row.study_title,
+        hardware=row.hardware_name,
+        workload=row.workload_title,
+        kernel=row.kernel or None,
+        distribution=row.distribution or None,
+        half_width=row.half_width,
+        half_width_percent=row.half_width_percent,
+        interval=row.interval,
+        preparation=row.preparation or None,
+        origin=row.origin,
+        run_ids=run_ids,
+        series_id=row.series_id,
+        lun=row.lun,
+        cells=row.cells,
+        cells_expected=row.cells_expected,
+        left_out=row.left_out,
+        change_percent=change_percent,
+        is_baseline=is_baseline,
     )

@@ -1,7 +1,7 @@
 """A delta table as data: what page, CSV, API and permalink have in common."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -154,18 +154,6 @@ class DeltaRow:
         )
 
 
-def made(values: Mapping[str, Any]) -> DeltaRow:
-    """The row with these values, of the fields that have no default all.
-
-    Comparisons make hundreds, and setting the 33 fields of a frozen class one by one takes ten
-    times as long.
-    """
-    row = object.__new__(DeltaRow)
-    row.__dict__.update(_DEFAULTS, **values)
-    return row
-
-
-_DEFAULTS = {f.name: f.default for f in fields(DeltaRow) if f.default is not MISSING}
 _NESTED: dict[str, type[Interval] | type[Verdict]] = {
     "interval": Interval,
     "verdict": Verdict,

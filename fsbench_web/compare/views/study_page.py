@@ -113,60 +113,72 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         )
     shown: Mapping[str, Any] = next((s for s in found.sections if s["kind"] == "tables"), {})
     by = request.GET.get("by") or shown.get("by")
-    if by not in CONTENDERS:
-        by = "filesystem"
+    by = by if by in CONTENDERS else "filesystem"
     if request.headers.get("HX-Request") == "true" and not found.is_published:
         context = {"study": found, "by": by, "progress": progress_of(found, request)}
         return render(request, "studies/study_progress.html", context)
-    spec = ComparisonSpec(studies=(slug,), by=by)
-    part = None
+    limited = bounds.Bounded(ComparisonSpec(studies=(slug,), by=by))
     if not found.is_published:
-        wish = replace(spec, **_part(request.GET))
-        limited = bounds.by_rows(bounds.Bounded(wish), request.GET.getlist("filesystem"))
-        spec, part = limited.spec, limited.part
-    tables, emulated = tables_and_notice(spec)
+        limited = _limited(limited.spec, request.GET)
+    tables, emulated = tables_and_notice(limited.spec)
     groups = test_groups(tables, shown.get("tests", {}))
-    placed = folds.placed(groups, lambda group: group.test)
-    series_page = None if found.is_published else shown_series.page_of(found, request.GET)
+    context = {
+        "study": found,
+        "systems": found.systems.order_by("id"),
+        "by": by,
+        "can_reproduce": found.slug in reproductions.PAPERS,
+        "emulated": emulated,
+        "groups": groups,
+        "placed": folds.placed(groups, lambda group: group.test),
+        "overviews": _overviews(groups),
+        "has_published_values": any(row.published for table in tables for row in table.rows),
+        "printed_count": _printed_count(tables),
+        "disagreements": disagreements(groups),
+        "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
+    }
+    context |= _sections(found, tables)
+    if not found.is_published:
+        context |= _of_measured(request, found, limited, tables)
+    return render(request, "studies/study.html", context)
+
+
+def _limited(spec: ComparisonSpec, query: QueryDict) -> bounds.Bounded:
+    """The part of a measured study that is shown."""
+    wish = replace(spec, **_part(query))
+    return bounds.by_rows(bounds.Bounded(wish), query.getlist("filesystem"))
+
+
+def _sections(found: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
+    """What a paper says besides its tables, with its figures."""
     sections = [_with_figure(section, tables) for section in found.sections]
-    return render(
-        request,
-        "studies/study.html",
-        {
-            "study": found,
-            "systems": found.systems.order_by("id"),
-            "may_own": not found.is_published
-            and rights.may(request.user, rights.Action.OWN, found),
-            "by": by,
-            "progress": None if found.is_published else progress_of(found, request, not groups),
-            "part": part,
-            "part_links": part_links(spec, part, names_study=False) if part else None,
-            "can_reproduce": found.slug in reproductions.PAPERS,
-            "papers": [] if found.is_published else comparison.papers_of(tables),
-            "emulated": emulated,
-            "groups": groups,
-            "placed": placed,
-            "overviews": _overviews(groups),
-            "has_published_values": any(row.published for table in tables for row in table.rows),
-            "printed_count": _printed_count(tables),
-            "disagreements": disagreements(groups),
-            "lower_is_better": bool(tables) and all(table.lower_is_better for table in tables),
-            "combined": [section for section in sections if _is_combined(section)],
-            "sections": [
-                section
-                for section in sections
-                if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
-            ],
-            "stated": next((s["items"] for s in found.sections if s["kind"] == "statements"), []),
-            "series": [] if series_page is None else shown_series.shown(series_page),
-            "series_page": series_page,
-            "imports": found.imports.filter(state="done")
-            .select_related("created_by")
-            .annotate(run_count=Count("runs"))[:IMPORTS_SHOWN]
-            if not found.is_published
-            else [],
-        },
-    )
+    return {
+        "combined": [section for section in sections if _is_combined(section)],
+        "sections": [
+            section
+            for section in sections
+            if section["kind"] not in {"tables", "statements"} and not _is_combined(section)
+        ],
+        "stated": next((s["items"] for s in found.sections if s["kind"] == "statements"), []),
+    }
+
+
+def _of_measured(
+    request: HttpRequest, found: Study, limited: bounds.Bounded, tables: Sequence[DeltaTable]
+) -> dict[str, Any]:
+    """What the page of a study has that was measured and not published: runs stand behind it."""
+    part = limited.part
+    series_page = shown_series.page_of(found, request.GET)
+    imports = found.imports.filter(state="done").select_related("created_by")
+    return {
+        "may_own": rights.may(request.user, rights.Action.OWN, found),
+        "progress": progress_of(found, request, not tables),
+        "part": part,
+        "part_links": part_links(limited.spec, part, names_study=False) if part else None,
+        "papers": comparison.papers_of(tables),
+        "series": shown_series.shown(series_page),
+        "series_page": series_page,
+        "imports": imports.annotate(run_count=Count("runs"))[:IMPORTS_SHOWN],
+    }
 
 
 def _part(query: QueryDict) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from fsbench_web.core.formats import (
     aim7,
     bonnie,
     dbench,
-    elbencho,
     filebench,
     filemark,
     fs_mark,
@@ -17,9 +16,15 @@ from fsbench_web.core.formats import (
     not_read,
     own_lines,
     postmark,
-    sysbench,
 )
-from fsbench_web.core.formats.fio import normal, report, terse
+from fsbench_web.core.formats.commands import dd, hdparm, ioping
+from fsbench_web.core.formats.databases import db_bench, pgbench
+from fsbench_web.core.formats.diskspd import crystaldiskmark
+from fsbench_web.core.formats.diskspd import report as diskspd_report
+from fsbench_web.core.formats.elbencho import csv_file, json_file
+from fsbench_web.core.formats.elbencho import table as elbencho_table
+from fsbench_web.core.formats.fio import logs, normal, report, terse
+from fsbench_web.core.formats.ior_summary_files import ior_csv, ior_json, mdtest_ranks
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.result import (
@@ -29,6 +34,7 @@ from fsbench_web.core.formats.result import (
     UnknownFormat,
     UnreadableFile,
 )
+from fsbench_web.core.formats.sysbench import fileio, others
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.text import (
     MAX_LINES,
@@ -66,29 +72,42 @@ _HEAD_BYTES = 256 * 1024
 _TEXT = (
     Format(table.FORMAT, table.recognises, table.parse),
     Format(own_lines.FORMAT, own_lines.recognises, own_lines.parse),
-    Format(elbencho.FORMAT, elbencho.recognises, elbencho.parse),
+    Format(csv_file.FORMAT, csv_file.recognises, csv_file.parse),
+    Format(json_file.FORMAT, json_file.recognises, json_file.parse, has_long_lines=True),
+    Format(elbencho_table.FORMAT, elbencho_table.recognises, elbencho_table.parse),
     Format(filemark.FORMAT, filemark.recognises, filemark.parse),
     Format(composite.FORMAT, composite.recognises, composite.parse, has_long_lines=True),
     Format(report.FORMAT, report.recognises, report.parse, has_long_lines=True),
     Format(terse.FORMAT, terse.recognises, terse.parse),
     Format(normal.FORMAT, normal.recognises, normal.parse),
+    Format(ior_json.FORMAT, ior_json.recognises, ior_json.parse, has_long_lines=True),
+    Format(ior_csv.FORMAT, ior_csv.recognises, ior_csv.parse),
+    Format(mdtest_ranks.FORMAT, mdtest_ranks.recognises, mdtest_ranks.parse),
     Format(throughput.FORMAT, throughput.recognises, throughput.parse),
     Format(log.FORMAT, log.recognises, log.parse),
     Format(aim7.FORMAT, aim7.recognises, aim7.parse),
     Format(postmark.FORMAT, postmark.recognises, postmark.parse),
     Format(filebench.FORMAT, filebench.recognises, filebench.parse),
-    Format(sysbench.FORMAT, sysbench.recognises, sysbench.parse),
+    Format(fileio.FORMAT, fileio.recognises, fileio.parse),
+    Format(others.FORMAT, others.recognises, others.parse),
     Format(mdtest.FORMAT, mdtest.recognises, mdtest.parse, long_line=mdtest.LONG_LINE),
     Format(ior.FORMAT, ior.recognises, ior.parse),
     Format(io500.FORMAT, io500.recognises, io500.parse),
+    Format(diskspd_report.FORMAT, diskspd_report.recognises, diskspd_report.parse),
+    Format(crystaldiskmark.FORMAT, crystaldiskmark.recognises, crystaldiskmark.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
+    Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
+    Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
+    Format(ioping.FORMAT, ioping.recognises, ioping.parse),
+    Format(hdparm.FORMAT, hdparm.recognises, hdparm.parse),
+    Format(dd.FORMAT, dd.recognises, dd.parse),
     Format(bonnie.FORMAT, bonnie.recognises, bonnie.parse),
     Format(exported_csv.FORMAT, exported_csv.recognises, exported_csv.parse),
     Format(table.WIDE_FORMAT, table.recognises_wide, table.parse),
 )
 
-FORMATS = (*(one.name for one in _TEXT), biff.FORMAT)
+FORMATS = (*(one.name for one in _TEXT), logs.FORMAT, biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
 
 
@@ -115,9 +134,10 @@ def _is_document(data: bytes) -> bool:
 
 
 def parse(name: str, data: bytes) -> ParsedResult:
-    """What a file holds, whatever it is called: ``name`` is for messages only.
+    """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
-    Raises UnreadableFile with everything that is wrong.
+    These are bare numbers, and only their names say of what. Raises UnreadableFile with everything
+    that is wrong.
     """
     if biff.recognises(data):
         return biff.parse(data)
@@ -127,6 +147,8 @@ def parse(name: str, data: bytes) -> ParsedResult:
         raise UnreadableFile([Problem(None, None, reason)])
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     looked_at = lines_to_look_at(lines)
+    if logs.is_named(name) and (logs.recognises(looked_at) or logs.recognises_histogram(looked_at)):
+        return logs.parse(name, lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
         check_lengths(lines, found.long_line if found is not None else "")

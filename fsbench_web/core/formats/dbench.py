@@ -14,6 +14,7 @@ _VERSION = re.compile(r"^\W*dbench version ([0-9][0-9.]*)")
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _END = re.compile(rf"^\W*Throughput {_NUMBER} MB/sec\b(.*)$")
 _CLIENTS = re.compile(r"([0-9]{1,9}) (clients|procs)")
+_SYNC = re.compile(r"\((sync (?:open|dirs))\)")
 _MAX = re.compile(rf"max_latency={_NUMBER} ms")
 _TITLE = re.compile(r"^\s*Operation\s+Count\s+AvgLat\s+MaxLat\s*$")
 _ROW = re.compile(rf"^\s*([A-Za-z][A-Za-z0-9_]{{0,39}})\s+[0-9]+\s+{_NUMBER}\s+{_NUMBER}\s*$")
@@ -32,21 +33,21 @@ def parse(lines: list[str]) -> ParsedResult:
     in_table = False
     rows: list[tuple[str, str, str, int]] = []
     started = ended = 0
+    running_with = ""
     for line_number, line in enumerate(lines, start=1):
         if (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             started += 1
         elif (running := _COMMAND.match(line)) is not None:
             load_file = running[2].rsplit("/", 1)[-1]
-            text = f"{running[1]} seconds, load {load_file}{running[3]}"[:200]
-            result.modes = tuple(dict.fromkeys((*result.modes, text)))
+            running_with = f"{running[1]} seconds, load {load_file}{running[3]}"[:200]
         elif _TITLE.match(line):
             in_table = True
         elif in_table and (row := _ROW.match(line)) is not None:
             rows.append((row[1], row[2], row[3], line_number))
         elif (end := _END.match(line)) is not None:
             ended += 1
-            found.begin()
+            found.begin(filter(None, (running_with, *_SYNC.findall(end[2]))))
             clients = _CLIENTS.search(end[2])
             load = load_text(clients=int(clients[1]) if clients else None)
             for name, average, longest, at in rows:

@@ -6,12 +6,17 @@ Source: fs_mark's README, and output of 3.3.
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.values import Collector
 
 FORMAT = "fs_mark"
 _VERSION = re.compile(r"^#\s*Version ([0-9][0-9.]*), ([0-9]{1,9}) thread\(s\)")
 _COMMAND = re.compile(r"^#\s+(\S*fs_mark\s.*)$")
 _SETTING = re.compile(r"^#\s*(Sync method: [A-Z0-9 ,/]+|Files info: size [0-9]+ bytes.*)")
+_MAY_DIFFER = ("-d", "-l", "-t", "-v")
+"""Folders, the log, and threads, which are the load. Loops (-L) fill the file system: another
+number of them is another workload, and so are as many calls (fs_mark's README).
+"""
 _TITLE = re.compile(r"^FSUse%\s+Count\s+Size\s+Files/sec\s+App Overhead\s*$")
 _ROW = re.compile(r"^\s*[0-9]{1,3}\s+[0-9]+\s+[0-9]+\s+([0-9.]+(?:e[+-]?[0-9]+)?)\s+([0-9]+)\s*$")
 
@@ -27,18 +32,20 @@ def parse(lines: list[str]) -> ParsedResult:
     found = Collector(result)
     threads: int | None = None
     in_table = False
+    settings: tuple[str, ...] = ()
     for number, line in enumerate(lines, start=1):
         if (version := _VERSION.match(line)) is not None:
             result.tool_version, threads = version[1], int(version[2])
             in_table = False
         elif (setting := _SETTING.match(line)) is not None:
-            result.modes = tuple(dict.fromkeys((*result.modes, setting[1].strip(" :")[:200])))
+            settings = (*settings, setting[1].strip(" :")[:200])
         elif (command := _COMMAND.match(line)) is not None:
             result.command = result.command or " ".join(command[1].split())[:2000]
+            settings = of_command(command[1], _MAY_DIFFER)
         elif _TITLE.match(line):
             in_table = True
         elif in_table and (row := _ROW.match(line)) is not None:
-            found.begin()
+            found.begin(settings)
             load = load_text(threads=threads)
             found.add("fs_mark_files", row[1], "files/s", number, load=load)
             found.add("fs_mark_app_overhead", row[2], "µs", number, load=load)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.formats.values import Collector, test_name
 
@@ -22,6 +23,13 @@ _ITERATION = re.compile(r"^[\s>|]*(write|read|remove|rewrite|reread)\s+(?=[0-9-]
 _COUNTED = re.compile(r"^\W*(segments|repetitions)\s*[:=]\s*([0-9]{1,12})\s*$")
 _COMMAND = re.compile(r"Command line(?: used)?\s*:\s*(.+)")
 _TASKS = re.compile(r"^\W*(?:tasks|clients)\s*[:=]\s*([0-9]{1,9})\b")
+_MAY_DIFFER = (
+    *("-o", "-G", "-i", "-v", "-V", "-O stoneWallingStatusFile", "-O summaryFile"),
+    *("-O saveRankPerformanceDetailsCSV", "-O summaryFormat"),
+    # Said by "api", "access", "tasks" and "stonewallingTime" of the options that are printed.
+    *("-a", "-F", "-N", "-D"),
+)
+"""Files, the seed, repetitions, and how much is said (IOR's user guide, "Options")."""
 _SETTING = re.compile(
     r"^\s*(api|access|type|ordering in a file|ordering inter file|xfersize|blocksize|"
     r"aggregate filesize|pattern|stonewallingTime|stoneWallingWearOut)\s*[:=]\s*(.+?)\s*$"
@@ -51,6 +59,7 @@ class _Test:
     """What the options of a test say, and the rows of its results table."""
 
     tasks: int | None = None
+    settings: dict[str, None] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
     rows: list[tuple[int, dict[str, str], int | None, int]] = field(default_factory=list)
@@ -68,7 +77,6 @@ def parse(lines: list[str]) -> ParsedResult:
     found = Collector(result)
     columns: list[str] = []
     test = _Test()
-    settings: dict[str, None] = {}
     for line_number, line in enumerate(lines, start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
@@ -76,17 +84,11 @@ def parse(lines: list[str]) -> ParsedResult:
             columns, test = [], _Test()
         elif _HEADER.match(line):
             header = line[line.index("Operation") :].replace("Std Dev", "StdDev")
-            found.begin()
+            found.begin(test.settings)
             columns = header.replace(" (", "(").split()
             test.rows.clear()
         elif columns and (row := _ROW.match(line)) is not None:
-            words = line[row.start(1) :].split()
-            if len(words) < len(columns):
-                message = f"The row has {len(words)} fields of {len(columns)}: it is left out."
-                found.warn(line_number, message)
-                result.complete = False
-                continue
-            _row(found, dict(zip(columns, words, strict=False)), line_number, test.tasks)
+            _summary_row(found, columns, line[row.start(1) :].split(), line_number, test.tasks)
         elif _TABLE.match(line):
             test.columns = line[line.index("access") :].split()
         elif test.columns and (row := _ITERATION.match(line)) is not None:
@@ -96,13 +98,13 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (counted := _COUNTED.match(line)) is not None:
             test.counts[counted[1]] = int(counted[2])
             if counted[1] == "segments":
-                settings[f"{counted[1]} {counted[2]}"] = None
+                test.settings[f"{counted[1]} {counted[2]}"] = None
         elif (setting := _SETTING.match(line)) is not None:
-            settings[f"{setting[1]} {setting[2]}"[:200]] = None
+            test.settings[f"{setting[1]} {setting[2]}"[:200]] = None
         elif (command := _COMMAND.search(line)) is not None:
             result.command = result.command or command[1].strip()[:2000]
+            test.settings |= dict.fromkeys(of_command(command[1], _MAY_DIFFER))
     _without_summary(found, test, len(lines))
-    result.modes = tuple(settings)
     return found.finish(
         "Neither a summary of IOR nor a row of its results is there: the run did not end.",
         len(lines),
@@ -125,7 +127,7 @@ def _without_summary(found: Collector, test: _Test, last_line: int) -> None:
     for line, row, tasks, segments in test.rows:
         place = row["access"], row.get("iter", "")
         if not measured or place[1] not in {iteration for _, iteration in measured}:
-            found.begin()
+            found.begin(test.settings)
         measured.add(place)
         for column, (kind, unit) in _OF_ITERATION.items():
             if (text := row.get(column, "-")) != "-":
@@ -138,6 +140,17 @@ def _without_summary(found: Collector, test: _Test, last_line: int) -> None:
         message = "The results end before the last repetition: what follows is missing."
         found.warn(last_line, message)
     test.rows.clear()
+
+
+def _summary_row(
+    found: Collector, columns: list[str], words: list[str], line: int, tasks: int | None
+) -> None:
+    if len(words) < len(columns):
+        message = f"The row has {len(words)} fields of {len(columns)}: it is left out."
+        found.warn(line, message)
+        found.result.complete = False
+        return
+    _row(found, dict(zip(columns, words, strict=False)), line, tasks)
 
 
 def _row(found: Collector, row: dict[str, str], line: int, tasks: int | None) -> None:

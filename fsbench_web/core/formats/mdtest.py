@@ -7,6 +7,7 @@ mdtest(1), and output of 1.9.3, 3.4 and 4.1.
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "mdtest"
@@ -22,6 +23,8 @@ _ROW = re.compile(
 _VERSION = re.compile(r"mdtest-([0-9][0-9A-Za-z.+-]*) was launched with ([0-9]{1,9}) total task")
 _TASKS = re.compile(r"^\W*([0-9]{1,9}) tasks, ([0-9]+) (files/directories|files|directories)")
 _COMMAND = re.compile(r"Command line used: (.+)")
+_MAY_DIFFER = ("-d", "-x", "-G", "-i", "-v", "-V", "--saveRankPerformanceDetails")
+"""Folders and files, the seed, iterations, and how much is said (mdtest(1))."""
 _TIMES = {"ms/op": "ms", "us/op": "µs", "ms": "ms"}
 
 
@@ -36,19 +39,21 @@ def parse(lines: list[str]) -> ParsedResult:
     found = Collector(result)
     tasks: int | None = None
     summary: re.Match[str] | None = None
+    settings: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
     for line_number, line in enumerate(lines, start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
-            tasks, summary = int(version[2]), None
+            tasks, summary, settings, counted = int(version[2]), None, (), ()
         elif (tasks_line := _TASKS.match(line)) is not None:
             tasks = int(tasks_line[1])
-            text = f"{tasks_line[2]} {tasks_line[3]}"
-            result.modes = tuple(dict.fromkeys((*result.modes, text)))
+            counted = (f"{tasks_line[2]} {tasks_line[3]}",)
         elif (command := _COMMAND.search(line)) is not None and "mdtest" in command[1]:
             result.command = result.command or command[1].strip()[:2000]
+            settings = of_command(command[1], _MAY_DIFFER)
         elif (title := _SUMMARY.match(line)) is not None:
             summary = title
-            found.begin()
+            found.begin((*settings, *counted))
         elif summary is not None and (row := _ROW.match(line)) is not None:
             _row(found, summary, row, line_number, load_text(tasks=tasks))
     return found.finish("No summary of mdtest is there: the run did not end.", len(lines))

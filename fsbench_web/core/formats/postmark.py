@@ -29,7 +29,36 @@ _KILOBYTES: dict[str | None, Decimal | int] = {
     "mega": 1024,
     "giga": 1024 * 1024,
 }
-_SETTING = re.compile(r"^\s*(The base number of files is .*|Transactions: .*|Files range .*)$")
+_SETTINGS = re.compile(r"(?:^|pm>)Current configuration is:")
+_SETTING = re.compile(
+    r"^(The base number of files is .*|Transactions: .*|Files range .*|"
+    r"Block sizes are: .*|Biases are: .*|Using .*buffered file I/O|"
+    r"[0-9]+ subdirectories will be used.*)$"
+)
+"""What "show" prints and is no path and no seed."""
+_LOCATION = re.compile(r"^\s+\S.* \(weight=([0-9]+)\)$")
+
+
+class _Configuration:
+    """What "show" printed last, of the PostMark that was started last."""
+
+    def __init__(self) -> None:
+        self._said: list[str] = []
+        self._weights: list[str] = []
+
+    def read(self, line: str) -> None:
+        if _VERSION.match(line) or _SETTINGS.search(line):
+            self._said, self._weights = [], []
+        elif (setting := _SETTING.match(line)) is not None:
+            self._said.append(setting[1].strip())
+        elif (location := _LOCATION.match(line)) is not None:
+            self._weights.append(location[1])
+
+    def settings(self) -> list[str]:
+        """All but paths and the seed; several locations by their weights."""
+        if len(self._weights) < 2:
+            return self._said
+        return [*self._said, f"Locations of weight {', '.join(self._weights)}"]
 
 
 def recognises(lines: list[str]) -> bool:
@@ -43,13 +72,15 @@ def parse(lines: list[str]) -> ParsedResult:
     found = Collector(result)
     phase = "creation"
     reports = ended = 0
+    configuration = _Configuration()
     for line_number, line in enumerate(lines, start=1):
+        configuration.read(line)
         if (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[1]
         elif (time := _TIME.match(line)) is not None:
             if time[2] == "total":
                 reports += 1
-                found.begin()
+                found.begin(configuration.settings())
             name = "total_time" if time[2] == "total" else "transactions_time"
             found.add(f"postmark_{name}", time[1], "s", line_number)
             if time[3]:

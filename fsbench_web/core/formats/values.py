@@ -6,7 +6,7 @@ conversion is exact.
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -90,11 +90,17 @@ class Collector:
     result: ParsedResult
     problems: list[Problem] = field(default_factory=list)
     _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
+    _settings: list[tuple[str, ...]] = field(default_factory=lambda: [()])
     _count: int = 0
 
-    def begin(self) -> None:
-        """A further report starts: what it measures again is a repeat."""
+    def begin(self, settings: Iterable[str] = ()) -> None:
+        """A further report starts: what it measures again is a repeat.
+
+        ``settings`` are those it was made with; they become modes of the result.
+        """
         self._blocks.append([])
+        self._settings.append(tuple(settings))
+        self.result.modes = tuple(dict.fromkeys((*self.result.modes, *self._settings[-1])))
 
     def add(
         self,
@@ -155,6 +161,21 @@ class Collector:
         if len(self.problems) < ENOUGH_PROBLEMS:
             self.problems.append(Problem(line, column, message))
 
+    def _check_settings(self) -> None:
+        """Refuse what is measured again with other settings: it is no repeat."""
+        first: dict[Key, tuple[str, ...]] = {}
+        for block, settings in zip(self._blocks, self._settings, strict=True):
+            for value in block:
+                before = first.setdefault(_key(value), settings)
+                if before != settings:
+                    other = shown("; ".join(sorted({*settings} ^ {*before})), 200)
+                    message = (
+                        f"{value.test} is measured again with other settings ({other}): it is no "
+                        "repeat. Make a file of its own of each run."
+                    )
+                    self.refuse(value.line, message)
+                    break
+
     def _too_much(self, line: int | None) -> None:
         if not self.problems:
             self.problems.append(too_many_values(line))
@@ -163,6 +184,7 @@ class Collector:
         """The result, repeats numbered. Raises UnreadableFile; ``nothing`` says why no value is."""
         if not self._count and not self.problems:
             self.refuse(line, nothing)
+        self._check_settings()
         if self.problems:
             raise UnreadableFile(capped(self.problems))
         self.result.values = numbered(self._blocks)

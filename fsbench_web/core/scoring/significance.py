@@ -14,7 +14,7 @@ and scores of one run depend on each other much.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -139,21 +139,10 @@ def corrected(verdicts: Sequence[Verdict], among: Collection[float] | None = Non
         status, reasons = verdict.status, verdict.reasons
         if status == SIGNIFICANT and p_holm > FALSE_ALARM:
             status, reasons = TIE, (HOLM, *reasons)
-        found[place] = changed(
+        found[place] = replace(
             verdict, status=status, reasons=reasons, p_holm=p_holm, tested=tested
         )
     return found
-
-
-def changed(verdict: Verdict, **values: Any) -> Verdict:
-    """A copy with other values of these fields.
-
-    What ``dataclasses.replace`` does in ten times the time: a page has hundreds of verdicts. A name
-    that is no field would be as much of a mistake here as there.
-    """
-    made = object.__new__(Verdict)
-    made.__dict__.update(verdict.__dict__, **values)
-    return made
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

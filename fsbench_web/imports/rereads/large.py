@@ -12,7 +12,8 @@ from fsbench_web.imports.plan import OwnKey, own_key
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing import large
-from fsbench_web.studies.models import Artefact, Measurement
+from fsbench_web.studies.models import Artefact
+from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.digests import Row, digest_of_rows
 
 
@@ -36,8 +37,7 @@ def difference(artefact: Artefact) -> RunsDifference:
     """Compare each run with what is read now. Raises ImportRefused."""
     imported = ImportedFile.objects.filter(artefact=artefact).first()
     runs: dict[OwnKey, int] = {tuple(key): pk for key, pk in imported.runs} if imported else {}
-    rows = Measurement.objects.filter(artefact=artefact).order_by()
-    stored = set(rows.values_list("run_id", flat=True).distinct())
+    stored = measurements.runs_of(artefact.pk)
     found = RunsDifference()
     now: dict[int, str] = {}
     for run_id, digest in _digests(artefact, imported, runs).items():

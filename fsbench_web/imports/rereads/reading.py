@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
@@ -21,13 +22,18 @@ from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.plan import own_key
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.workloads import workload_of
-from fsbench_web.studies.models import Artefact, Measurement, Run, Series, StateChange
-from fsbench_web.studies.scores import ingest
+from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
+from fsbench_web.studies.scores import ingest, measurements
+from fsbench_web.studies.scores.measurements import Measurement
 from fsbench_web.studies.series import lock_all, next_repeat, series_for
 
 MAX_VALUES = 50_000
 Cell = tuple[str, str, int | None, int | None]
 """Test, load, record size KB, file size KB."""
+
+
+def _cell(one: Measurement | ParsedValue) -> Cell:
+    return one.test, one.load, one.record_size_kb, one.file_size_kb
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Difference:
         rows = [
             [
                 change.run_id,
-                *((old.pk, old.value, old.unit, old.line) if (old := change.old) else ()),
+                *((*_cell(old), old.value, old.unit, old.line) if (old := change.old) else ()),
                 *(
                     (new.test, new.load, new.value, new.unit, new.line)
                     if (new := change.new)
@@ -86,7 +92,8 @@ class Difference:
 
 def is_large(artefact: Artefact) -> bool:
     """Whether the numbers are too many for ``difference``, and reread_large compares the runs."""
-    return Measurement.objects.filter(artefact=artefact).count() > MAX_VALUES
+    blocks = MeasurementBlock.objects.filter(artefact=artefact)
+    return (blocks.aggregate(numbers=Sum("count"))["numbers"] or 0) > MAX_VALUES
 
 
 def difference(artefact: Artefact) -> Difference:
@@ -112,8 +119,8 @@ def difference(artefact: Artefact) -> Difference:
         ) from None
     found = Difference(artefact, parsed=parsed)
     stored: dict[int, dict[Cell, Measurement]] = defaultdict(dict)
-    for row in Measurement.objects.filter(artefact=artefact).order_by("id"):
-        stored[row.run_id][row.test, row.load, row.record_size_kb, row.file_size_kb] = row
+    for row in measurements.rows(MeasurementBlock.objects.filter(artefact=artefact)):
+        stored[row.run_id][_cell(row)] = row
     read = _by_run(parsed, imported, artefact, stored, found)
     for run_id in sorted({*stored, *read}):
         _compare(run_id, stored.get(run_id, {}), read.get(run_id, {}), found)
@@ -169,8 +176,7 @@ def _by_run(
         if run_id is None:
             unknown.add(own_key(value))
             continue
-        cell = (value.test, value.load, value.record_size_kb, value.file_size_kb)
-        read[run_id][cell] = value
+        read[run_id][_cell(value)] = value
     found.new_runs = len(unknown)
     return read
 
@@ -210,7 +216,7 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
     Raises Artefact.DoesNotExist, and ImportRefused when something changed since it was shown.
     """
     artefact = Artefact.objects.select_related("run__series").get(pk=artefact_id)
-    run_ids = {artefact.run_id, *_run_ids(artefact)}
+    run_ids = {artefact.run_id, *measurements.runs_of(artefact.pk)}
     runs = {run.pk: run for run in Run.objects.filter(pk__in=run_ids).select_related("series")}
     touched = {run.series_id: run.series for run in runs.values()}
     for study in {series.study_id: series.study for series in touched.values()}.values():
@@ -237,22 +243,28 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
     return found
 
 
-def _run_ids(artefact: Artefact) -> list[int]:
-    rows = Measurement.objects.filter(artefact=artefact).order_by()
-    return list(rows.values_list("run_id", flat=True).distinct())
-
-
 def _write(found: Difference) -> None:
-    Measurement.objects.filter(pk__in=[c.old.pk for c in found.removed if c.old]).delete()
-    rows = []
-    for change in (*found.changed, *found.moved):
-        row, value = change.old, change.new
-        assert row is not None
-        assert value is not None
-        row.value, row.unit, row.line = value.value, value.unit, value.line
-        row.samples = list(value.samples) or None
-        rows.append(row)
-    Measurement.objects.bulk_update(rows, ["value", "unit", "line", "samples"], batch_size=500)
+    """Numbers that stay keep their place, and what is known of them; new ones come last."""
+    new = {
+        (change.run_id, _cell(change.any)): change.new
+        for change in (*found.removed, *found.changed, *found.moved)
+    }
+    touched = {run_id for run_id, _ in new}
+    blocks = MeasurementBlock.objects.filter(artefact=found.artefact, run__in=touched)
+    for block in measurements.listed(blocks):
+        rows = []
+        for row in block.read().rows():
+            value = new.get((row.run_id, _cell(row)), row)
+            if isinstance(value, ParsedValue):
+                row = row._replace(
+                    value=value.value,
+                    unit=value.unit,
+                    line=value.line,
+                    samples=list(value.samples) or None,
+                )
+            if value is not None:
+                rows.append(row)
+        measurements.rewrite(block, rows)
     added: dict[int, list[ParsedValue]] = defaultdict(list)
     for change in found.added:
         assert change.new is not None

@@ -1,11 +1,11 @@
 """A table of up to millions of rows -> runs, in one pass and one transaction, in bounded memory."""
 
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -16,13 +16,19 @@ from fsbench_web.core.formats.tables import long
 from fsbench_web.core.formats.tables.long import Columns, LargeTable, Own
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.table import unkept
+from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import existing_runs, work
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
-from fsbench_web.imports.plan import Target, label_problems, target_problems, unit_problems
+from fsbench_web.imports.plan import (
+    Target,
+    label_problems,
+    target_problems,
+    unit_problems,
+    unread_column,
+)
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.imports.storing.large_scores import score_fresh
 from fsbench_web.imports.targets import (
     ALL_KNOWN,
     ONCE,
@@ -34,8 +40,9 @@ from fsbench_web.imports.targets import (
 from fsbench_web.studies.models import Run, Series
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import digests as content
-from fsbench_web.studies.scores import ingest
-from fsbench_web.studies.scores.bulk import MeasurementWriter, Rows
+from fsbench_web.studies.scores import ingest, judging, measurements, quality
+from fsbench_web.studies.scores.judging import Part
+from fsbench_web.studies.scores.measurements import Flags, NewBlock
 from fsbench_web.studies.series import lock_all, next_repeat, series_for
 
 LARGE_BYTES = 4 * 1024 * 1024
@@ -53,9 +60,11 @@ def is_large(sources: Sequence[SourceFile]) -> bool:
     with source.open() as stream:
         head = stream.read(_HEAD_BYTES)
     if source.mapping is not None:
-        return Mapping.from_json(source.mapping).shape == "long"
+        mapping: Mapping | None = Mapping.from_json(source.mapping)
+        return mapping is not None and mapping.shape == "long" and not mapping.has_load
     try:
-        return long.mapping_of(head) is not None
+        mapping = long.mapping_of(head)
+        return mapping is not None and not mapping.has_load
     except UnreadableFile:
         return True
 
@@ -179,15 +188,20 @@ def import_large(
     *,
     only_new: bool = False,
     within_request: bool = False,
+    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then.
 
-    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``.
+    ``only_new``, ``within_request`` and ``ignored`` are those of ``commit.import_uploads``.
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
     problems = [ImportProblem(**row) for row in report(table, source)["problems"]]
     problems += key_problems({"keys": [[*own[:3], 1] for own in table.runs]}, source, target)
+    if ignored is not None:
+        unread = [word for word in table.unused if word not in ignored]
+        problems += [unread_column(word, source.path, table.header_line) for word in unread]
+        table.unused = []
     if problems:
         raise ImportRefused(problems)
     warnings = warnings_of(table, source)
@@ -261,10 +275,17 @@ def store(
     runs = lifecycle.record_many_finished(places, by=user, reason=reason)
     audit.note(user, "imported", f"study {study.slug}", runs=len(runs), file=source.path)
     artefact = store_source(runs[0], source)
-    flags = _score(table, {pk: touched[pk] for pk in fresh}, runs, entries, say)
+    tests = [MeasuredTest(test, "", unit) for test, unit in table.tests]
+    numbers = [columns_of(tests, entry.columns) for entry in entries]
+    flags = _score({pk: touched[pk] for pk in fresh}, runs, numbers, say)
     total = len(table)
-    writer = MeasurementWriter(artefact.pk, lambda written: say("Storing", written / total))
-    writer.write(_rows(table, runs, entries, flags))
+    measurements.store(
+        (
+            NewBlock(run.pk, artefact.pk, columns, flags.get(run.pk))
+            for run, columns in zip(runs, numbers, strict=True)
+        ),
+        lambda stored: say("Storing", stored / total),
+    )
     RunContent.objects.bulk_create(
         [RunContent(run=run, digest=digest) for run, digest in zip(runs, digests, strict=True)],
         batch_size=500,
@@ -396,36 +417,43 @@ def _content(
     return digest, ImportProblem(message, source.path, lines[1])
 
 
-def _rows(
-    table: LargeTable, runs: list[Run], entries: list[Placed], flags: dict[int, array]
-) -> Iterator[tuple[int, Rows]]:
-    for run, entry in zip(runs, entries, strict=True):
-        c = entry.columns
-        # Of a series that had runs before, flags are found among all of them afterwards.
-        bits = flags.get(run.pk) or bytes(len(c))
-        yield run.pk, Rows(table.tests, (c.tests, c.records, c.files, c.values, c.lines, bits))
+def columns_of(tests: Sequence[MeasuredTest], columns: Columns) -> MeasurementColumns:
+    """The numbers of one run, without a copy."""
+    return MeasurementColumns(
+        tests,
+        np.frombuffer(columns.tests, dtype=np.uint16),
+        np.frombuffer(columns.records, dtype=np.int32),
+        np.frombuffer(columns.files, dtype=np.int64),
+        np.frombuffer(columns.values, dtype=np.float64),
+        np.frombuffer(columns.lines, dtype=np.uint32),
+    )
 
 
 def _score(
-    table: LargeTable,
     fresh: dict[int, Series],
     runs: list[Run],
-    entries: list[Placed],
+    entries: list[MeasurementColumns],
     say: Say,
-) -> dict[int, array]:
-    """Scores of the series that were empty before; returns the flags of their numbers by run."""
-    of_series: dict[int, list[tuple[Run, Columns]]] = defaultdict(list)
-    for run, entry in zip(runs, entries, strict=True):
+) -> dict[int, Flags]:
+    """Scores of the series that were empty before; returns the flags of their numbers by run.
+
+    Of a series that had runs before, flags are found among all of them afterwards.
+    """
+    of_series: dict[int, list[Part]] = defaultdict(list)
+    for run, columns in zip(runs, entries, strict=True):
         if run.series_id in fresh:
-            of_series[run.series_id].append((run, entry.columns))
-    flags: dict[int, array] = {}
-    for done, (pk, found) in enumerate(of_series.items()):
+            part = Part(run.pk, columns, np.zeros(len(columns), dtype=np.uint8))
+            of_series[run.series_id].append(part)
+    for done, (pk, parts) in enumerate(of_series.items()):
         say("Scoring", done / len(of_series))
+        basis = quality.basis_of(fresh[pk])
         try:
-            flags |= score_fresh(table, fresh[pk], found)
+            ingest.replace_scores(fresh[pk], basis, judging.judge_new(parts, basis))
         except ingest.MixedMeasurements as error:
             raise _mixed(fresh[pk], error) from None
-    return flags
+    return {
+        part.run_id: quality.flags_of(part.bits) for parts in of_series.values() for part in parts
+    }
 
 
 def _rescore(serieses: list[Series]) -> None:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Exists, OuterRef, Sum
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -148,7 +148,7 @@ def gone(import_id: int) -> str:
 def _result(request: HttpRequest, row: Import) -> HttpResponse:
     runs = (
         row.runs.select_related("series__configuration", "series__hardware")
-        .annotate(values_stored=Count("measurements"))
+        .annotate(values_stored=Sum("measurement_blocks__count", default=0))
         .order_by("id")
     )
     context = {

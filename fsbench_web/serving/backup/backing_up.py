@@ -20,6 +20,7 @@ from fsbench_web.serving.backup import databases, manifest
 from fsbench_web.serving.backup.manifest import BackupError, Manifest
 from fsbench_web.studies.models import Artefact
 from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.scores import measurements
 
 BY = "manage.py restore"
 _CHUNK = 1024 * 1024
@@ -82,6 +83,10 @@ def restore(folder: Path, *, overwrite: str, say: Callable[[str], None]) -> Mani
     damaged = damaged_artefacts()
     if damaged:
         raise BackupError(f"Raw output does not have its digest any more: artefacts {damaged}.")
+    say("Reading all measurements ...")
+    unreadable = measurements.unreadable()
+    if unreadable:
+        raise BackupError(f"Measurements cannot be read: {unreadable[0]} Of {len(unreadable)}.")
     _come_to_rest(say)
     return backup
 

@@ -134,7 +134,7 @@ def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[
 def _problems(
     form: JobForm, shown: PresetFields, lun: Lun, configurations: Sequence[ConfigurationSpec]
 ) -> list[str]:
-    guest = form.read_guest({})
+    guest = form.guest({})
     return list(workload.problems(_workload(form, shown), lun, configurations, guest))
 
 

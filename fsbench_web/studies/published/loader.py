@@ -73,19 +73,12 @@ def _hardware(published: PublishedStudy) -> tuple[list[HardwareProfile], bool]:
 
 def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProfile]) -> bool:
     """Insert, update and delete what differs from the files."""
-    wanted: dict[ScoreKey, Score] = {}
     known: dict[tuple[str, str, str], Series] = {}
+    wanted: dict[ScoreKey, Score] = {}
     for row in published.scores:
         circumstances = (row.filesystem, row.configuration, row.distribution)
         if circumstances not in known:
-            known[circumstances] = series_for(
-                study,
-                _configuration(published, row),
-                # Which of several systems a score was measured on, no file says.
-                hardware=hardware[0] if len(hardware) == 1 else None,
-                kernel=published.kernel,
-                distribution=row.distribution or published.distribution,
-            )
+            known[circumstances] = _series(study, published, row, hardware)
         series = known[circumstances]
         wanted[series.pk, row.test, row.category] = Score(
             series=series,
@@ -97,6 +90,27 @@ def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProf
             published=row.printed,
             origin=ORIGIN,
         )
+    is_changed = _write(study, wanted)
+    kept = [series.pk for series in known.values()]
+    empty, _ = study.series.exclude(pk__in=kept).filter(runs=None).delete()
+    return bool(is_changed or empty)
+
+
+def _series(
+    study: Study, published: PublishedStudy, row: PublishedScore, hardware: list[HardwareProfile]
+) -> Series:
+    return series_for(
+        study,
+        _configuration(published, row),
+        # Which of several systems a score was measured on, no file says.
+        hardware=hardware[0] if len(hardware) == 1 else None,
+        kernel=published.kernel,
+        distribution=row.distribution or published.distribution,
+    )
+
+
+def _write(study: Study, wanted: dict[ScoreKey, Score]) -> bool:
+    """Make the scores of the study those that are wanted; whether any was another."""
     stored = {
         (score.series_id, score.test, score.category): score
         for score in Score.objects.filter(series__study=study)
@@ -114,9 +128,7 @@ def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProf
         Score.objects.bulk_update(differing, _COMPARED)
     if surplus:
         Score.objects.filter(pk__in=surplus).delete()
-    kept = [series.pk for series in known.values()]
-    empty, _ = study.series.exclude(pk__in=kept).filter(runs=None).delete()
-    return bool(missing or differing or surplus or empty)
+    return bool(missing or differing or surplus)
 
 
 def _configuration(published: PublishedStudy, row: PublishedScore) -> FilesystemConfiguration:

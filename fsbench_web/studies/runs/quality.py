@@ -1,19 +1,21 @@
 """What the page of one run says of the quality of its numbers. No HTTP here."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count, Min
+import numpy as np
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import CONTENDED, DRIFTED, FLAGS, RULES, Flag, ordered
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.runs.numbers import Cell, RunNumber
+from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.cells import Cell
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
+from fsbench_web.studies.scores.measurements import Measurement
 from fsbench_web.studies.scores.quality import STATED, boundary_of
 
 
@@ -53,7 +55,9 @@ class RunQuality:
     limits: list[str]
 
 
-def run_quality(run: Run, measured: int, numbers: Sequence[RunNumber] | None = None) -> RunQuality:
+def run_quality(
+    run: Run, measured: int, numbers: Sequence[Measurement] | None = None
+) -> RunQuality:
     """The flags of one run with ``measured`` numbers.
 
     ``numbers`` are these, where somebody has read all of them already; otherwise it takes one
@@ -64,13 +68,13 @@ def run_quality(run: Run, measured: int, numbers: Sequence[RunNumber] | None = N
         measured,
         quality is not None,
         quality is not None and quality.get("rules", 0) < RULES,
-        [*_of_run(run), *_of_cells(_asked(run) if numbers is None else _counted(numbers))],
+        [*_of_run(run), *_of_cells(_flagged(run) if numbers is None else numbers)],
         _boundaries(quality),
         _limits(run, quality) if quality is not None else [],
     )
 
 
-def flagged_cells(measured: Mapping[Cell, RunNumber]) -> dict[str, list[Cell]]:
+def flagged_cells(measured: Mapping[Cell, Measurement]) -> dict[str, list[Cell]]:
     """The cells of each flag, for a heat map: {what the legend says: cells}."""
     found: dict[str, list[Cell]] = defaultdict(list)
     for cell, measurement in measured.items():
@@ -81,7 +85,7 @@ def flagged_cells(measured: Mapping[Cell, RunNumber]) -> dict[str, list[Cell]]:
     }
 
 
-def notes(measured: Mapping[Cell, RunNumber]) -> dict[Cell, str]:
+def notes(measured: Mapping[Cell, Measurement]) -> dict[Cell, str]:
     """What the hover text of each flagged cell adds."""
     return {
         cell: "; ".join(flag.of_cells for flag in measurement.flag_words)
@@ -106,75 +110,39 @@ def _of_run(run: Run) -> list[FlagLine]:
     ]
 
 
-@dataclass(frozen=True)
-class _Flagged:
-    """How many numbers of a test and load carry these flags, and where the first stands."""
-
-    test: str
-    load: str
-    flags: Any
-    count: int
-    artefact_id: int | None
-    line: int | None
+def _flagged(run: Run) -> Iterator[Measurement]:
+    """The numbers of a run that carry flags. One query, and one for each very large block."""
+    found = measurements.of_run(run.pk).filter(flags__isnull=False)
+    for block in measurements.read(found):
+        has_any = np.array([bool(kind) for kind in block.kinds])
+        yield from block.taken(has_any[block.flag_codes]).rows()
 
 
-def _asked(run: Run) -> list[_Flagged]:
-    rows = (
-        run.measurements.filter(flags__isnull=False)
-        .order_by()
-        .values_list("test", "load", "flags")
-        .annotate(count=Count("id"), artefact=Min("artefact_id"), first=Min("line"))
-    )
-    return [_Flagged(*row) for row in rows]
-
-
-def _counted(numbers: Iterable[RunNumber]) -> list[_Flagged]:
-    """What the database would count."""
-    alike: dict[tuple[str, str, tuple[str, ...]], list[RunNumber]] = defaultdict(list)
-    for one in numbers:
-        if one.flags:
-            alike[one.test, one.load, tuple(one.flags)].append(one)
-    return [
-        _Flagged(
-            *key,
-            len(found),
-            min((one.artefact_id for one in found if one.artefact_id is not None), default=None),
-            min((one.line for one in found if one.line is not None), default=None),
-        )
-        for key, found in alike.items()
-    ]
-
-
-def _of_cells(flagged: Iterable[_Flagged]) -> list[FlagLine]:
-    lines: dict[str, FlagLine] = {}
-    for one in flagged:
-        test = FlaggedTest(
-            testnames.at_load(one.test, one.load), one.count, one.artefact_id, one.line
-        )
+def _of_cells(found: Iterable[Measurement]) -> list[FlagLine]:
+    """One line a flag, one entry of it a test: how many, and the first artefact and line."""
+    flagged: dict[str, dict[str, FlaggedTest]] = defaultdict(dict)
+    for one in found:
+        test = testnames.at_load(one.test, one.load)
         for slug in one.flags or ():
-            known = FLAGS.get(slug, Flag(slug, slug, ""))
-            found = lines.setdefault(slug, FlagLine(known, 0))
-            found.count = (found.count or 0) + one.count
-            found.tests.append(test)
-    for found in lines.values():
-        found.tests = _merged(found.tests)
-    return [lines[slug] for slug in ordered(set(lines))]
-
-
-def _merged(tests: list[FlaggedTest]) -> list[FlaggedTest]:
-    """One entry a test: cells with further flags were counted apart."""
-    by_test: dict[str, list[FlaggedTest]] = defaultdict(list)
-    for one in tests:
-        by_test[one.test].append(one)
+            before = flagged[slug].get(test, FlaggedTest(test, 0, None, None))
+            flagged[slug][test] = FlaggedTest(
+                test,
+                before.count + 1,
+                _first(before.artefact_id, one.artefact_id),
+                _first(before.line, one.line),
+            )
     return [
-        FlaggedTest(
-            test,
-            sum(one.count for one in found),
-            min((one.artefact_id for one in found if one.artefact_id is not None), default=None),
-            min((one.line for one in found if one.line is not None), default=None),
+        FlagLine(
+            FLAGS.get(slug, Flag(slug, slug, "")),
+            sum(test.count for test in flagged[slug].values()),
+            sorted(flagged[slug].values(), key=lambda test: testnames.place(test.test)),
         )
-        for test, found in sorted(by_test.items(), key=lambda item: testnames.place(item[0]))
+        for slug in ordered(set(flagged))
     ]
+
+
+def _first(one: int | None, other: int | None) -> int | None:
+    return min((place for place in (one, other) if place is not None), default=None)
 
 
 def _boundaries(quality: Mapping[str, Any] | None) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from fsbench_web.core.scoring.confidence import Continue, RepeatTarget, Stop, repeats_verdict
 from fsbench_web.core.scoring.scores import score_repeats
 from fsbench_web.core.scoring.testnames import CREATION_TESTS, at_load
-from fsbench_web.studies.models import END_STATES, Measurement, RepeatRule, Run, RunState
+from fsbench_web.studies.models import END_STATES, RepeatRule, Run, RunState
+from fsbench_web.studies.scores import measurements
 
 OVERALL = "overall"
 
@@ -24,17 +25,15 @@ def overall_scores(series_id: int) -> dict[str, list[float]]:
     """
     cells: dict[str, dict[int, dict[tuple[int, int], float]]] = defaultdict(dict)
     single: dict[str, list[float]] = defaultdict(list)
-    for name, load, run_id, record_kb, file_kb, value in (
-        Measurement.objects.filter(run__series=series_id, run__state=RunState.DONE)
-        .exclude(test__in=CREATION_TESTS)
-        .order_by("run_id", "id")
-        .values_list("test", "load", "run_id", "record_size_kb", "file_size_kb", "value")
+    for numbers in measurements.read(
+        measurements.of_finished([series_id]), lambda test: test[0] not in CREATION_TESTS
     ):
-        test = at_load(name, load)
-        if record_kb is None or file_kb is None:
-            single[test].append(value)
-        else:
-            cells[test].setdefault(run_id, {})[(record_kb, file_kb)] = value
+        for name, record_kb, file_kb, value, _ in numbers.columns.rows():
+            test = at_load(name.test, name.load)
+            if record_kb is None or file_kb is None:
+                single[test].append(value)
+            else:
+                cells[test].setdefault(numbers.run_id, {})[(record_kb, file_kb)] = value
     if not cells:
         return dict(single)
     return {

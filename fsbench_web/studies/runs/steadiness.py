@@ -11,7 +11,7 @@ from fsbench_web.core.scoring.steady_state import (
     WINDOW,
     steady_state,
 )
-from fsbench_web.studies.runs.numbers import RunNumber
+from fsbench_web.studies.scores.measurements import Measurement
 
 MOST_SHOWN = 200
 
@@ -24,14 +24,14 @@ class Steadiness:
     quasi-independent; None where there are too few of them.
     """
 
-    measurement: RunNumber
+    measurement: Measurement
     count: int
     start: int | None
     words: str
     interval: Interval | None = None
 
 
-def steadiness(measurements: Iterable[RunNumber]) -> list[Steadiness]:
+def steadiness(measurements: Iterable[Measurement]) -> list[Steadiness]:
     """What the rule says of each measurement that has samples, ``MOST_SHOWN`` at most."""
     found: list[Steadiness] = []
     for measurement in measurements:
@@ -40,7 +40,7 @@ def steadiness(measurements: Iterable[RunNumber]) -> list[Steadiness]:
     return found
 
 
-def _of(measurement: RunNumber, samples: list[float]) -> Steadiness:
+def _of(measurement: Measurement, samples: list[float]) -> Steadiness:
     if not all(isinstance(one, int | float) and isfinite(one) for one in samples):
         return Steadiness(measurement, len(samples), None, "an interval has no number")
     found, interval = steady_state(samples), sample_interval(samples)

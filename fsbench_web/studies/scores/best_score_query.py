@@ -14,7 +14,7 @@ from django.db.models import F, Q, QuerySet
 
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.catalog.workers.machines import EMULATED
-from fsbench_web.studies.models import Run, RunState, Score, Selection, Series
+from fsbench_web.studies.models import Run, RunState, Score, Series
 from fsbench_web.studies.scores.queries import (
     ROW,
     ConfigurationFacts,
@@ -43,32 +43,6 @@ class Candidate(NamedTuple):
     value: float
     is_printed: bool
     configurations: int
-
-
-def scores_of(
-    study_slugs: Collection[str] = (),
-    tests: Collection[str] = (),
-    categories: Collection[str] = (),
-    filesystems: Collection[str] = (),
-    workloads: Collection[str] = (),
-    hardware: Collection[str] = (),
-    selection: str = Selection.ALL,
-    min_runs: int = 1,
-) -> QuerySet[Score]:
-    """The scores that match every filter; an empty filter takes all."""
-    filters = {
-        "series__study__slug__in": study_slugs,
-        "test__in": tests,
-        "category__in": categories,
-        "series__configuration__filesystem__in": filesystems,
-        "series__workload__slug__in": workloads,
-        "series__hardware__slug__in": hardware,
-    }
-    found = Score.selections.filter(
-        selection=selection,
-        **{name: list(values) for name, values in filters.items() if values},
-    )
-    return found.filter(repeats__gte=min_runs) if min_runs > 1 else found
 
 
 def configurations_in(study_slugs: Collection[str]) -> dict[int, ConfigurationFacts]:

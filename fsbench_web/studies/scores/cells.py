@@ -1,20 +1,23 @@
 """What stands behind scores, for pictures: cells, loads and repeats, each with its runs.
 
 Every function takes the keys of the series that are asked about and makes one query, however many
-they are. Only finished runs count, as in scores. Values are as measured: a mean is the mean of what
-is there, and what was not measured has no entry.
+they are, and one for each very large block (studies.scores.measurements). Only finished runs count,
+as in scores. Values are as measured: a mean is the mean of what is there, and what was not measured
+has no entry.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.db.models import Avg, Count, Q
-
+from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
+from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.scoring.scores import mean
-from fsbench_web.studies.models import Measurement, RunState, Score
+from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.measurements import Numbers
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 MOST_VALUES = 60_000
 """A picture of more numbers is no picture any more, and would be long in coming."""
@@ -77,24 +80,28 @@ def matrices(
     matrix in each. Raises TooManyValues.
     """
     found: dict[tuple[int, str], Matrix] = {}
-    sizes: dict[str, Any] = {
-        "record_size_kb__isnull": False,
-        "file_size_kb__isnull": False,
-        "record_size_kb__gt": 0,
-        "file_size_kb__gt": 0,
-    }
-    if record_kb is not None:
-        sizes["record_size_kb"] = record_kb
-    if file_kb is not None:
-        sizes["file_size_kb"] = file_kb
-    for row in _measured(series_ids, test, Q(**sizes)):
-        key = (row["run__series_id"], row["unit"])
-        matrix = found.setdefault(key, Matrix(*key))
-        cell = (row["record_size_kb"], row["file_size_kb"])
-        matrix.cells.setdefault(cell, Repeats()).add(
-            row["run_id"], row["value"], row["flags"] or ()
-        )
+    for numbers in _bounded(
+        numbers.taken(_sized(numbers.columns, record_kb, file_kb))
+        for numbers in _read(series_ids, test)
+    ):
+        for (name, record, file, value, _), flags in zip(
+            numbers.columns.rows(), numbers.flags, strict=True
+        ):
+            key = (numbers.series_id, name.unit)
+            matrix = found.setdefault(key, Matrix(*key))
+            repeats = matrix.cells.setdefault((record or 0, file or 0), Repeats())
+            repeats.add(numbers.run_id, value, flags or ())
     return list(found.values())
+
+
+def _sized(columns: MeasurementColumns, record_kb: int | None, file_kb: int | None) -> Mask:
+    """Which numbers are cells, of one row or column where these are given."""
+    mask = (columns.records > 0) & (columns.files > 0)
+    if record_kb is not None:
+        mask &= columns.records == record_kb
+    if file_kb is not None:
+        mask &= columns.files == file_kb
+    return mask
 
 
 @dataclass
@@ -116,14 +123,17 @@ def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
     Raises TooManyValues.
     """
     found: dict[tuple[int, str, tuple[int | None, int | None]], LoadCurve] = {}
-    rows = _rows(series_ids, Q(test=name) & ~Q(load=""), "load", "samples")
-    for row in rows:
-        key = (row["run__series_id"], row["unit"], (row["record_size_kb"], row["file_size_kb"]))
-        curve = found.setdefault(key, LoadCurve(*key))
-        repeats = curve.loads.setdefault(row["load"], Repeats())
-        repeats.add(row["run_id"], row["value"], row["flags"] or ())
-        # Of several runs the repeats themselves say how far they scatter.
-        repeats.samples = row["samples"] or () if len(repeats.values) == 1 else ()
+    blocks = measurements.of_finished(series_ids)
+    for numbers in _bounded(
+        measurements.read(blocks, lambda test: test[0] == name and test[1] != "", samples=True)
+    ):
+        for row in numbers.rows():
+            key = (numbers.series_id, row.unit, (row.record_size_kb, row.file_size_kb))
+            curve = found.setdefault(key, LoadCurve(*key))
+            repeats = curve.loads.setdefault(row.load, Repeats())
+            repeats.add(row.run_id, row.value, row.flags or ())
+            # Of several runs the repeats themselves say how far they scatter.
+            repeats.samples = row.samples or () if len(repeats.values) == 1 else ()
     return list(found.values())
 
 
@@ -151,69 +161,48 @@ def repeats(
 
     The mean of a run's cells is its own total average (scoring.scores).
     """
-    name, load = testnames.parts(test)
-    wanted = Q(test=name, load=load)
-    if record_kb is not None:
-        wanted &= Q(record_size_kb=record_kb)
-    if file_kb is not None:
-        wanted &= Q(file_size_kb=file_kb)
-    rows = (
-        _finished(series_ids)
-        .filter(wanted)
-        .order_by()
-        .values("run__series_id", "unit", "run_id")
-        .annotate(mean=Avg("value"), cells=Count("id"))
-        .order_by("run__series_id", "unit", "run_id")
-    )
+    values: dict[tuple[int, str, int], list[float]] = {}
+    for numbers in _read(series_ids, test):
+        for name, record, file, value, _ in numbers.columns.rows():
+            if record_kb in (None, record) and file_kb in (None, file):
+                values.setdefault((numbers.series_id, name.unit, numbers.run_id), []).append(value)
     found: dict[tuple[int, str], RepeatsOfSeries] = {}
-    for row in rows:
-        key = (row["run__series_id"], row["unit"])
+    for series_id, unit, run_id in sorted(values):
+        of_run = values[series_id, unit, run_id]
+        key = (series_id, unit)
         of_series = found.setdefault(key, RepeatsOfSeries(*key, Repeats(), []))
-        of_series.repeats.add(row["run_id"], row["mean"])
-        of_series.cells.append(row["cells"])
+        of_series.repeats.add(run_id, mean(of_run))
+        of_series.cells.append(len(of_run))
     return list(found.values())
 
 
 def sizes_of(series_ids: Iterable[int], test: str) -> tuple[list[int], list[int]]:
     """The record sizes and the file sizes in KB at which ``test`` was measured, smallest first."""
-    name, load = testnames.parts(test)
-    pairs = (
-        _finished(series_ids)
-        .filter(test=name, load=load, record_size_kb__isnull=False, file_size_kb__isnull=False)
-        .order_by()
-        .values_list("record_size_kb", "file_size_kb")
-        .distinct()
-    )
-    kept = [(record, file) for record, file in pairs if record is not None and file is not None]
-    return sorted({record for record, _ in kept}), sorted({file for _, file in kept})
+    records: set[int] = set()
+    files: set[int] = set()
+    for numbers in _read(series_ids, test):
+        columns = numbers.columns.taken(numbers.columns.is_cell)
+        records.update(columns.records.tolist())
+        files.update(columns.files.tolist())
+    return sorted(records), sorted(files)
 
 
-def _finished(series_ids: Iterable[int]) -> Any:
-    return Measurement.objects.filter(run__series_id__in=list(series_ids), run__state=RunState.DONE)
+def _read(series_ids: Iterable[int], test: str) -> Iterator[Numbers]:
+    names = {testnames.parts(test)}
+    return measurements.read(measurements.of_finished(series_ids), names.__contains__)
 
 
-def _measured(series_ids: Iterable[int], test: str, wanted: Q) -> list[dict[str, Any]]:
-    name, load = testnames.parts(test)
-    return _rows(series_ids, wanted & Q(test=name, load=load))
-
-
-def _rows(series_ids: Iterable[int], wanted: Q, *more: str) -> list[dict[str, Any]]:
-    rows = list(
-        _finished(series_ids)
-        .filter(wanted)
-        .order_by("run__series_id", "run_id", "id")
-        .values(
-            *("run__series_id", "run_id", "record_size_kb", "file_size_kb"),
-            *("value", "unit", "flags"),
-            *more,
-        )[: MOST_VALUES + 1]
-    )
-    if len(rows) > MOST_VALUES:
-        raise TooManyValues(
-            f"This picture would be made of more than {MOST_VALUES:,} numbers. "
-            "Choose fewer contenders."
-        )
-    return rows
+def _bounded(found: Iterable[Numbers]) -> Iterator[Numbers]:
+    """The same, until they are too many for a picture. Raises TooManyValues."""
+    count = 0
+    for numbers in found:
+        count += len(numbers)
+        if count > MOST_VALUES:
+            raise TooManyValues(
+                f"This picture would be made of more than {MOST_VALUES:,} numbers. "
+                "Choose fewer contenders."
+            )
+        yield numbers
 
 
 class ScoredTest(NamedTuple):
@@ -224,28 +213,10 @@ class ScoredTest(NamedTuple):
     origin: str
 
 
-def scored_tests(
-    studies: Collection[str] = (),
-    tests: Collection[str] = (),
-    filesystems: Collection[str] = (),
-    workloads: Collection[str] = (),
-    hardware: Collection[str] = (),
-) -> list[ScoredTest]:
-    """Every test with the categories it is scored in; an empty filter takes all. One query."""
-    filters = {
-        "series__study__slug__in": studies,
-        "test__in": tests,
-        "series__configuration__filesystem__in": filesystems,
-        "series__workload__slug__in": workloads,
-        "series__hardware__slug__in": hardware,
-    }
-    found = (
-        Score.objects.filter(**{name: list(values) for name, values in filters.items() if values})
-        .order_by()
-        .values_list("test", "category", "origin")
-        .distinct()
-    )
-    return [ScoredTest(*row) for row in found]
+def scored_tests(asked: ScoreFilter) -> list[ScoredTest]:
+    """Every test that passes, with the categories it is scored in. One query."""
+    columns = ("test", "category", "origin")
+    return [ScoredTest(*row) for row in asked.scores.order_by().values_list(*columns).distinct()]
 
 
 CellsByTest = dict[str, dict[int, dict[int, dict[Cell, float]]]]
@@ -262,24 +233,15 @@ def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTes
     query; raises TooManyValues above MOST_MATCHED numbers.
     """
     names = {testnames.parts(test) for test in tests}
-    wanted = Q(record_size_kb__isnull=False, file_size_kb__isnull=False)
-    rows = list(
-        Measurement.objects.filter(
-            wanted,
-            run__series__in=list(series_ids),
-            run__state=RunState.DONE,
-            test__in={name for name, _ in names},
-        )
-        .order_by("run_id", "id")
-        .values_list(
-            "test", "load", "run__series_id", "run_id", "record_size_kb", "file_size_kb", "value"
-        )[: MOST_MATCHED + 1]
-    )
-    if len(rows) > MOST_MATCHED:
-        raise TooManyValues
     found: CellsByTest = {}
-    for name, load, series_id, run_id, record_kb, file_kb, value in rows:
-        if (name, load) in names and record_kb is not None and file_kb is not None:
-            runs = found.setdefault(testnames.at_load(name, load), {}).setdefault(series_id, {})
-            runs.setdefault(run_id, {})[record_kb, file_kb] = value
+    count = 0
+    for numbers in measurements.read(measurements.of_finished(series_ids), names.__contains__):
+        columns = numbers.columns.taken(numbers.columns.is_cell)
+        count += len(columns)
+        if count > MOST_MATCHED:
+            raise TooManyValues
+        for name, record_kb, file_kb, value, _ in columns.rows():
+            runs = found.setdefault(testnames.at_load(name.test, name.load), {})
+            cells = runs.setdefault(numbers.series_id, {}).setdefault(numbers.run_id, {})
+            cells[record_kb or 0, file_kb or 0] = value
     return found

@@ -1,11 +1,17 @@
-"""The numbers of one test as columns by run: scores of very many numbers from little memory."""
+"""The numbers of one test as columns: scores of very many numbers from little memory."""
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.columns import score_cells, score_one
 from fsbench_web.core.scoring.confidence import Interval, score_intervals
+from fsbench_web.core.scoring.quality_cells import Mask, Numbers
+from fsbench_web.core.scoring.quality_repeats import Whole
 from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
 
 NO_SIZE = -1
@@ -15,40 +21,57 @@ class MixedMeasurements(ValueError):
     """Measurements of one test that no score can be made of: two units, or cells beside a mean."""
 
 
+@dataclass(frozen=True)
+class TestColumns:
+    """All finished repeats of one test: run, record KB, file KB (NO_SIZE: none) and value."""
+
+    runs: Whole
+    records: Whole
+    files: Whole
+    values: Numbers
+
+    @classmethod
+    def of(cls, pieces: Sequence[tuple[int, MeasurementColumns]]) -> "TestColumns":
+        """Numbers of one test, (run, columns), side by side; one size alone is none."""
+        records, files = [], []
+        for _, columns in pieces:
+            is_cell = columns.is_cell
+            if is_cell.all():
+                records.append(columns.records)
+                files.append(columns.files)
+            else:
+                records.append(np.where(is_cell, columns.records, NO_SIZE))
+                files.append(np.where(is_cell, columns.files, NO_SIZE))
+        lengths = [len(columns) for _, columns in pieces]
+        return cls(
+            np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths),
+            np.concatenate(records, dtype=np.int64),
+            np.concatenate(files, dtype=np.int64),
+            np.concatenate([columns.values for _, columns in pieces]),
+        )
+
+
 @dataclass
 class RunColumns:
-    """The numbers of one test by run, as columns: 20 bytes a number."""
+    """The same by run: 20 bytes a number."""
 
     runs: dict[int, tuple[array, array, array]] = field(default_factory=dict)
 
-    def add(self, run_id: int, record_kb: int | None, file_kb: int | None, value: float) -> None:
-        if run_id not in self.runs:
-            self.runs[run_id] = (array("i"), array("q"), array("d"))
-        records, files, values = self.runs[run_id]
-        records.append(NO_SIZE if record_kb is None else record_kb)
-        files.append(NO_SIZE if file_kb is None else file_kb)
-        values.append(value)
-
-    def add_test(
-        self,
-        run_id: int,
-        test: int,
-        tests: array,
-        records: array,
-        files: array,
-        values: array,
-    ) -> None:
-        """Add the rows of a run's columns whose test is ``test``."""
-        if tests.count(test) == len(tests):
-            self.runs[run_id] = (records, files, values)
-            return
-        places = [place for place, found in enumerate(tests) if found == test]
-        if places:
-            self.runs[run_id] = (
-                array("i", [records[place] for place in places]),
-                array("q", [files[place] for place in places]),
-                array("d", [values[place] for place in places]),
-            )
+    @classmethod
+    def of(cls, columns: TestColumns, kept: Mask | None = None) -> "RunColumns":
+        """All numbers of a test, or those of a mask, the runs in order."""
+        found = cls()
+        places = np.arange(len(columns.values)) if kept is None else np.flatnonzero(kept)
+        places = places[np.argsort(columns.runs[places], kind="stable")]
+        runs = columns.runs[places]
+        for some in np.split(places, np.flatnonzero(np.diff(runs)) + 1):
+            if len(some):
+                found.runs[int(columns.runs[some[0]])] = (
+                    array("i", columns.records[some].astype(np.int32).tobytes()),
+                    array("q", columns.files[some].tobytes()),
+                    array("d", columns.values[some].tobytes()),
+                )
+        return found
 
     def scores(self, test: str) -> dict[str, ScoreValue]:
         """The scores by category. Raises MixedMeasurements."""

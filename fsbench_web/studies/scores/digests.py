@@ -9,6 +9,10 @@ import struct
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+import numpy as np
+
+from fsbench_web.core.measurement_columns import MeasurementColumns
+
 NO_SIZE = -1
 _CELL = struct.Struct(">qqd")
 PREFIX_BYTES = 8
@@ -51,6 +55,24 @@ def digest_of_rows(rows: Iterable[Row]) -> str:
         cell(test_prefix(test, load, unit), record_kb, file_kb, value)
         for test, load, unit, record_kb, file_kb, value in rows
     )
+
+
+def cells_of_columns(columns: MeasurementColumns) -> np.ndarray:
+    """The cells of columns, sorted: one array of 32 bytes each."""
+    cells = np.empty(
+        len(columns), dtype=[("test", "S8"), ("record", ">i8"), ("file", ">i8"), ("value", ">f8")]
+    )
+    prefixes = [test_prefix(one.test, one.load, one.unit) for one in columns.tests]
+    cells["test"] = np.array(prefixes, dtype="S8")[columns.codes]
+    cells["record"], cells["file"] = columns.records, columns.files
+    cells["value"] = columns.values
+    return np.sort(cells.view("S32"))
+
+
+def digest_of_columns(columns: Sequence[MeasurementColumns]) -> str:
+    """The digest of the numbers of all blocks of a run."""
+    cells = np.sort(np.concatenate([cells_of_columns(one) for one in columns]))
+    return hashlib.sha256(cells.tobytes()).hexdigest()
 
 
 def first_repeated(ordered: Sequence[bytes]) -> bytes | None:

@@ -9,7 +9,8 @@ from datetime import datetime
 from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.scoring.scores import score_repeats
 from fsbench_web.core.scoring.testnames import at_load
-from fsbench_web.studies.models import Job, Measurement, Run, RunState
+from fsbench_web.studies.models import Job, MeasurementBlock, Run, RunState
+from fsbench_web.studies.scores import measurements
 
 # The overall score, or where the matrix is too small for one, the mean of all cells.
 _CATEGORIES = ("overall", "total_average")
@@ -73,13 +74,12 @@ def drift_of(job: Job) -> Drift | None:
     cells: dict[int, dict[str, dict[tuple[int, int], float]]] = defaultdict(
         lambda: defaultdict(dict)
     )
-    rows = Measurement.objects.filter(
-        run__in=runs, record_size_kb__isnull=False, file_size_kb__isnull=False
-    )
-    for run_id, test, load, record_kb, file_kb, value in rows.order_by("id").values_list(
-        "run_id", "test", "load", "record_size_kb", "file_size_kb", "value"
-    ):
-        cells[run_id][at_load(test, load)][(record_kb or 0, file_kb or 0)] = value
+    of_runs = MeasurementBlock.objects.filter(run__in=runs)
+    for numbers in measurements.read(of_runs):
+        columns = numbers.columns.taken(numbers.columns.is_cell)
+        for test, record_kb, file_kb, value, _ in columns.rows():
+            found = cells[numbers.run_id][at_load(test.test, test.load)]
+            found[record_kb or 0, file_kb or 0] = value
     tests = tuple(dict.fromkeys(test for run in runs for test in cells[run.pk]))
     scores = {
         (run.pk, test): score_repeats([found])

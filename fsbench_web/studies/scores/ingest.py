@@ -6,50 +6,33 @@ parser can read old output again.
 
 import gzip
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.core.scoring import quality as flag_words
-from fsbench_web.core.scoring.categories import MEAN, expected_cells
-from fsbench_web.core.scoring.confidence import REPEATS, Interval, sample_interval, score_intervals
-from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
-from fsbench_web.core.scoring.testnames import at_load
+from fsbench_web.core.scoring.categories import expected_cells
+from fsbench_web.core.scoring.confidence import REPEATS
 from fsbench_web.core.units import overall_unit
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import (
     COMPUTED,
     Artefact,
-    Measurement,
     Run,
-    RunState,
     Score,
     Selection,
     Series,
 )
-from fsbench_web.studies.scores import quality
+from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.columns import MixedMeasurements as MixedMeasurements
-from fsbench_web.studies.scores.columns import RunColumns
-from fsbench_web.studies.scores.quality import Basis, Gathered
+from fsbench_web.studies.scores.judging import Found
+from fsbench_web.studies.scores.quality import Basis
 from fsbench_web.studies.scores.rows import as_json, insert_rows
-from fsbench_web.studies.scores.selections import SelectedScores, TestQuality, quality_of
 from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
 
-LARGE_SERIES = 200_000
-_SMALL_SERIES = 5_000
-"""Up to so many numbers are read without asking first how many there are."""
-_WRITTEN = (
-    *("run_id", "artefact_id", "line", "test", "load", "record_size_kb", "file_size_kb"),
-    *("value", "unit", "samples"),
-)
 _WRITTEN_SCORES = (
     *("series_id", "test", "category", "selection", "value", "unit", "repeats", "run_ids"),
     *(
@@ -63,7 +46,6 @@ _WRITTEN_SCORES = (
         "origin",
     ),
 )
-_READ = ("test", "load", "run_id", "record_size_kb", "file_size_kb", "value", "unit")
 
 
 def store_artefact(
@@ -94,28 +76,15 @@ def store_result(run: Run, artefact: Artefact | None, parsed: ParsedResult) -> i
     return store_values(run, artefact, parsed.values)
 
 
-def store_values(run: Run, artefact: Artefact | None, values: Iterable[ParsedValue]) -> int:
-    """Store some of a file's numbers: a table may hold those of several runs."""
+def store_values(
+    run: Run, artefact: Artefact | None, values: Iterable[ParsedValue], *, is_new: bool = False
+) -> int:
+    """Store some of a file's numbers: a table may hold those of several runs.
+
+    ``is_new``: the run has no numbers yet. Raises IntegrityError for a cell that it has already.
+    """
     artefact_id = artefact.pk if artefact is not None else None
-    return insert_rows(
-        Measurement,
-        _WRITTEN,
-        (
-            (
-                run.pk,
-                artefact_id,
-                value.line,
-                value.test,
-                value.load,
-                value.record_size_kb,
-                value.file_size_kb,
-                value.value,
-                value.unit,
-                as_json(list(value.samples) or None),
-            )
-            for value in values
-        ),
-    )
+    return measurements.store_values(run.pk, artefact_id, values, is_new=is_new)
 
 
 def move_to_kernel(
@@ -172,82 +141,14 @@ def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> Non
     Raises MixedMeasurements before anything is written.
     """
     basis = quality.basis_of(series, finished)
-    changed: dict[int, list[int]] = defaultdict(list)
-    numbers = _measurements(series).order_by("run_id", "id").values_list("id", *_READ, "flags")
-    some = list(numbers[: _SMALL_SERIES + 1])
-    if len(some) <= _SMALL_SERIES:
-        units, found = _at_once(series, some, basis, changed)
-    elif _is_large(series):
-        units, found = _streamed(series, basis, changed)
-    else:
-        units, found = _at_once(series, numbers, basis, changed)
-    quality.write_flags(changed)
-    replace_scores(series, units, basis, found)
+    found = judging.judge_stored(series, basis)
+    replace_scores(series, basis, found)
 
 
-def _measurements(series: Series) -> QuerySet[Measurement]:
-    return Measurement.objects.filter(run__series=series, run__state=RunState.DONE)
-
-
-Judged = tuple[dict[str, str], dict[str, TestQuality]]
-"""Units, and scores of all selections, by test."""
-
-
-def _at_once(
-    series: Series,
-    rows: Iterable[tuple[Any, ...]],
-    basis: Basis,
-    changed: dict[int, list[int]],
-) -> Judged:
-    """What a series of usual size amounts to; ``changed`` takes {flags' bits: measurements}.
-
-    ``rows`` are its measurements: id, ``_READ`` and flags.
-    """
-    repeats: dict[str, dict[int, dict[tuple[int | None, int | None], float]]] = {}
-    gathered: dict[str, Gathered] = {}
-    for pk, name, load, run_id, record_kb, file_kb, value, unit, flags in rows:
-        test = at_load(name, load)
-        columns = gathered.setdefault(test, Gathered(unit))
-        if columns.unit != unit:
-            raise MixedMeasurements(f"{test} was measured in {columns.unit} and in {unit}.")
-        repeats.setdefault(test, {}).setdefault(run_id, {})[(record_kb, file_kb)] = value
-        columns.add(pk, run_id, record_kb, file_kb, value, flags)
-    scores = {test: _scores(test, list(runs.values())) for test, runs in repeats.items()}
-    sure = {
-        test: score_intervals(_scores(test, [repeat]) for repeat in runs.values())
-        for test, runs in repeats.items()
-    }
-    intervals = _with_samples(series, scores, sure)
-    found = {
-        test: _quality(
-            test, columns, basis, SelectedScores(scores[test], intervals.get(test, {})), changed
-        )
-        for test, columns in gathered.items()
-    }
-    return {test: columns.unit for test, columns in gathered.items()}, found
-
-
-def _quality(
-    test: str,
-    gathered: Gathered,
-    basis: Basis,
-    whole: SelectedScores,
-    changed: dict[int, list[int]],
-) -> TestQuality:
-    columns = gathered.columns
-    judged = quality.judge(test, gathered.unit, columns, basis)
-    for bits, pks in gathered.changed(judged.bits).items():
-        changed[bits] += pks
-    return quality_of(test, columns, judged, basis, whole)
-
-
-def replace_scores(
-    series: Series, units: Mapping[str, str], basis: Basis, found: Mapping[str, TestQuality]
-) -> None:
+def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     """Write the computed scores of a series, of all selections, in place of the old.
 
-    ``units``: that of each test. ``found``: the scores of each test, judged by ``basis``. The
-    caller holds the series' lock.
+    ``found`` was judged by ``basis``. The caller holds the series' lock.
     """
     expected = _expected_cells(series)
     of_runs = flag_words.ordered({flag for flags in basis.unsound.values() for flag in flags})
@@ -263,7 +164,7 @@ def replace_scores(
                 category,
                 str(selection),
                 score.value,
-                overall_unit(units[test]) if category == "overall" else units[test],
+                overall_unit(found.units[test]) if category == "overall" else found.units[test],
                 len(selected.runs[category]),
                 as_json(selected.runs[category]),
                 sure.half_width if sure and sure.of == REPEATS else None,
@@ -282,103 +183,20 @@ def replace_scores(
                 ),
                 COMPUTED,
             )
-            for test, quality_of_test in found.items()
+            for test, quality_of_test in found.tests.items()
             for selection, selected in quality_of_test.scores.items()
             for category, score in selected.scores.items()
             for sure in [selected.intervals.get(category)]
             if (test, category) not in printed
         ),
     )
-    boundaries = {test: one.boundary for test, one in found.items() if one.boundary is not None}
+    boundaries = {
+        test: one.boundary for test, one in found.tests.items() if one.boundary is not None
+    }
     judged_by = basis.as_dict(boundaries)
     if series.quality != judged_by:
         Series.objects.filter(pk=series.pk).update(quality=judged_by)
         series.quality = judged_by
-
-
-def _with_samples(
-    series: Series,
-    scores: Mapping[str, Mapping[str, ScoreValue]],
-    intervals: Mapping[str, Mapping[str, Interval]],
-) -> Mapping[str, Mapping[str, Interval]]:
-    """The intervals of repeats, and for a single run's value that of its interval samples.
-
-    Repeats are independent of each other and samples hardly are: where there are repeats, samples
-    are not asked. A mean of a matrix has no samples of its own.
-    """
-    single = {
-        test
-        for test, found in scores.items()
-        if MEAN in found and found[MEAN].repeats == 1 and MEAN not in intervals.get(test, {})
-    }
-    if not single:
-        return intervals
-    added = {}
-    with_samples = _measurements(series).filter(samples__isnull=False)
-    for name, load, samples in with_samples.values_list("test", "load", "samples"):
-        test = at_load(name, load)
-        found = sample_interval(samples or ()) if test in single else None
-        if found is not None:
-            added[test] = {MEAN: found}
-    return {**intervals, **added}
-
-
-def _is_large(series: Series) -> bool:
-    """Whether the series holds more numbers than fit into memory as a matrix each."""
-    rows = Measurement.objects.filter(run__series=series).order_by()
-    return len(rows.values_list("pk")[LARGE_SERIES : LARGE_SERIES + 1]) > 0
-
-
-def _streamed(series: Series, basis: Basis, changed: dict[int, list[int]]) -> Judged:
-    """What a large series amounts to; ``changed`` takes {flags' bits: measurements}.
-
-    Its cells come from the database in order, one test at a time. Where one run measured a test its
-    columns are scored as they are; several runs are brought together cell by cell, which takes
-    memory for the distinct cells of one test.
-    """
-    rows = (
-        _measurements(series)
-        .order_by("test", "load", "run_id")
-        .values_list(*_READ, "flags", "id")
-        .iterator(chunk_size=5000)
-    )
-    units: dict[str, str] = {}
-    found: dict[str, TestQuality] = {}
-    for (name, load), group in groupby(rows, key=itemgetter(0, 1)):
-        test = at_load(name, load)
-        columns, gathered = RunColumns(), Gathered("")
-        for _, _, run_id, record_kb, file_kb, value, unit, flags, pk in group:
-            if units.setdefault(test, unit) != unit:
-                raise MixedMeasurements(f"{test} was measured in {units[test]} and in {unit}.")
-            columns.add(run_id, record_kb, file_kb, value)
-            gathered.add(pk, run_id, record_kb, file_kb, value, flags)
-        gathered.unit = units[test]
-        whole = SelectedScores(columns.scores(test), columns.intervals(test))
-        found[test] = _quality(test, gathered, basis, whole, changed)
-    return units, found
-
-
-def _scores(
-    test: str, repeats: list[dict[tuple[int | None, int | None], float]]
-) -> dict[str, ScoreValue]:
-    """The seven categories of a matrix, or the mean of a test without sizes."""
-    matrix: list[dict[tuple[int, int], float]] = []
-    single: list[float] = []
-    for repeat in repeats:
-        cells: dict[tuple[int, int], float] = {}
-        for (record_kb, file_kb), value in repeat.items():
-            if record_kb is None or file_kb is None:
-                single.append(value)
-            else:
-                cells[(record_kb, file_kb)] = value
-        if cells:
-            matrix.append(cells)
-    if matrix and single:
-        raise MixedMeasurements(f"{test} has values with sizes and values without.")
-    if matrix:
-        return score_repeats(matrix)
-    score = score_mean(single)
-    return {} if score is None else {MEAN: score}
 
 
 def _expected_cells(series: Series) -> dict[str, int]:

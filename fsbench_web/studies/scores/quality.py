@@ -10,7 +10,6 @@ the series, because a number may only look odd beside the others. What it was ju
                                                    whether the record size shows it itself]]}}}
 """
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from django.db.models import Max, Q
+from django.db.models import Q
 
 from fsbench_web.catalog.workers.machines import EMULATED, KVM
 from fsbench_web.core.scoring import quality_cells as cells
@@ -34,10 +33,11 @@ from fsbench_web.core.scoring.quality import (
     RULES,
     SPIKE,
 )
-from fsbench_web.core.scoring.quality_cells import Mask, Numbers
-from fsbench_web.core.scoring.quality_repeats import Whole
+from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.units import is_known, lower_is_better
-from fsbench_web.studies.models import Measurement, Run, RunState, Score, Series
+from fsbench_web.studies.models import Run, RunState, Score, Series
+from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.columns import TestColumns
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 
 CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)
@@ -48,10 +48,8 @@ READ_OF_RUNS = ("is_contended", "drift_percent", "conditions")
 """What is read of each finished run beside its key."""
 _POSTMARK_TIMES = ("postmark_total_time", "postmark_transactions_time")
 _POSTMARK_TRANSACTIONS = ("postmark_transactions", "postmark_transactions_time")
-NO_SIZE = -1
 # IOzone's largest matrix has some thousand cells; a dictionary of millions would fill memory.
 _MOST_VALUES_OF_BOUNDARY = 200_000
-_IN_ONE_STATEMENT = 1000
 _UNKNOWN = 1 << 7
 Bits = npt.NDArray[np.uint8]
 
@@ -186,93 +184,20 @@ def best_direct_kb_s(series: Series) -> float | None:
 
 def _postmark_times(series: Series) -> dict[int, tuple[float, float]]:
     found: dict[int, dict[str, float]] = {}
-    for run_id, test, longest in (
-        Measurement.objects.filter(
-            run__series=series, run__state=RunState.DONE, test__in=_POSTMARK_TIMES
-        )
-        .order_by()
-        .values_list("run_id", "test")
-        .annotate(longest=Max("value"))
-    ):
-        found.setdefault(run_id, {})[test] = longest
+    # At whatever load: the longest.
+    blocks = measurements.listed(measurements.of_finished([series.pk]), samples=False)
+    for block in blocks:
+        if not any(test in _POSTMARK_TIMES for test, *_ in block.tests):
+            continue
+        for test, _, _, value, _ in block.read().columns.rows():
+            if test.test in _POSTMARK_TIMES:
+                of_run = found.setdefault(block.run_id, {})
+                of_run[test.test] = max(value, of_run.get(test.test, value))
     nothing = float("nan")
     return {
         run_id: (times.get(_POSTMARK_TIMES[0], nothing), times.get(_POSTMARK_TIMES[1], nothing))
         for run_id, times in found.items()
     }
-
-
-@dataclass(frozen=True)
-class TestColumns:
-    """All finished repeats of one test: run, record KB, file KB (NO_SIZE: none) and value."""
-
-    runs: Whole
-    records: Whole
-    files: Whole
-    values: Numbers
-
-    @classmethod
-    def of(
-        cls,
-        runs: Sequence[int],
-        records: Sequence[int],
-        files: Sequence[int],
-        values: Sequence[float],
-    ) -> "TestColumns":
-        whole = [np.asarray(column, dtype=np.int64) for column in (runs, records, files)]
-        return cls(whole[0], whole[1], whole[2], np.asarray(values, dtype=np.float64))
-
-
-@dataclass
-class Gathered:
-    """Measurements of one test as they come from the database: 41 bytes each.
-
-    ``stored`` are the flags they have, as bits; ``bits`` those they were found to have.
-    """
-
-    unit: str
-    ids: array = field(default_factory=lambda: array("q"))
-    runs: array = field(default_factory=lambda: array("q"))
-    records: array = field(default_factory=lambda: array("q"))
-    files: array = field(default_factory=lambda: array("q"))
-    values: array = field(default_factory=lambda: array("d"))
-    stored: array = field(default_factory=lambda: array("B"))
-
-    def add(
-        self,
-        pk: int,
-        run_id: int,
-        record_kb: int | None,
-        file_kb: int | None,
-        value: float,
-        flags: list[str] | None,
-    ) -> None:
-        is_sized = record_kb is not None and file_kb is not None
-        self.ids.append(pk)
-        self.runs.append(run_id)
-        self.records.append(record_kb or 0 if is_sized else NO_SIZE)
-        self.files.append(file_kb or 0 if is_sized else NO_SIZE)
-        self.values.append(value)
-        self.stored.append(bits_of(flags))
-
-    @property
-    def columns(self) -> TestColumns:
-        """The numbers, without a copy."""
-        return TestColumns(
-            np.frombuffer(self.runs, dtype=np.int64),
-            np.frombuffer(self.records, dtype=np.int64),
-            np.frombuffer(self.files, dtype=np.int64),
-            np.frombuffer(self.values, dtype=np.float64),
-        )
-
-    def changed(self, bits: Bits) -> dict[int, list[int]]:
-        """The measurements whose flags are others than before: {bits: ids}."""
-        places = np.flatnonzero(np.frombuffer(self.stored, dtype=np.uint8) != bits)
-        ids = np.frombuffer(self.ids, dtype=np.int64)
-        return {
-            int(some): ids[places[bits[places] == some]].tolist()
-            for some in np.unique(bits[places])
-        }
 
 
 @dataclass(frozen=True)
@@ -348,21 +273,15 @@ def slugs(bits: int) -> list[str]:
     return [slug for place, slug in enumerate(CELL_FLAGS) if bits & (1 << place)]
 
 
+def flags_of(bits: Bits) -> tuple[list[list[str] | None], Bits]:
+    """The flags of numbers as they are stored: kinds, and the place in them of each number."""
+    present, codes = np.unique(bits, return_inverse=True)
+    return [slugs(one) or None for one in present.tolist()], codes.reshape(-1).astype(np.uint8)
+
+
 def bits_of(flags: Sequence[str] | None) -> int:
     """Flags of one number as bits; those of another version as bits that nothing has."""
     bits = 0
     for flag in flags or ():
         bits |= 1 << CELL_FLAGS.index(flag) if flag in CELL_FLAGS else _UNKNOWN
     return bits
-
-
-def write_flags(changed: Mapping[int, Sequence[int]]) -> int:
-    """Write flags of measurements, {bits: ids}; returns of how many. The caller holds the lock.
-
-    One statement for each combination of flags and thousand numbers.
-    """
-    for bits, pks in changed.items():
-        for start in range(0, len(pks), _IN_ONE_STATEMENT):
-            some = pks[start : start + _IN_ONE_STATEMENT]
-            Measurement.objects.filter(pk__in=some).update(flags=slugs(bits) or None)
-    return sum(map(len, changed.values()))

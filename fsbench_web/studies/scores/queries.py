@@ -7,7 +7,8 @@ from typing import Any
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.confidence import Interval
-from fsbench_web.studies.models import COMPUTED, Score, Selection, Series
+from fsbench_web.studies.models import COMPUTED, Selection, Series
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 from fsbench_web.studies.scores.source_runs import MOST_LISTED, finished_runs
 
 PARTIAL = "partial"
@@ -120,34 +121,13 @@ _LUN = ("lun__name", "lun__worker__name")
 _JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
 
-def scores_for(
-    study_slugs: Collection[str] = (),
-    tests: Collection[str] = (),
-    categories: Collection[str] = (),
-    filesystems: Collection[str] = (),
-    workloads: Collection[str] = (),
-    hardware: Collection[str] = (),
-    selection: str = Selection.ALL,
-) -> list[ScoreRow]:
-    """The scores that match every filter, in the order they were made; an empty filter takes all.
+def scores_for(asked: ScoreFilter) -> list[ScoreRow]:
+    """The scores that pass, but for its conditions, in the order they were made.
 
-    ``selection`` says of which cells: a series of which it leaves nothing has no score there. Two
-    queries: the scores and their series.
+    Two queries: the scores and their series.
     """
-    filters = {
-        "series__study__slug__in": study_slugs,
-        "test__in": tests,
-        "category__in": categories,
-        "series__configuration__filesystem__in": filesystems,
-        "series__workload__slug__in": workloads,
-        "series__hardware__slug__in": hardware,
-    }
-    wanted = Score.selections.filter(
-        selection=selection,
-        **{name: list(values) for name, values in filters.items() if values},
-    )
-    found = list(wanted.order_by("id").values_list(*ROW))
-    series = series_facts({row[0] for row in found}, study_slugs)
+    found = list(asked.scores.order_by("id").values_list(*ROW))
+    series = series_facts({row[0] for row in found}, asked.studies)
     return [row_of(series[row[0]], row) for row in found]
 
 
@@ -204,17 +184,13 @@ def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
         flags = [*flags, PARTIAL]
     if series.is_emulated:
         flags = [*flags, EMULATED]
-    # Comparisons make thousands, and setting 35 fields of a frozen class one by one takes ten
-    # times as long. A key that is no field would be as much of a mistake here as there.
-    row = object.__new__(ScoreRow)
-    row.__dict__.update(
-        series.__dict__,
+    return ScoreRow(
+        **vars(series),
         interval=Interval.from_dict(interval) if interval else None,
         flags=tuple(flags),
         run_ids=tuple(run_ids or ()),
         **score,
     )
-    return row
 
 
 def on_worker(lun: str | None, worker: str | None) -> str | None:

@@ -56,14 +56,12 @@ def insert_together(*rows: models.Model) -> None:
     called, and no signals are sent. The caller holds the transaction. Raises what Django's own
     queries raise.
     """
-    for row in rows:
-        row._prepare_related_fields_for_save(operation_name="save")  # type: ignore[attr-defined]
     options = connection.settings_dict["OPTIONS"]
     if connection.vendor != "postgresql" or options.get("server_side_binding"):
         # Several statements in one text are PostgreSQL's, and only where values are written into
         # them before they are sent.
         for row in rows:
-            row.save_base(force_insert=True)
+            models.Model.save(row, force_insert=True)
         return
     for start in range(0, len(rows), _AT_ONCE):
         _insert_at_once(rows[start : start + _AT_ONCE])
@@ -74,6 +72,11 @@ def _insert_at_once(rows: Sequence[models.Model]) -> None:
     values: list[Any] = []
     for row in rows:
         text, fields = _insertion(type(row), row.pk is None)
+        for one in fields:
+            # As Django's own save: null in place of what was never written would lose it.
+            unkeyed = one.is_relation and getattr(row, one.attname) is None
+            if unkeyed and getattr(row, one.name, None) is not None:
+                raise ValueError(f"insert_together() of an unsaved related object '{one.name}'.")
         texts.append(text)
         values += [one.get_db_prep_save(one.pre_save(row, True), connection) for one in fields]
     with connection.cursor() as cursor:

@@ -6,7 +6,6 @@ that are left. A category of which nothing is left has no score, and so has over
 six parts has none. What was taken away is counted, by reason.
 """
 
-from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -143,7 +142,7 @@ def _without(
         taken |= mask
     if not taken.any():
         return whole
-    kept = _run_columns(columns, ~taken)
+    kept = RunColumns.of(columns, ~taken)
     if not kept.runs:
         return SelectedScores({})
     scores = kept.scores(test)
@@ -165,11 +164,16 @@ def _left_out(cell: Whole, taken: Mask, why: Mapping[str, Mask], region: Mask) -
     """What the region lost: cells of which no number is left, numbers of how many, and why."""
     counts = {slug: int(np.count_nonzero(mask & region)) for slug, mask in why.items()}
     return {
-        "cells": len(np.unique(cell[region])) - len(np.unique(cell[region & ~taken])),
+        "cells": _distinct(cell[region]) - _distinct(cell[region & ~taken]),
         "numbers": int(np.count_nonzero(taken & region)),
         "of": int(np.count_nonzero(region)),
         "why": {slug: counts[slug] for slug in ordered(set(counts)) if counts[slug]},
     }
+
+
+def _distinct(cells: Whole) -> int:
+    # Cells are counted from 0. NumPy's unique hashes them, which took 0.9 s for 300,000.
+    return int(np.count_nonzero(np.bincount(cells)))
 
 
 def _region(category: str, columns: TestColumns) -> Mask:
@@ -194,19 +198,3 @@ def _cached(columns: TestColumns, judged: Judged) -> Mask:
     known, places = np.unique(columns.records, return_inverse=True)
     limits = np.array([last[int(record)] for record in known], dtype=np.int64)
     return np.asarray(columns.files <= limits[places.reshape(-1)], dtype=np.bool_)
-
-
-def _run_columns(columns: TestColumns, kept: Mask) -> RunColumns:
-    """Some of the numbers as ``RunColumns``, the runs in order."""
-    found = RunColumns()
-    places = np.flatnonzero(kept)
-    places = places[np.argsort(columns.runs[places], kind="stable")]
-    runs = columns.runs[places]
-    for some in np.split(places, np.flatnonzero(np.diff(runs)) + 1):
-        if len(some):
-            found.runs[int(columns.runs[some[0]])] = (
-                array("i", columns.records[some].astype(np.int32).tobytes()),
-                array("q", columns.files[some].tobytes()),
-                array("d", columns.values[some].tobytes()),
-            )
-    return found

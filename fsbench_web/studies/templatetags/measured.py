@@ -17,14 +17,14 @@ from django.utils.safestring import SafeString
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.figures.sizes import size_name
-from fsbench_web.studies.runs.numbers import RunNumber
+from fsbench_web.studies.scores.measurements import Measurement
 from fsbench_web.studies.views.run_details import TestMatrix
 
 register = template.Library()
 
 
 @register.simple_tag
-def measured(measurement: RunNumber, with_unit: bool = False) -> SafeString:
+def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     """The value, led to its line where that is known; ``with_unit`` where no heading says it."""
     write = numbers.with_unit if with_unit else numbers.amount
     return SafeString(_led(measurement, escape(write(measurement.value, measurement.unit))))
@@ -44,7 +44,7 @@ def measured_rows(shown: TestMatrix) -> SafeString:
     return SafeString("".join(parts))  # each part is escaped, or a number
 
 
-def _led(measurement: RunNumber, shown: str) -> str:
+def _led(measurement: Measurement, shown: str) -> str:
     """``shown``, which is HTML, led to its line and with its flags; HTML too."""
     if measurement.line and measurement.artefact_id:
         line = int(measurement.line)

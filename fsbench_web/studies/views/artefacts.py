@@ -10,13 +10,13 @@ from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring.testnames import CREATION_TESTS
-from fsbench_web.studies.models import Artefact, Measurement
+from fsbench_web.studies.models import Artefact, MeasurementBlock
 from fsbench_web.studies.runs import raw_text
 
 
 def _found(run_id: int, artefact_id: int) -> Artefact:
     """An artefact of the run, or one of another run that holds numbers of this one too."""
-    holds = Measurement.objects.filter(run_id=run_id, artefact_id=artefact_id)
+    holds = MeasurementBlock.objects.filter(run_id=run_id, artefact_id=artefact_id)
     found = (
         Artefact.objects.filter(Q(run_id=run_id) | Q(pk__in=holds.values("artefact_id")[:1]))
         .filter(pk=artefact_id)
@@ -56,9 +56,13 @@ def lines(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
         "page": page,
         "line": line,
         # The record of a run's commands has times, and no parser that could read it again.
-        "holds_numbers": Measurement.objects.filter(artefact=found)
-        .exclude(test__in=CREATION_TESTS)
-        .exists(),
+        "holds_numbers": any(
+            test not in CREATION_TESTS
+            for tests in MeasurementBlock.objects.filter(artefact=found)
+            .values_list("tests", flat=True)
+            .iterator(chunk_size=10)
+            for test, *_ in tests
+        ),
     }
     return render(request, "studies/raw_lines.html", context)
 

@@ -25,7 +25,8 @@ from fsbench_web.studies.jobs.forms import workload as workload_form
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.models import Artefact, Run, RunState
 from fsbench_web.studies.runs import quality
-from fsbench_web.studies.runs.numbers import RunNumber, numbers_of
+from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.measurements import Measurement
 
 STEPS = [
     RunState.QUEUED,
@@ -67,8 +68,8 @@ class TestMatrix:
     unit: str
     element_id: str
     cells: dict[tuple[int, int], float] = field(default_factory=dict)
-    measured: dict[tuple[int, int], RunNumber] = field(default_factory=dict)
-    others: list[RunNumber] = field(default_factory=list)
+    measured: dict[tuple[int, int], Measurement] = field(default_factory=dict)
+    others: list[Measurement] = field(default_factory=list)
     figure: Plain | None = None
 
     @property
@@ -77,11 +78,11 @@ class TestMatrix:
         return sorted({record for record, _ in self.cells})
 
     @property
-    def measurements(self) -> list[RunNumber]:
+    def measurements(self) -> list[Measurement]:
         return [*self.measured.values(), *self.others]
 
     @property
-    def rows(self) -> list[tuple[int, list[RunNumber | None]]]:
+    def rows(self) -> list[tuple[int, list[Measurement | None]]]:
         """(file size in KB, a value a record size); None where nothing was measured."""
         records = self.records
         return [
@@ -90,15 +91,15 @@ class TestMatrix:
         ]
 
 
-def shown_numbers(run: Run) -> list[RunNumber] | None:
+def shown_numbers(run: Run) -> list[Measurement] | None:
     """The run's measurements; None where they, or their tests, are more than a page shows."""
-    found = numbers_of(run, limits.MOST_NUMBERS)
+    found = measurements.rows_of(run.pk, limits.MOST_NUMBERS)
     if found is None or len({(one.test, one.load, one.unit) for one in found}) > limits.MOST_TESTS:
         return None
     return found
 
 
-def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:
+def test_matrices(run: Run, numbers: Iterable[Measurement]) -> list[TestMatrix]:
     """The run's measurements by test, in the order of all other pages."""
     found: dict[tuple[str, str], TestMatrix] = {}
     for measurement in numbers:
@@ -127,12 +128,13 @@ def test_matrices(run: Run, numbers: Iterable[RunNumber]) -> list[TestMatrix]:
     return sorted(found.values(), key=lambda shown: testnames.place(shown.test))
 
 
-def artefacts(run: Run, numbers: Sequence[RunNumber] | None = None) -> QuerySet[Artefact]:
+def artefacts(run: Run, numbers: Sequence[Measurement] | None = None) -> QuerySet[Artefact]:
     """The raw output that the run's numbers stand in, also where it was kept with another run.
 
     ``numbers`` are the run's, where somebody has read all of them already.
     """
-    holds: Any = run.measurements.exclude(artefact=None).order_by().values("artefact_id").distinct()
+    holds: Any = measurements.of_run(run.pk).exclude(artefact=None)
+    holds = holds.order_by().values("artefact_id")
     if numbers is not None:
         holds = {one.artefact_id for one in numbers} - {None}
     found = Artefact.objects.filter(Q(run=run) | Q(pk__in=holds))

@@ -1,5 +1,7 @@
 """The list of runs, one run, and cancelling."""
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -29,6 +31,7 @@ from fsbench_web.studies.runs import (
     scores,
 )
 from fsbench_web.studies.runs.steadiness import steadiness
+from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import run_details
 
 PAGE_SIZE = 50
@@ -66,43 +69,19 @@ def runs(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Everything about one run: where it is, what it did, what it measured."""
     shown = _get(run_id)
-    series, lun = shown.series, shown.series.lun
-    lines = logs.last_lines(shown, LOG_LINES_SHOWN + 1)
+    series = shown.series
     runs_of_series = list(series.runs.order_by("repeat", "id").values_list("id", "repeat", "state"))
-    is_queued = shown.state == RunState.QUEUED
-    retried_as = shown.retried_as.pk if hasattr(shown, "retried_as") else None
-    is_done = shown.state == RunState.DONE
-    numbers = run_details.shown_numbers(shown)
-    too_many = shown.measurements.count() if numbers is None else 0
-    matrices = run_details.test_matrices(shown, numbers or ())
-    waiting = Run.objects.filter(pk=shown.pk, state=RunState.QUEUED)
-    refusals = authority.refusals(waiting) if is_queued else []
     context = {
-        "refusals": refusals,
-        "remedy": authority.remedy(waiting) if refusals else "",
         "run": shown,
         "steering": rights.decide(request.user, rights.Action.STEER, shown),
         "series": series,
         "steps": run_details.steps(shown),
         "changes": shown.changes.order_by("id"),
-        "log_lines": lines[-LOG_LINES_SHOWN:],
-        "log_is_cut": len(lines) > LOG_LINES_SHOWN,
-        "last_line": lines[-1].id if lines else 0,
-        "log_days": settings.LOG_DAYS if logs.may_be_pruned(shown) else 0,
         "commands": run_details.commands(shown),
         "planned": run_details.planned_commands(shown) if not shown.has_ended else [],
-        "matrices": matrices,
-        "others": [matrix for matrix in matrices if matrix.others],
-        "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
-        "too_many": too_many,
-        "scores": scores.score_table(shown) if is_done else None,
-        "quality": quality.run_quality(shown, too_many or len(numbers or ()), numbers)
-        if is_done
-        else None,
         "imported": shown.imports.select_related("created_by").first()
         if shown.origin == Run.Origin.IMPORTED
         else None,
-        "artefacts": run_details.artefacts(shown, numbers),
         "crash": guest_crash.crash_of(shown),
         "repeats": runs_of_series,
         "done_repeats": sum(state == RunState.DONE for _, _, state in runs_of_series),
@@ -113,17 +92,68 @@ def run(request: HttpRequest, run_id: int) -> HttpResponse:
         "parameters": run_details.named_parameters(shown),
         "environment": list(shown.environment.facts.items()) if shown.environment else [],
         "again": run_details.submit_again(shown),
-        "retried_as": retried_as,
-        "is_rerun": retried_as is not None and shown.retried_as.rerun > 0,
-        "retry_confirmation": _retry_confirmation(shown, retried_as),
         "confirmed": control.confirmed_by([shown]),
         "seen": control.seen_of([shown]),
-        "waits_for": queue.before(shown) if is_queued else 0,
-        "shared_in_use": leases.shared_in_use(series) if is_queued else [],
-        "worker_problems": list(availability.lun_problems(lun)) if lun and is_queued else [],
         "time_zone": timezone.get_current_timezone_name(),
     }
+    context |= _log(shown) | _measured(shown) | _retried(shown)
+    if shown.state == RunState.QUEUED:
+        context |= _waiting(shown)
     return render(request, "studies/run.html", context)
+
+
+def _log(shown: Run) -> dict[str, Any]:
+    lines = logs.last_lines(shown, LOG_LINES_SHOWN + 1)
+    return {
+        "log_lines": lines[-LOG_LINES_SHOWN:],
+        "log_is_cut": len(lines) > LOG_LINES_SHOWN,
+        "last_line": lines[-1].id if lines else 0,
+        "log_days": settings.LOG_DAYS if logs.may_be_pruned(shown) else 0,
+    }
+
+
+def _measured(shown: Run) -> dict[str, Any]:
+    """What it measured, and what came of that once it is done."""
+    numbers = run_details.shown_numbers(shown)
+    too_many = measurements.count(shown.pk) if numbers is None else 0
+    matrices = run_details.test_matrices(shown, numbers or ())
+    found: dict[str, Any] = {
+        "matrices": matrices,
+        "others": [matrix for matrix in matrices if matrix.others],
+        "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
+        "too_many": too_many,
+        "artefacts": run_details.artefacts(shown, numbers),
+    }
+    if shown.state == RunState.DONE:
+        count = too_many or len(numbers or ())
+        found["scores"] = scores.score_table(shown)
+        found["quality"] = quality.run_quality(shown, count, numbers)
+    return found
+
+
+def _retried(shown: Run) -> dict[str, Any]:
+    """Whether it was ordered again, or may be."""
+    again = shown.retried_as if hasattr(shown, "retried_as") else None
+    retried_as = again.pk if again else None
+    return {
+        "retried_as": retried_as,
+        "is_rerun": again is not None and again.rerun > 0,
+        "retry_confirmation": _retry_confirmation(shown, retried_as),
+    }
+
+
+def _waiting(shown: Run) -> dict[str, Any]:
+    """What a run waits for that is queued."""
+    lun = shown.series.lun
+    waiting = Run.objects.filter(pk=shown.pk, state=RunState.QUEUED)
+    refusals = authority.refusals(waiting)
+    return {
+        "refusals": refusals,
+        "remedy": authority.remedy(waiting) if refusals else "",
+        "waits_for": queue.before(shown),
+        "shared_in_use": leases.shared_in_use(shown.series),
+        "worker_problems": list(availability.lun_problems(lun)) if lun else [],
+    }
 
 
 @login_required

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q
+from django.db.models import Count, Max, Min, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -15,7 +15,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.figures import heatmap
-from fsbench_web.studies.models import Measurement, RunState, Score, Series, Study
+from fsbench_web.studies.models import COMPUTED, RunState, Score, Series, Study
 from fsbench_web.studies.runs import quality
 from fsbench_web.studies.scores.mean_maps import MeanMap, mean_maps
 from fsbench_web.studies.views.study_list import own_studies, published_studies
@@ -101,7 +101,7 @@ def _tests_with_a_matrix(study: Study) -> list[str]:
     Their scores are asked: a run has a thousand measurements, and a test a few scores.
     """
     tests = (
-        Score.objects.filter(series__study=study, origin="computed")
+        Score.objects.filter(series__study=study, origin=COMPUTED)
         .exclude(category=MEAN)
         .order_by()
         .values_list("test", flat=True)
@@ -112,17 +112,9 @@ def _tests_with_a_matrix(study: Study) -> list[str]:
 
 def _series_with(study: Study, test: str) -> list[int]:
     """The series of the study in which a finished run has cells of the test, oldest first."""
-    name, load = testnames.parts(test)
-    cells = Measurement.objects.filter(
-        run__series=OuterRef("pk"),
-        run__state=RunState.DONE,
-        test=name,
-        load=load,
-        record_size_kb__isnull=False,
-        file_size_kb__isnull=False,
-    )
-    found = Series.objects.filter(Exists(cells), study=study).order_by("pk")
-    return list(found.values_list("pk", flat=True))
+    scored = Score.objects.filter(series__study=study, origin=COMPUTED, test=test)
+    found = scored.exclude(category=MEAN).order_by("series").values_list("series", flat=True)
+    return list(found.distinct())
 
 
 def _described(series_ids: Iterable[int]) -> dict[int, Series]:

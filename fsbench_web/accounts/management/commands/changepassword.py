@@ -34,7 +34,10 @@ class Command(changepassword.Command):
     def _typed(self, user: User) -> str:
         """The new password. Raises CommandError after three that will not do."""
         for _ in range(_TRIES):
-            first, second = self._get_pass(), self._get_pass("Again: ")  # type: ignore[attr-defined]
+            first = getpass.getpass()
+            if not first:
+                raise CommandError("No password was typed.")
+            second = getpass.getpass("Again: ")
             if first != second:
                 self.stdout.write("These were two different ones. Try again.")
                 continue
@@ -43,5 +46,5 @@ class Command(changepassword.Command):
             except ValidationError as error:
                 self.stderr.write("\n".join(error.messages))
             else:
-                return str(first)
+                return first
         raise CommandError(f"The password of {user} is as before: {_TRIES} would not do.")

@@ -3,10 +3,12 @@
 It is found before Django's own because this app comes first in INSTALLED_APPS.
 """
 
+from copy import copy
 from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 from django.contrib.auth.models import User, UserManager
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from fsbench_web.accounts import audit, command_line, names
@@ -46,9 +48,10 @@ class Command(createsuperuser.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.UserModel = _Accounts  # type: ignore[assignment]
+        self.username_field = copy(self.username_field)
+        self.username_field.validators = [*self.username_field.validators, _may_be_called]
 
-    def _validate_username(self, username: str, *args: Any) -> str | None:
-        if username and (said := names.problem(username)):
-            return f"Error: {said}"
-        refused: str | None = super()._validate_username(username, *args)  # type: ignore[misc]
-        return refused
+
+def _may_be_called(name: str) -> None:
+    if said := names.problem(name):
+        raise ValidationError(said)

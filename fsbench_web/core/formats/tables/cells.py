@@ -11,6 +11,7 @@ from fsbench_web.core.formats.result import (
     ParsedResult,
     ParsedValue,
     Problem,
+    load_text,
 )
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, shown, vanishes
 
@@ -30,6 +31,13 @@ KNOWN_TESTS = {test.replace("_", ""): test for test in TESTS}
 _WHOLE = re.compile("[0-9]{1,12}")
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.0+)?\s*(b|bytes|[kmgt]i?b?|[kmgt]i?bytes)?", re.IGNORECASE)
 _POINT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
+_GROUPS = {
+    ".": re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(\.[0-9]*)?"),
+    ",": re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(,[0-9]*)?"),
+}
+"""Numbers with thousands set apart, by their decimal sign."""
+_ONE_GROUP = re.compile(r"[1-9][0-9]{0,2}([.,])[0-9]{3}")
+_UNGROUPED = re.compile("[0-9]{1,3}")
 _COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 _NO_NUMBER = {"nan", "inf", "infinity", "-inf", "+inf", "-infinity"}
 MISSING = {"", "-", "–", "—", "n/a", "N/A", "+++++"}
@@ -40,10 +48,13 @@ _SUFFIXES = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 # Largest numbers the database keeps for a size (PositiveIntegerField, PositiveBigIntegerField).
 MAX_RECORD_KB = 2**31 - 1
 MAX_FILE_KB = 10**12
-A_REPEAT = f"a whole number from 1 to {MAX_REPEAT:,}"
+MAX_LOAD = 10**9
+A_REPEAT = f"a whole number from 0 to {MAX_REPEAT:,}"
+LOADS = ("threads", "iodepth", "jobs", "tasks", "clients")
+"""What a column may say of a load (result.load_text)."""
 FIELDS = (
     *("test", "record_size_kb", "file_size_kb", "value", "unit"),
-    *("filesystem", "configuration", "hardware", "repeat"),
+    *("filesystem", "configuration", "hardware", "repeat", *LOADS),
 )
 
 
@@ -86,8 +97,50 @@ class Place:
 
 
 @dataclass
+class Grouping:
+    """Whether numbers may have their thousands set apart: 1.234, 12.345 and 987 are thousands or
+    thousandths, and only whoever wrote them knows. One number that is clear decides for all.
+    """
+
+    first: tuple[int, str] | None = None
+    has_ungrouped: bool = False
+    is_clear: bool = False
+
+    def see(self, line: int, text: str) -> None:
+        """Take a number as it is written."""
+        if _ONE_GROUP.fullmatch(text):
+            self.first = self.first or (line, text)
+        elif _UNGROUPED.fullmatch(text):
+            self.has_ungrouped = True
+        else:
+            self.is_clear = True
+
+    def question(self) -> Problem | None:
+        """What to ask, at the first number in doubt; None where nothing is.
+
+        Tools write three decimals of every number (printf's %.3f), with a point as a rule: where
+        no number is without a point, they are decimals.
+        """
+        if self.is_clear or self.first is None:
+            return None
+        line, text = self.first
+        if "." in text and not self.has_ungrouped:
+            return None
+        plain = text.replace(",", "").replace(".", "")
+        message = (
+            f"{shown(text)} may be {plain} or a thousandth of it, and no number of the table tells "
+            "which: say the decimal sign on the import page, or write the numbers without "
+            "separators of thousands."
+        )
+        return Problem(line, None, message)
+
+
+@dataclass
 class Reading:
-    """A table while it is read. ``comma``: whether a comma may be a decimal sign."""
+    """A table while it is read. ``comma``: whether a comma may be a decimal sign; ``record_bytes``
+    and ``file_bytes``: what a size without a unit is in, 0 where nobody said it. ``is_said``:
+    whether somebody said the decimal sign.
+    """
 
     result: ParsedResult
     comma: bool
@@ -95,6 +148,10 @@ class Reading:
     file_bytes: int = 1024
     decimal: str = ""
     """The decimal sign of the file, once one has been seen or said."""
+    is_said: bool = False
+    grouping: Grouping = field(default_factory=Grouping)
+    lacks_unit: bool = False
+    """Whether a size is without a unit and nobody said the column's."""
     problems: list[Problem] = field(default_factory=list)
     seen: dict[tuple[object, ...], int] = field(default_factory=dict)
 
@@ -129,6 +186,7 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
     record_kb = read_size(reading, said, "record_size_kb", line)
     file_kb = read_size(reading, said, "file_size_kb", line)
     repeat = _repeat(reading, said, line)
+    load = _load(reading, said, line)
     unit = unit_of(said["unit"].text) if "unit" in said else ""
     if not unit:
         reading.refuse(line, said.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
@@ -152,6 +210,7 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
         configuration=_text(said, "configuration"),
         hardware=_text(said, "hardware"),
         repeat=repeat,
+        load=load,
     )
     _keep(reading, parsed, said["value"])
 
@@ -163,7 +222,7 @@ def _text(said: dict[str, Place], name: str) -> str:
 def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
     key = (
         *(value.filesystem, value.configuration, value.hardware, value.repeat),
-        *(value.test, value.record_size_kb, value.file_size_kb),
+        *(value.test, value.load, value.record_size_kb, value.file_size_kb),
     )
     first = reading.seen.setdefault(key, value.line)
     if len(reading.seen) == len(reading.result.values):
@@ -187,6 +246,14 @@ def read_size(reading: Reading, said: dict[str, Place], name: str, line: int) ->
     is_record = name == "record_size_kb"
     unit_bytes = reading.record_bytes if is_record else reading.file_bytes
     found = size_kb(place.text, unit_bytes)
+    if not unit_bytes and place.text.isdecimal():
+        reading.lacks_unit = True
+        message = (
+            f"{shown(place.text)} has no unit, and may be bytes or KB: say which on the import "
+            "page, in the header, as in record_size_kb or bs (bytes), or with each size, as in 4k."
+        )
+        reading.refuse(line, place, message)
+        return None
     if found is None or found > (MAX_RECORD_KB if is_record else MAX_FILE_KB):
         message = f"Found {shown(place.text)}, expected a size in KB, such as 64."
         reading.refuse(line, place, message)
@@ -204,9 +271,24 @@ def _repeat(reading: Reading, said: dict[str, Place], line: int) -> int | None:
     return repeat
 
 
+def _load(reading: Reading, said: dict[str, Place], line: int) -> str:
+    """What worked at the same time, as measurements keep it."""
+    counts: dict[str, int] = {}
+    for name in LOADS:
+        place = said.get(name)
+        if place is None or place.text in MISSING:
+            continue
+        if not _WHOLE.fullmatch(place.text) or not 1 <= int(place.text) <= MAX_LOAD:
+            message = f"Found {shown(place.text)}, expected how many {name} there were, such as 8."
+            reading.refuse(line, place, message)
+        else:
+            counts[name] = int(place.text)
+    return load_text(**counts)
+
+
 def repeat_of(text: str) -> int | None:
-    """The number of a repeat, or None for what is none."""
-    if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= MAX_REPEAT:
+    """The number of a repeat, or None for what is none. Some count from 0."""
+    if not _WHOLE.fullmatch(text) or int(text) > MAX_REPEAT:
         return None
     return int(text)
 
@@ -216,6 +298,8 @@ def _value(reading: Reading, place: Place, line: int) -> float | None:
     text, message, sign = place.text, "", ""
     if text.lower() in _NO_NUMBER:
         message = f"{text} is not a measurement. Leave the value empty where nothing was measured."
+    elif reading.is_said and _GROUPS[reading.decimal].fullmatch(text):
+        text = text.replace({".": ",", ",": "."}[reading.decimal], "")
     elif _POINT.fullmatch(text):
         sign = "." if "." in text else ""
     elif reading.comma and _COMMA.fullmatch(text):
@@ -227,6 +311,7 @@ def _value(reading: Reading, place: Place, line: int) -> float | None:
             message = f"Found {shown(text)}, but numbers before have a decimal {reading.decimal!r}."
         reading.decimal = reading.decimal or sign
     if not message:
+        reading.grouping.see(line, text)
         value = float(text.replace(",", "."))
         if value > MAX_VALUE:  # infinity too
             message = f"{shown(text)} is too large a number."

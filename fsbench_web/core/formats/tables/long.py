@@ -17,10 +17,11 @@ from typing import BinaryIO
 import numpy as np
 
 from fsbench_web.core.formats.result import Problem, UnreadableFile
-from fsbench_web.core.formats.tables.grid import grid_of
+from fsbench_web.core.formats.tables.cells import MISSING, Grouping
+from fsbench_web.core.formats.tables.grid import grid_of, row_of
 from fsbench_web.core.formats.tables.long_blocks import BlockReader, Column
 from fsbench_web.core.formats.tables.long_rows import NO_SIZE, Own, Test
-from fsbench_web.core.formats.tables.mapping import LONG, Mapping
+from fsbench_web.core.formats.tables.mapping import LONG, Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.table import check_header, needs_mapping, proposal
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH
 
@@ -80,8 +81,7 @@ def mapping_of(head: bytes) -> Mapping | None:
     """
     if b"\x00" in head and not head.startswith(_UTF_16):
         return None
-    encoding = "utf-16" if head.startswith(_UTF_16) else "utf-8-sig"
-    text = head[: _HEAD_BYTES & ~1].decode(encoding, "replace")
+    text = head[: _HEAD_BYTES & ~1].decode(encoding_of(head), "replace")
     grid = grid_of(re.split("\r\n|\r|\n", text)[:_HEAD_LINES])
     mapping = proposal(grid) if grid.delimiter else None
     if mapping is None or mapping.shape != LONG or not {"test", "value"} <= {*mapping.columns}:
@@ -107,6 +107,12 @@ def read(
     if mapping is None:
         raise needs_mapping(head)
     mapping.check()
+    if mapping.has_load:
+        message = (
+            "A large table cannot have a column for the load (threads, iodepth, ...) yet: split it "
+            "into files of less than 4 MB."
+        )
+        raise UnreadableFile([Problem(mapping.header_line, None, message)])
     reader = BlockReader(mapping)
     try:
         for text in _blocks(stream, head, lambda done: progress(min(done / (size_bytes or 1), 1))):
@@ -116,7 +122,44 @@ def read(
         message = f"The file is not the text it begins as ({str(error)[:80]})."
         raise UnreadableFile([Problem(1, None, message)]) from None
     progress(1.0)
-    return _finished(reader)
+    table = _finished(reader)
+    if not mapping.decimal and _may_be_grouped(table):
+        _ask_for_sign(stream, encoding_of(head), mapping)
+    return table
+
+
+def encoding_of(head: bytes) -> str:
+    """Of a text that begins so."""
+    return "utf-16" if head.startswith(_UTF_16) else "utf-8-sig"
+
+
+def _may_be_grouped(table: LargeTable) -> bool:
+    """Whether all values are below 1000 and some are no whole numbers, as 1.234 is."""
+    has_parts = False
+    for run in table.runs.values():
+        values = np.frombuffer(run.values)
+        if (values >= 1000).any():
+            return False
+        has_parts = has_parts or bool((values % 1 != 0).any())
+    return has_parts
+
+
+def _ask_for_sign(stream: BinaryIO, encoding: str, mapping: Mapping) -> None:
+    """Raise NeedsMapping where it is open whether a number's sign is of decimals or thousands."""
+    grouping, column = Grouping(), mapping.columns["value"]
+    stream.seek(0)
+    text = io.TextIOWrapper(stream, encoding=encoding, errors="surrogateescape")
+    for number, line in enumerate(text, start=1):
+        if number <= mapping.header_line or not line.strip() or line.startswith("#"):
+            continue
+        word = row_of(line.rstrip("\n"), number, mapping.delimiter).words[column]
+        if word not in MISSING:
+            grouping.see(number, word)
+        if grouping.is_clear:
+            break
+    text.detach()
+    if (question := grouping.question()) is not None:
+        raise NeedsMapping([question])
 
 
 def _finished(reader: BlockReader) -> LargeTable:
@@ -132,8 +175,19 @@ def _finished(reader: BlockReader) -> LargeTable:
     if rows.problem_count:
         more = rows.problem_count - len(rows.problems)
         last = [Problem(None, None, f"And {more} more problems.")] if more else []
-        raise UnreadableFile([*rows.problems, *last], table.units())
+        kind = NeedsMapping if rows.lacks_unit else UnreadableFile
+        raise kind([*rows.problems, *last], table.units())
+    table.runs = _from_1(table.runs)
     return table
+
+
+def _from_1(runs: dict[Own, Columns]) -> dict[Own, Columns]:
+    """Runs whose repeats are counted from 1, also where the table does from 0."""
+    if not any(own[3] == 0 for own in runs):
+        return runs
+    return {
+        (*own[:3], None if own[3] is None else own[3] + 1): columns for own, columns in runs.items()
+    }
 
 
 def _by_run(runs: list[Own], blocks: list[list[Column]]) -> dict[Own, Columns]:
@@ -169,7 +223,7 @@ def _blocks(stream: BinaryIO, head: bytes, done: Callable[[int], None]) -> Itera
 
     A line that no table has comes alone, as far as it was read, and ends the reading.
     """
-    encoding = "utf-16" if head.startswith(_UTF_16) else "utf-8-sig"
+    encoding = encoding_of(head)
     # Undecodable bytes come as lone surrogates, and are told with their line.
     decoder = io.IncrementalNewlineDecoder(
         codecs.getincrementaldecoder(encoding)("surrogateescape"), translate=True

@@ -166,18 +166,19 @@ class BlockReader:
         sizes, fits = np.zeros(len(fields), dtype=np.int64), np.zeros(len(fields), dtype=np.bool_)
         if column is not None:
             is_record = name == "record_size_kb"
-            unit = SIZE_UNITS[self.mapping.record_unit if is_record else self.mapping.file_unit]
+            said = self.mapping.record_unit if is_record else self.mapping.file_unit
+            unit = SIZE_UNITS.get(said, 0)
             sizes, _, fits = fields.numbers(column)
-            fits &= (sizes > 0) & (sizes <= most_kb * 1024 // unit)
+            fits &= (sizes > 0) & (sizes <= (most_kb * 1024 // unit if unit else 0))
             sizes = np.where(fits, sizes, 0) * unit
             fits &= sizes % 1024 == 0
             sizes //= 1024
         codes, words = fields.keys(columns, fields.usual & ~fits)
         if words:
-            said = [self.rows.size_of(name, *key) for key in words]
+            meant = [self.rows.size_of(name, *key) for key in words]
             named = codes >= 0
-            fits[named] = np.array([size is not None for size in said])[codes[named]]
-            sizes[named] = np.array([size or 0 for size in said])[codes[named]]
+            fits[named] = np.array([size is not None for size in meant])[codes[named]]
+            sizes[named] = np.array([size or 0 for size in meant])[codes[named]]
         return sizes, fits
 
     def _says_nothing(self, fields: Fields) -> Flags:

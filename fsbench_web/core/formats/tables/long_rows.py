@@ -72,6 +72,11 @@ class RowReader:
         self._cell.decimal = mapping.decimal
 
     @property
+    def lacks_unit(self) -> bool:
+        """Whether a size is without a unit and nobody said the column's."""
+        return self._cell.lacks_unit
+
+    @property
     def decimal(self) -> str:
         """The decimal sign of the file, once one has been seen or said."""
         return self._cell.decimal
@@ -128,8 +133,9 @@ class RowReader:
         return Reading(
             ParsedResult(FORMAT, "table"),
             comma=self.mapping.delimiter != ",",
-            record_bytes=SIZE_UNITS[self.mapping.record_unit],
-            file_bytes=SIZE_UNITS[self.mapping.file_unit],
+            record_bytes=SIZE_UNITS.get(self.mapping.record_unit, 0),
+            file_bytes=SIZE_UNITS.get(self.mapping.file_unit, 0),
+            is_said=bool(self.mapping.decimal),
         )
 
     def _words(self, line: str, number: int) -> list[str] | None:

@@ -10,13 +10,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping as AnyMapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
 
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile, too_many_values
 from fsbench_web.core.formats.tables.cells import (
     FIELDS,
+    LOADS,
     SIZE_UNITS,
     Place,
     Reading,
@@ -28,6 +29,12 @@ from fsbench_web.core.formats.tables.grid import DELIMITERS, SPACES, Grid, Row
 from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown
 
 FORMAT = "table"
+
+
+class NeedsMapping(UnreadableFile):
+    """A table of which somebody has to say which column is what."""
+
+
 LONG, TESTS, MATRIX = "long", "tests", "matrix"
 SHAPES = (LONG, TESTS, MATRIX)
 _DECIMALS = ("", ".", ",")
@@ -41,7 +48,8 @@ class Mapping:
 
     ``columns``: fields (cells.FIELDS) by column. ``constants``: fields that no column says.
     ``tests``: column -> (test, unit) in the shape ``tests``. ``rows_are``: ``file`` or ``record``,
-    what the first column of a matrix holds. ``record_unit`` and ``file_unit``: cells.SIZE_UNITS.
+    what the first column of a matrix holds. ``record_unit`` and ``file_unit``: cells.SIZE_UNITS, or
+    "" where nobody said it, and every size has to.
     """
 
     shape: str = LONG
@@ -68,6 +76,11 @@ class Mapping:
         given["tests"] = {int(n): (test, unit) for n, test, unit in kept.get("tests", [])}
         return cls(**given)
 
+    @property
+    def has_load(self) -> bool:
+        """Whether a column or a constant says how much worked at the same time."""
+        return bool({*self.columns, *self.constants} & {*LOADS})
+
     def missing(self) -> list[str]:
         """What has to be said before a number can be read, in words."""
         said = {*self.columns, *(name for name, text in self.constants.items() if text)}
@@ -91,7 +104,7 @@ class Mapping:
             found.append("The separator is one character, and no letter, digit or quote.")
         if self.decimal not in _DECIMALS:
             found.append("The decimal sign is a point or a comma.")
-        if self.record_unit not in SIZE_UNITS or self.file_unit not in SIZE_UNITS:
+        if {self.record_unit, self.file_unit} - {"", *SIZE_UNITS}:
             found.append("The unit of a size is bytes, KB, MB or GB.")
         numbers = [*self.columns.values(), *self.tests]
         if any(not 0 <= number < _MAX_COLUMNS for number in numbers):
@@ -120,9 +133,10 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
     reading = Reading(
         ParsedResult(FORMAT, "table"),
         comma=grid.delimiter != ",",
-        record_bytes=SIZE_UNITS[mapping.record_unit],
-        file_bytes=SIZE_UNITS[mapping.file_unit],
+        record_bytes=SIZE_UNITS.get(mapping.record_unit, 0),
+        file_bytes=SIZE_UNITS.get(mapping.file_unit, 0),
         decimal=mapping.decimal,
+        is_said=bool(mapping.decimal),
     )
     {LONG: _read_long, TESTS: _read_tests, MATRIX: _read_matrices}[mapping.shape](
         reading, grid, mapping
@@ -141,7 +155,17 @@ def finished(reading: Reading, grid: Grid) -> ParsedResult:
         units: dict[str, int] = {}
         for value in reading.result.values:
             units.setdefault(value.unit, value.line)
-        raise UnreadableFile(capped(problems), units)
+        kind = NeedsMapping if reading.lacks_unit else UnreadableFile
+        raise kind(capped(problems), units)
+    question = None if reading.is_said else reading.grouping.question()
+    # A point in a number of a spreadsheet is one: it does not keep how the number is shown.
+    if question is not None and (grid.delimiter or "," in question.message.split('"')[1]):
+        raise NeedsMapping([question])
+    if any(value.repeat == 0 for value in reading.result.values):
+        reading.result.values = [
+            value if value.repeat is None else replace(value, repeat=value.repeat + 1)
+            for value in reading.result.values
+        ]
     return reading.result
 
 

@@ -19,6 +19,7 @@ from fsbench_web.core.formats.tables.mapping import (
     MATRIX,
     TESTS,
     Mapping,
+    NeedsMapping,
     blocks_of,
     read_mapped,
     title_of,
@@ -48,18 +49,21 @@ _NAMES = {
     "filesystem": ("filesystem", "file_system", "fs", "fstype"),
     "configuration": ("configuration", "config", "label"),
     "hardware": ("hardware",),
-    "repeat": ("repeat", "run", "iteration", "repetition"),
+    "repeat": ("repeat", "run", "iteration", "repetition", "iter", "rep"),
+    "threads": ("threads", "thread", "num_threads", "nthreads", "numthreads"),
+    "iodepth": ("iodepth", "io_depth", "queue_depth", "queuedepth", "qd"),
+    "jobs": ("jobs", "numjobs", "num_jobs", "njobs", "processes"),
+    "tasks": ("tasks", "num_tasks", "ntasks", "ranks"),
+    "clients": ("clients", "num_clients", "nclients"),
 }
 FIELD_OF = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
+# bs=4096 of a command line are bytes, a record of 4 is in KB: these names leave it open.
+_OPEN_SIZES = ("bs", "block_size", "blocksize", "record", "record_size", "record_length")
 _LOOKED_AT = 12
 WIDE_FORMAT = "wide table"
 _WITH_UNIT = re.compile(r"(.+?)\s*[(\[]([^()\[\]]{1,20})[)\]]")
 _SIZE_UNITS = {"b": "bytes", "bytes": "bytes", "kb": "KB", "kib": "KB", "k": "KB", "mb": "MB"}
 _SIZE_UNITS |= {"mib": "MB", "m": "MB", "gb": "GB", "gib": "GB"}
-
-
-class NeedsMapping(UnreadableFile):
-    """A table of which somebody has to say which column is what."""
 
 
 def recognises(lines: list[str]) -> bool:
@@ -107,6 +111,7 @@ def parse_grid(grid: Grid) -> ParsedResult:
         for column, word in enumerate(header.words):
             if column not in used:
                 result.warnings.append(Problem(header.line, None, unkept(word)))
+                result.unread_columns.append((header.line, word))
     return result
 
 
@@ -177,7 +182,7 @@ def proposal(grid: Grid) -> Mapping | None:
         columns=known if shape == LONG else {k: v for k, v in known.items() if k != "test"},
         constants=constants,
         tests=tests if shape == TESTS else {},
-        record_unit=_size_unit(units.get("record_size_kb", "")),
+        record_unit=_record_unit(header, columns),
         file_unit=_size_unit(units.get("file_size_kb", "")),
         sheet=grid.name,
     )
@@ -208,6 +213,13 @@ def _field_columns(header: Row) -> dict[str, tuple[int, str]]:
         if (kept := FIELD_OF.get(_name(name))) is not None:
             found.setdefault(kept, (column, unit))
     return found
+
+
+def _record_unit(header: Row, columns: dict[str, tuple[int, str]]) -> str:
+    """What sizes of records are in; "" where their column is named and does not tell."""
+    column, unit = columns.get("record_size_kb", (None, ""))
+    name = "" if column is None else _name(_split(header.words[column])[0])
+    return "" if name in _OPEN_SIZES and not unit else _size_unit(unit)
 
 
 def _size_unit(text: str) -> str:

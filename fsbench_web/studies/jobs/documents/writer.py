@@ -1,4 +1,4 @@
-"""A job as a document, which ``job_plan.expand`` reads as the same job. No database."""
+"""A job as a document, which ``documents.plan.expand`` reads as the same job. No database."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,6 +9,9 @@ from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.documents.configurations import DEFAULT_VALUES
 from fsbench_web.studies.jobs.sequence import AS_WRITTEN
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+
+# What a document does not say at its default, so that those of before stay as they were.
+_LEFT_OUT = {"priority": 0, "time_limit_s": None, "run_again": DEFAULT_RUN_AGAIN}
 
 
 def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, Any]:
@@ -22,9 +25,15 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
             {"name": one.name, "parameters": dict(one.parameters)} if one.parameters else one.name
             for one in spec.workloads
         ],
-        "repeats": asdict(spec.until) if spec.until else spec.repeats,
-        "order": spec.order,
+        **spec.options(),
     }
+    if spec.until is not None:
+        document["repeats"] = asdict(spec.until)
+    if spec.order == AS_WRITTEN:
+        del document["seed"]
+    for name, usual in _LEFT_OUT.items():
+        if document[name] == usual:
+            del document[name]
     if spec.preparation != PLAIN:
         document["preparation"] = spec.preparation.stored()
     if spec.guest is not None:
@@ -34,19 +43,11 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
             "memory_mib": spec.guest.memory_mib,
             "cpus": spec.guest.cpus,
         }
-    if spec.order != AS_WRITTEN:
-        document["seed"] = spec.seed
     if spec.reference is not None:
         document["reference"] = {
             "every": spec.reference.every,
             "configuration": _written_configuration(spec.reference.configuration),
         }
-    if spec.priority:
-        document["priority"] = spec.priority
-    if spec.time_limit_s is not None:
-        document["time_limit_s"] = spec.time_limit_s
-    if spec.run_again != DEFAULT_RUN_AGAIN:
-        document["run_again"] = spec.run_again
     return document
 
 

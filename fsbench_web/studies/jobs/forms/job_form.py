@@ -13,7 +13,7 @@ confirmed. Field names::
     reference=ext4.2                reference_every=10  run_again=1
     ext4.1.journal=log1             (the LUN that keeps the journal)
     executor=guest                  kernel=debian-6.1&kernel=debian-4.19
-    (studies.jobs.forms.guest) suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by
+    suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by
     itself; "nothing": none)
 
 ``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
@@ -31,9 +31,7 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, Filesyst
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
-from fsbench_web.studies.jobs.forms.guest import GuestForm, guest_of, read_guest_fields
-from fsbench_web.studies.jobs.forms.method import MethodForm, method_of, read_method
-from fsbench_web.studies.jobs.forms.plan import PlanForm, plan_of, read_plan
+from fsbench_web.studies.jobs.forms.options import OptionsForm, options_of, read_options
 from fsbench_web.studies.jobs.forms.workload import (
     PresetFields,
     parameter_of,
@@ -95,7 +93,7 @@ class FilesystemGroup:
 
 
 @dataclass
-class JobForm(PlanForm, MethodForm, GuestForm):
+class JobForm(OptionsForm):
     """What a query string says, with defaults where it says nothing."""
 
     lun: str = ""
@@ -215,9 +213,7 @@ class JobForm(PlanForm, MethodForm, GuestForm):
         unreadable: dict[str, list[str]] = {}
         if self.lun and self.lun_id is None:
             unreadable["lun"] = [f'"{self.lun}" is not the number of a LUN: choose one.']
-        repeats = self.read_repeats(unreadable)
-        until = self.read_until(unreadable)
-        preparation = self.read_preparation(unreadable)
+        options = self.run_options(unreadable)
         first, *more = [self.workload_spec(slug, unreadable) for slug in self.workloads or [""]]
         return JobSpec(
             lun_id=self.lun_id,
@@ -226,13 +222,9 @@ class JobForm(PlanForm, MethodForm, GuestForm):
             parameters=first.parameters,
             more_workloads=tuple(more),
             reference=self._reference(unreadable),
-            repeats=repeats,
-            until=until,
-            preparation=preparation,
-            guest=self.read_guest(unreadable),
             study=self.study,
             new_study="" if self.study else self.new_study,
-            **self.read_plan(unreadable),
+            **options,
             unreadable=unreadable,
         )
 
@@ -256,7 +248,7 @@ class JobForm(PlanForm, MethodForm, GuestForm):
             ]
             return None
         wanted = self._variant_spec(self.reference, (self.schedulers or [""])[0])
-        return ReferenceSpec(wanted, self.read_every(unreadable))
+        return ReferenceSpec(wanted, self.every(unreadable))
 
     def _configurations(self) -> tuple[ConfigurationSpec, ...]:
         return tuple(
@@ -294,9 +286,7 @@ class JobForm(PlanForm, MethodForm, GuestForm):
             for name, value in self.parameters.get(slug, {}).items():
                 if value != usual.get(name):
                     query[f"{slug}.{name}"] = value
-        self.write_guest(query)
-        self.write_method(query)
-        self.write_plan(query)
+        self.write_options(query)
         if self.study:
             query["study"] = self.study
         else:
@@ -307,7 +297,7 @@ class JobForm(PlanForm, MethodForm, GuestForm):
 
 
 def read(query: QueryDict) -> JobForm:
-    """The form in a query string. Never raises: what makes no sense is left for ``request``."""
+    """The form in a query string. Never raises: what makes no sense is left for ``spec``."""
     query = _without_nul(query)
     is_fresh = "repeats" not in query and "repeat_by" not in query
     # The page's form always sends an empty one too: an address that names none takes the usual one,
@@ -317,9 +307,7 @@ def read(query: QueryDict) -> JobForm:
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
         workloads=list(dict.fromkeys(filter(None, query.getlist("workload")))) or usual_workloads,
-        **read_guest_fields(query),
-        **read_method(query),
-        **read_plan(query),
+        **read_options(query),
         study=query.get("study", "").strip(),
         new_study=query.get("new_study", "").strip(),
         suggested=query.get("suggested", "").strip(),
@@ -328,7 +316,7 @@ def read(query: QueryDict) -> JobForm:
     )
     for key in dict.fromkeys(query.getlist("fs")):
         match = _VARIANT.match(key)
-        # An unknown file system stays in the order, so that it is refused and not dropped.
+        # An unknown file system stays in the job, so that it is refused and not dropped.
         form.chosen.append(key if match else f"{key}.1")
         if match:
             form.variants.append((match[1], int(match[2])))
@@ -368,9 +356,7 @@ def prefilled(spec: JobSpec) -> JobForm:
         lun="" if spec.lun_id is None else str(spec.lun_id),
         workloads=[wanted.name for wanted in spec.workloads],
         parameters={wanted.name: texts_of(wanted) for wanted in spec.workloads},
-        **guest_of(spec),
-        **method_of(spec),
-        **plan_of(spec),
+        **options_of(spec),
         study=spec.study,
         new_study=spec.new_study,
         is_fresh=False,

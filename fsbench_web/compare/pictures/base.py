@@ -1,0 +1,95 @@
+"""What a kind of picture is: what a test must have, what its form asks, how it is drawn."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import plotly.graph_objects as go
+
+from fsbench_web.compare.pictures.offer import Contender, Need, Offer, category_of
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import PictureTable
+from fsbench_web.core.scoring import categories, testnames
+
+
+class NoPicture(ValueError):
+    """Why there is no picture, as a sentence."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, its numbers, and sentences about what is missing from it.
+
+    Without a figure the sentences say why there is none.
+    """
+
+    figure: go.Figure | None
+    table: PictureTable | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Select:
+    """A select box of the form: a parameter of the address, with (value, words) to choose from."""
+
+    parameter: str
+    label: str
+    options: Sequence[tuple[object, str]]
+    chosen: object = None
+
+
+class PictureKind(ABC):
+    """A kind of picture, and as an object the one that ``spec`` says, of ``test``.
+
+    Making it settles what its form shows: ``contenders`` that can be chosen, best first, of which
+    ``lines`` are drawn (None where it does not ask for several), and ``notices``, sentences for the
+    page.
+    """
+
+    slug: ClassVar[str]
+    label: ClassVar[str]
+    words: ClassVar[str]
+    needs: ClassVar[Need]
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        self.spec, self.test, self.offer = spec, test, offer
+        self.contenders: Sequence[Contender] = ()
+        self.lines: Sequence[Contender] | None = None
+        self.notices: list[str] = []
+
+    @staticmethod
+    def label_of(test: str) -> str:
+        """What a test is called where this kind asks for one."""
+        return testnames.label(test)
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        """What its form asks besides the test and several contenders."""
+        return ()
+
+    @abstractmethod
+    def draw(self) -> Picture:
+        """The picture. Raises NoPicture, and ``studies.scores.cells.TooManyValues``."""
+
+
+class OfCategory(PictureKind):
+    """One that is of one ``category`` of scores."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        super().__init__(spec, test, offer)
+        known = self.known
+        if spec.comparison.categories:
+            known = [slug for slug in known if slug in spec.comparison.categories] or known
+        self.category = category_of(spec, known)
+
+    @property
+    def known(self) -> list[str]:
+        """The categories in which it can be drawn."""
+        return self.offer.categories.get(self.test, [])
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        known = self.offer.categories.get(self.test, [])
+        offered = [(slug, categories.label(slug)) for slug in known]
+        return [Select("in", "Category", offered, self.category)]

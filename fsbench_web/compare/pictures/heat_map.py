@@ -1,0 +1,111 @@
+"""The heat map of one contender: record size by file size."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures.of_contenders import OfOne
+from fsbench_web.compare.pictures.offer import MATRIX, Contender
+from fsbench_web.compare.pictures.parts import (
+    FILE,
+    RECORD,
+    is_lower,
+    note,
+    repeats_columns,
+    repeats_row,
+    unknown_unit,
+)
+from fsbench_web.compare.pictures.table import PictureTable
+from fsbench_web.core.scoring import testnames
+from fsbench_web.core.scoring.quality import FLAGS, ordered
+from fsbench_web.figures import heatmap
+from fsbench_web.studies.models import Series
+from fsbench_web.studies.runs import quality as run_quality
+from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores import cells
+from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
+
+
+class HeatMap(OfOne):
+    slug = "matrix"
+    label = "Heat map"
+    words = "One contender: record size by file size."
+    needs = MATRIX
+
+    def draw_one(self, shown: Contender) -> Picture:
+        found = cells.matrices([shown.key], self.test)
+        if not found:
+            text = f"{shown.name} has no matrix of {testnames.label(self.test)}."
+            return Picture(None, notes=[text])
+        largest = max(found, key=lambda one: len(one.cells))
+        notes = [
+            *_blank_cells(largest.cells),
+            *_other_units(found, largest),
+            *unknown_unit(largest.unit),
+        ]
+        return Picture(self.figure(shown, largest), _table(largest), notes)
+
+    def figure(self, shown: Contender, matrix: Matrix) -> go.Figure:
+        """Flagged cells are hatched, and the cache boundary is a line."""
+        quality = Series.objects.values_list("quality", flat=True).get(pk=shown.key)
+        return heatmap.matrix(
+            **self.drawn(shown, matrix),
+            flagged=_flagged(matrix.cells),
+            edges=run_quality.edges(quality, self.test),
+        )
+
+    def drawn(self, shown: Contender, matrix: Matrix) -> dict[str, Any]:
+        """What every figure of a matrix takes: the means, where each leads, and words."""
+        title = f"{testnames.label(self.test)}: {shown.name}{_of_runs(matrix.cells.values())}"
+        return {
+            "cells": {cell: repeats.mean for cell, repeats in matrix.cells.items()},
+            "unit": matrix.unit,
+            "title": title,
+            "lower_is_better": is_lower(matrix.unit),
+            "links": {cell: address_of(one.run_ids) for cell, one in matrix.cells.items()},
+            "notes": {cell: note(repeats) for cell, repeats in matrix.cells.items()},
+        }
+
+
+def _table(matrix: Matrix) -> PictureTable:
+    rows = [repeats_row(cell, repeats) for cell, repeats in sorted(matrix.cells.items())]
+    return PictureTable([RECORD, FILE, *repeats_columns(matrix.unit)], rows)
+
+
+def _flagged(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
+    """The cells of each flag, {what the legend says: cells}."""
+    present = {flag for repeats in cells.values() for flag in repeats.flags}
+    return {
+        FLAGS[slug].of_cells if slug in FLAGS else slug: [
+            cell for cell, repeats in cells.items() if slug in repeats.flags
+        ]
+        for slug in ordered(present)
+    }
+
+
+def _of_runs(cells: Iterable[Repeats]) -> str:
+    counts = {len(repeats.values) for repeats in cells}
+    if counts == {1}:
+        return ""
+    few, most = min(counts), max(counts)
+    return f", mean of {most} runs" if few == most else f", mean of {few} to {most} runs"
+
+
+def _blank_cells(cells: Mapping[Cell, Repeats]) -> list[str]:
+    records, files = {record for record, _ in cells}, {file for _, file in cells}
+    blank = len(records) * len(files) - len(cells)
+    if not blank:
+        return []
+    larger = sum(record > file for record in records for file in files)
+    why = f", {larger} of which have a record larger than the file" if larger else ""
+    return [
+        f"{blank} of {len(records) * len(files)} cells were not measured and stay blank"
+        f"{why if larger <= blank else ''}."
+    ]
+
+
+def _other_units(found: Sequence[Matrix], shown: Matrix) -> list[str]:
+    others = [one.unit for one in found if one is not shown]
+    return [f"There are numbers in {', '.join(others)} too, which are not drawn."] if others else []

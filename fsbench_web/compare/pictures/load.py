@@ -1,0 +1,117 @@
+"""Load curves: several contenders at more and more load, each number with its interval."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures.of_contenders import OfSeveral, point, sizes_in_words
+from fsbench_web.compare.pictures.offer import RUNS, Need, ScoredTests, is_measured
+from fsbench_web.compare.pictures.parts import is_lower, repeats_columns, repeats_row, unknown_unit
+from fsbench_web.compare.pictures.table import COUNT, Column, PictureTable
+from fsbench_web.core.scoring import loads, testnames
+from fsbench_web.figures import lines
+from fsbench_web.figures.lines import Line
+from fsbench_web.studies.scores import cells
+from fsbench_web.studies.scores.cells import LoadCurve, Repeats
+
+
+class AtLoad(NamedTuple):
+    """One number of a curve: ``number`` is that of the load which the curve goes along."""
+
+    number: float
+    load: str
+    repeats: Repeats
+
+
+Curves = dict[str, list[AtLoad]]
+"""By name, in order of the contenders."""
+
+
+def _with_loads(scored: ScoredTests) -> list[str]:
+    """The tests, without their loads, that were measured at any."""
+    named = [testnames.parts(test) for test, kinds in scored.items() if is_measured(kinds)]
+    return list(dict.fromkeys(name for name, load in named if load))
+
+
+class LoadCurves(OfSeveral):
+    slug = "load"
+    label = "Load curves"
+    words = "Several contenders at more and more load, each number with its 95% interval."
+    needs = Need(
+        _with_loads,
+        "No finished run of this comparison was measured at a load, as threads=8. Curves that a "
+        "paper printed without numbers, as those of FREENIX 2002, cannot be drawn: nothing is read "
+        "off a printed picture. Import results at several loads to draw them here.",
+    )
+
+    @property
+    def measured(self) -> list[str]:
+        tests = {test: testnames.parts(test) for test in self.offer.of(RUNS)}
+        return [test for test, (name, load) in tests.items() if name == self.test and load]
+
+    def draw_known(self) -> Picture:
+        label = testnames.label(self.test)
+        found = cells.load_curves(self.keys, self.test)
+        if not found:
+            return Picture(None, notes=[f"{label} was not measured at several loads."])
+        units = [one.unit for one in found]
+        unit = max(units, key=units.count)
+        curves = [one for one in found if one.unit == unit]
+        axis = loads.varied(load for one in curves for load in one.loads)
+        known = self._curves(curves, axis)
+        if not known:
+            text = "The loads of these measurements name no number to draw by."
+            return Picture(None, notes=[text])
+        drawn = dict(list(known.items())[: lines.MOST_LINES])
+        figure = lines.curves(
+            [
+                Line(name, [point(one.number, one.repeats) for one in points])
+                for name, points in drawn.items()
+            ],
+            unit,
+            f"{label} over {loads.label(axis)}",
+            loads.label(axis),
+            lower_is_better=is_lower(unit),
+        )
+        notes = [*_notes(drawn, len(known)), *unknown_unit(unit)]
+        return Picture(figure, _table(drawn, unit, axis), notes)
+
+    def _curves(self, found: Iterable[LoadCurve], axis: str) -> Curves:
+        """A curve for each contender and each other thing that its loads differ in."""
+        place = {key: number for number, key in enumerate(self.keys)}
+        names = {one.key: one.name for one in self.lines or ()}
+        curves = sorted(found, key=lambda one: place[one.series_id])
+        has_sizes = len({one.sizes for one in curves}) > 1
+        parts: Curves = {}
+        for one in curves:
+            sizes = sizes_in_words(*(size or None for size in one.sizes)) if has_sizes else []
+            for text, repeats in one.loads.items():
+                number, rest = loads.split(text, axis)
+                if number is not None:
+                    name = ", ".join([names[one.series_id], *sizes, *([rest] if rest else [])])
+                    parts.setdefault(name, []).append(AtLoad(number, text, repeats))
+        return parts
+
+
+def _table(drawn: Curves, unit: str, axis: str) -> PictureTable:
+    number = Column(loads.label(axis).capitalize(), COUNT)
+    rows = [
+        repeats_row((name, loads.words(one.load), one.number), one.repeats)
+        for name, points in drawn.items()
+        for one in sorted(points, key=lambda one: one.number)
+    ]
+    return PictureTable([Column("Contender"), Column("Load"), number, *repeats_columns(unit)], rows)
+
+
+def _notes(drawn: Curves, known: int) -> list[str]:
+    every: Sequence[AtLoad] = [one for points in drawn.values() for one in points]
+    alone = sum(not one.repeats.interval for one in every)
+    notes = []
+    if alone:
+        notes.append(
+            f"{alone} of {len(every)} numbers have no interval: a single run without interval "
+            "samples."
+        )
+    if known > len(drawn):
+        notes.append(f"{known - len(drawn)} further curves are not drawn: choose fewer contenders.")
+    return notes

@@ -1,0 +1,71 @@
+"""Profile lines: several contenders at one record size or one file size."""
+
+from fsbench_web.compare.pictures.base import NoPicture, Picture
+from fsbench_web.compare.pictures.of_contenders import AtSizes, point
+from fsbench_web.compare.pictures.offer import MATRIX, Offer
+from fsbench_web.compare.pictures.parts import (
+    FILE,
+    RECORD,
+    is_lower,
+    repeats_columns,
+    repeats_row,
+    unknown_unit,
+)
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import Column, PictureTable
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures import lines
+from fsbench_web.figures.lines import Line
+from fsbench_web.figures.sizes import size_name
+from fsbench_web.studies.scores import cells
+
+
+class Profile(AtSizes):
+    slug = "profile"
+    label = "Profile lines"
+    words = "Several contenders at one record size or one file size."
+    needs = MATRIX
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        super().__init__(spec, test, offer)
+        if self.record_kb is None and self.file_kb is None and self.records:
+            self.record_kb = self.records[0]
+
+    def draw_known(self) -> Picture:
+        if self.record_kb is not None and self.file_kb is not None:
+            raise NoPicture(
+                "A profile is taken at one record size or at one file size: set the other to every "
+                "size."
+            )
+        found = cells.matrices(self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb)
+        kept, unit, said = self.of_one_unit(found)
+        if not kept:
+            return Picture(None, notes=["No contender was measured at this size: choose another."])
+        along = 0 if self.record_kb is None else 1
+        numbers = [(one.name, sorted(measured.cells.items())) for one, measured in kept]
+        drawn = [
+            Line(name, [point(cell[along], repeats) for cell, repeats in of_one])
+            for name, of_one in numbers
+        ]
+        places = {each.x for line in drawn for each in line.points}
+        figure = lines.curves(
+            drawn,
+            unit,
+            f"{testnames.label(self.test)} at {self.sizes_in_words[0]}",
+            "file size" if along else "record size",
+            {place: size_name(place) for place in places},
+            is_lower(unit),
+        )
+        rows = [
+            repeats_row((name, *cell), repeats)
+            for name, of_one in numbers
+            for cell, repeats in of_one
+        ]
+        table = PictureTable([Column("Contender"), RECORD, FILE, *repeats_columns(unit)], rows)
+        gaps = [
+            f"{name} was not measured at {len(places) - len(of_one)} of the sizes: its line has "
+            "gaps there."
+            for name, of_one in numbers
+            if len(of_one) < len(places)
+        ]
+        return Picture(figure, table, [*said, *gaps, *unknown_unit(unit)])

@@ -1,0 +1,124 @@
+"""The ratio of two contenders: how many times as fast one is as the other, cell by cell."""
+
+from collections.abc import Iterable, Sequence
+
+from fsbench_web.compare.pictures.base import NoPicture, Picture, Select
+from fsbench_web.compare.pictures.of_contenders import GONE, OfOne
+from fsbench_web.compare.pictures.offer import MATRIX, Contender, Offer
+from fsbench_web.compare.pictures.parts import FILE, RECORD, is_lower, run_links, unknown_unit
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures import heatmap
+from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores import cells
+from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
+
+
+class Ratio(OfOne):
+    slug = "ratio"
+    label = "Ratio of two"
+    words = "How many times as fast one contender is as another, cell by cell, where both have one."
+    needs = MATRIX
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        super().__init__(spec, test, offer)
+        self.is_gone = any(key not in self.known for key in (spec.a, spec.b) if key is not None)
+        others = [one for one in self.contenders if one is not self.a]
+        self.b = self.known.get(spec.b) if spec.b is not None else None
+        if spec.b is None and others and not self.is_gone:
+            self.b = others[0]
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [
+            self.select("a", "Speed of", self.a),
+            self.select("b", "over speed of", self.b),
+        ]
+
+    def draw_one(self, shown: Contender) -> Picture:
+        if self.is_gone:
+            raise NoPicture(GONE)
+        if self.b is None:
+            raise NoPicture(
+                "A ratio takes two contenders, and this comparison has one of this test."
+            )
+        found = cells.matrices({shown.key, self.b.key}, self.test)
+        of_both = _of_one_unit(found, shown, self.b)
+        if of_both is None:
+            text = f"{shown.name} and {self.b.name} have no cell of {testnames.label(self.test)}"
+            return Picture(None, notes=[f"{text} in common, or none in the same unit."])
+        return _drawn(self.test, (shown, self.b), of_both)
+
+
+def _of_one_unit(
+    found: Sequence[Matrix], first: Contender, second: Contender
+) -> tuple[Matrix, Matrix] | None:
+    """The matrices of both in the unit in which they have most cells in common."""
+    of_first = {one.unit: one for one in found if one.series_id == first.key}
+    of_second = {one.unit: one for one in found if one.series_id == second.key}
+    pairs = [(one, of_second[unit]) for unit, one in of_first.items() if unit in of_second]
+    return max(pairs, key=lambda pair: len(_matched(pair)), default=None)
+
+
+def _matched(pair: tuple[Matrix, Matrix]) -> list[Cell]:
+    return sorted(pair[0].cells.keys() & pair[1].cells.keys())
+
+
+def _drawn(
+    test: str, contenders: tuple[Contender, Contender], pair: tuple[Matrix, Matrix]
+) -> Picture:
+    first, second = (one.name for one in contenders)
+    ours, theirs, unit = pair[0].cells, pair[1].cells, pair[0].unit
+    less, matched = is_lower(unit), _matched(pair)
+    ratios = {
+        cell: _times_as_fast(ours[cell], theirs[cell], less)
+        for cell in matched
+        if ours[cell].mean > 0 and theirs[cell].mean > 0
+    }
+    links = {cell: address_of([*ours[cell].run_ids, *theirs[cell].run_ids]) for cell in ratios}
+    notes = {
+        cell: f"{first} {numbers.with_unit(ours[cell].mean, unit)}, "
+        f"{second} {numbers.with_unit(theirs[cell].mean, unit)}"
+        for cell in ratios
+    }
+    title = f"{testnames.label(test)}: speed of {first} over speed of {second}"
+    figure = heatmap.ratio(ratios, first, second, title, links, notes)
+    columns = [
+        *(RECORD, FILE),
+        Column(f"Mean of {first}", VALUE, unit),
+        Column(f"Mean of {second}", VALUE, unit),
+        Column("Times as fast", VALUE),
+    ]
+    rows = [
+        Row(
+            (*cell, ours[cell].mean, theirs[cell].mean, ratios.get(cell)),
+            (*run_links(ours[cell].run_ids), *run_links(theirs[cell].run_ids)),
+        )
+        for cell in matched
+    ]
+    said = [
+        f"Above 1, purple: {first} is faster. Below 1, orange: {second} is faster."
+        if ratios
+        else "",
+        ("1 cell is matched." if len(matched) == 1 else f"{len(matched)} cells are matched.")
+        + _only(first, ours.keys() - theirs.keys())
+        + _only(second, theirs.keys() - ours.keys()),
+        f"{len(matched) - len(ratios)} matched cells hold a zero and have no ratio."
+        if len(ratios) < len(matched)
+        else "",
+        "Times are taken as speeds (1 / time), so that more is faster." if less else "",
+        *unknown_unit(unit),
+    ]
+    return Picture(figure, PictureTable(columns, rows), [text for text in said if text])
+
+
+def _times_as_fast(ours: Repeats, theirs: Repeats, less_is_better: bool) -> float:
+    return theirs.mean / ours.mean if less_is_better else ours.mean / theirs.mean
+
+
+def _only(name: str, cells: Iterable[Cell]) -> str:
+    count = len(list(cells))
+    stay = "stays" if count == 1 else "stay"
+    return f" {count} that only {name} has {stay} blank." if count else ""

@@ -1,0 +1,83 @@
+"""All kinds of pictures, in the order in which they are offered, and which one an address says."""
+
+from django.http import QueryDict
+
+from fsbench_web.compare.pictures.base import PictureKind
+from fsbench_web.compare.pictures.best_cases import BestCases
+from fsbench_web.compare.pictures.heat_map import HeatMap
+from fsbench_web.compare.pictures.load import LoadCurves
+from fsbench_web.compare.pictures.phases import Phases
+from fsbench_web.compare.pictures.profile import Profile
+from fsbench_web.compare.pictures.ratio import Ratio
+from fsbench_web.compare.pictures.repeats import RepeatsOfRuns
+from fsbench_web.compare.pictures.spec import NUMBERS, PARAMETERS, PictureSpec
+from fsbench_web.compare.pictures.surface import Surface
+from fsbench_web.compare.pictures.write_and_read import WriteAndRead
+from fsbench_web.compare.selection.spec import LONGEST_VALUE, ComparisonSpec, SpecError
+from fsbench_web.core.scoring import categories
+
+_ALL: tuple[type[PictureKind], ...] = (
+    *(BestCases, WriteAndRead, HeatMap, Ratio, Surface),
+    *(Profile, LoadCurves, Phases, RepeatsOfRuns),
+)
+KINDS: dict[str, type[PictureKind]] = {kind.slug: kind for kind in _ALL}
+LARGEST_KEY = 2**63 - 1
+
+
+def spec_of(query: QueryDict | str) -> PictureSpec:
+    """The picture of a query string; what is not of the picture is of the comparison.
+
+    Raises SpecError with all problems of both.
+    """
+    given = QueryDict(query) if isinstance(query, str) else query
+    comparison, problems = _comparison(given)
+    kind = given.get("picture") or "bars"
+    test, category = given.get("of") or "", given.get("in") or ""
+    if kind not in KINDS:
+        problems.append(f'picture is "{kind[:60]}"; it can be {", ".join(KINDS)}.')
+    if len(test) > LONGEST_VALUE or "\x00" in test:
+        problems.append("of is not the name of a test that fsbench could have given.")
+    if category and category not in categories.all_slugs():
+        known = ", ".join(categories.all_slugs())
+        problems.append(f'There is no category "{category[:60]}"; there is {known}.')
+    numbers, lines, wrong = _keys_and_sizes(given)
+    problems += wrong
+    if problems:
+        raise SpecError(problems)
+    return PictureSpec(comparison, kind, test, category, lines=lines, **numbers)
+
+
+def _keys_and_sizes(
+    given: QueryDict,
+) -> tuple[dict[str, int | None], tuple[int, ...], list[str]]:
+    """The numbers of the address by field, the keys of ``lines``, and problems."""
+    problems = []
+    numbers = {}
+    for parameter, name in NUMBERS.items():
+        text = given.get(parameter) or ""
+        numbers[name] = _number(text)
+        if text and numbers[name] is None:
+            problems.append(f'{parameter} is "{text[:60]}"; it is a whole number.')
+    lines = {_number(text) for text in given.getlist("line") if text}
+    if None in lines:
+        problems.append("line is a whole number, the key of a contender.")
+    return numbers, tuple(sorted(line for line in lines if line is not None)), problems
+
+
+def _comparison(given: QueryDict) -> tuple[ComparisonSpec, list[str]]:
+    """What is drawn, and its problems."""
+    rest = QueryDict(mutable=True)
+    for name, texts in given.lists():
+        if name not in PARAMETERS:
+            rest.setlist(name, texts)
+    try:
+        return ComparisonSpec.from_query(rest), []
+    except SpecError as error:
+        return ComparisonSpec(), [*error.problems]
+
+
+def _number(text: str) -> int | None:
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
+        return None
+    number = int(text)
+    return number if number <= LARGEST_KEY else None

@@ -1,0 +1,77 @@
+"""Strips of repeats: every run a point."""
+
+from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures.of_contenders import AtSizes
+from fsbench_web.compare.pictures.offer import RUNS, Contender
+from fsbench_web.compare.pictures.parts import is_lower, run_links, unknown_unit
+from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
+from fsbench_web.core.scoring import testnames
+from fsbench_web.figures import strip
+from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.scores import cells
+from fsbench_web.studies.scores.cells import RepeatsOfSeries
+
+Measured = list[tuple[Contender, RepeatsOfSeries]]
+
+
+class RepeatsOfRuns(AtSizes):
+    slug = "repeats"
+    label = "Repeats"
+    words = "Every run a point: how far repeats scatter."
+    needs = RUNS
+
+    def draw_known(self) -> Picture:
+        found = cells.repeats(self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb)
+        kept, unit, said = self.of_one_unit(found)
+        if not kept:
+            return Picture(None, notes=["No run measured this cell: choose another size."])
+        is_mean = any(count > 1 for _, one in kept for count in one.cells)
+        what = ", ".join([*(["mean of each run"] if is_mean else []), *self.sizes_in_words])
+        title = f"{testnames.label(self.test)}, repeats"
+        figure = strip.repeats(
+            [_strip(contender, one) for contender, one in kept],
+            unit,
+            f"{title}: {what}" if what else title,
+            is_lower(unit),
+        )
+        notes = [*said, *_notes(kept), *unknown_unit(unit)]
+        return Picture(figure, _table(kept, unit, is_mean), notes)
+
+
+def _strip(contender: Contender, one: RepeatsOfSeries) -> strip.Strip:
+    of_runs = zip(one.repeats.run_ids, one.cells, strict=True)
+    return strip.Strip(
+        contender.name,
+        one.repeats.values,
+        [address_of([run_id]) for run_id in one.repeats.run_ids],
+        [f"run {run_id}" + (f", {count} cells" if count > 1 else "") for run_id, count in of_runs],
+        one.repeats.interval,
+        address_of(one.repeats.run_ids),
+    )
+
+
+def _table(kept: Measured, unit: str, is_mean: bool) -> PictureTable:
+    columns = [
+        Column("Contender"),
+        Column("Run"),
+        Column("Mean of its cells" if is_mean else "Value", VALUE, unit),
+        Column("Cells", COUNT),
+    ]
+    rows = [
+        Row((contender.name, f"run {run_id}", value, count), run_links([run_id]))
+        for contender, one in kept
+        for run_id, value, count in zip(
+            one.repeats.run_ids, one.repeats.values, one.cells, strict=True
+        )
+    ]
+    return PictureTable(columns, rows)
+
+
+def _notes(kept: Measured) -> list[str]:
+    single = [contender.name for contender, one in kept if len(one.cells) == 1]
+    uneven = [contender.name for contender, one in kept if len(set(one.cells)) > 1]
+    notes = [f"Of one run there is no interval: {', '.join(single)}."] if single else []
+    if uneven:
+        text = f"Runs of {', '.join(uneven)} have different cells"
+        notes.append(f"{text}: their means are of unlike sets.")
+    return notes

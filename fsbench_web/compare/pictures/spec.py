@@ -1,0 +1,47 @@
+"""Which picture of a comparison is shown: the address is the whole state of the page."""
+
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
+
+from fsbench_web.compare.selection.spec import ComparisonSpec
+
+NUMBERS = {"a": "a", "b": "b", "record": "record_kb", "file": "file_kb"}
+"""The parameters that are whole numbers, and the fields they are."""
+PARAMETERS = ("picture", "of", "in", "line", *NUMBERS)
+
+
+@dataclass(frozen=True)
+class PictureSpec:
+    """A picture of a comparison. None and "" stand for what is shown first.
+
+    ``kind`` is of ``compare.pictures.registry.KINDS``. ``a`` and ``b`` are contenders of pictures
+    of one or two, ``lines`` those of pictures of several: keys of series, since a contender's name
+    may mean another configuration tomorrow. ``registry.spec_of(spec.to_query()) == spec``.
+    """
+
+    comparison: ComparisonSpec = field(default_factory=ComparisonSpec)
+    kind: str = "bars"
+    test: str = ""
+    category: str = ""
+    a: int | None = None
+    b: int | None = None
+    lines: tuple[int, ...] = ()
+    record_kb: int | None = None
+    file_kb: int | None = None
+
+    def to_query(self) -> str:
+        """The canonical query string, without "?"."""
+        pairs = [("picture", self.kind)] if self.kind != "bars" else []
+        pairs += [("of", self.test)] if self.test else []
+        pairs += [("in", self.category)] if self.category else []
+        pairs += [("line", str(line)) for line in self.lines]
+        pairs += [
+            (parameter, str(getattr(self, name)))
+            for parameter, name in NUMBERS.items()
+            if getattr(self, name) is not None
+        ]
+        return "&".join(part for part in (self.comparison.to_query(), urlencode(pairs)) if part)
+
+    def of_kind(self, kind: str) -> "PictureSpec":
+        """Another kind of picture of the same test and contenders."""
+        return replace(self, kind=kind, record_kb=None, file_kb=None)

@@ -1,0 +1,28 @@
+"""The 3-D surface of one contender, as IOzone draws it."""
+
+from dataclasses import replace
+
+import plotly.graph_objects as go
+
+from fsbench_web.compare.pictures.base import Picture
+from fsbench_web.compare.pictures.heat_map import HeatMap
+from fsbench_web.compare.pictures.offer import Contender
+from fsbench_web.figures import surface
+from fsbench_web.studies.scores.cells import Matrix
+
+_JOINED = "The surface joins neighbouring cells for the eye; measured are the markers alone."
+
+
+class Surface(HeatMap):
+    slug = "surface"
+    label = "3-D surface"
+    words = "One contender, as IOzone draws it."
+
+    def draw_one(self, shown: Contender) -> Picture:
+        picture = super().draw_one(shown)
+        if picture.figure is None:
+            return picture
+        return replace(picture, notes=[*picture.notes, _JOINED])
+
+    def figure(self, shown: Contender, matrix: Matrix) -> go.Figure:
+        return surface.surface(**self.drawn(shown, matrix))

@@ -1,0 +1,103 @@
+"""Write and read on top of each other, as the combined charts of the Unisys paper."""
+
+from dataclasses import dataclass
+
+from fsbench_web.compare.pictures.base import OfCategory, Picture
+from fsbench_web.compare.pictures.offer import Need, Offer, tables
+from fsbench_web.compare.pictures.parts import link_of, links_of
+from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.figures import stacked
+
+READS = {
+    "write": "read",
+    "rewrite": "reread",
+    "random_write": "random_read",
+    "fwrite": "fread",
+    "refwrite": "refread",
+}
+"""The test that reads what a test writes, drawn on top of it."""
+
+
+class WriteAndRead(OfCategory):
+    slug = "stacked"
+    label = "Write and read"
+    words = "Write and read on top of each other, as the combined charts of the Unisys paper."
+    needs = Need(
+        lambda scored: [write for write, read in READS.items() if {write, read} <= scored.keys()],
+        "This comparison has no test that writes together with the one that reads.",
+    )
+
+    def __init__(self, spec: PictureSpec, test: str, offer: Offer) -> None:
+        super().__init__(spec, test, offer)
+        self.read = READS[test]
+        found, emulated = tables(spec, (test, self.read), self.category)
+        self.by_test = {table.test: table for table in found}
+        self.notices += [emulated] if emulated else []
+
+    @property
+    def known(self) -> list[str]:
+        of_read = self.offer.categories[READS[self.test]]
+        return [slug for slug in super().known if slug in of_read]
+
+    def draw(self) -> Picture:
+        writes, reads = self.by_test.get(self.test), self.by_test.get(self.read)
+        halves = (testnames.label(self.test), testnames.label(self.read))
+        if writes is None or reads is None or writes.unit != reads.unit:
+            text = f"{halves[0]} and {halves[1].lower()} are not both scored in this category, or "
+            return Picture(None, notes=[f"{text}not in one unit. Choose another category."])
+        found = _halves(writes, reads)
+        category = categories.in_sentence(categories.label(self.category))
+        figure = stacked.read_write(
+            [each.name for each in found],
+            [_score(each.write) for each in found],
+            [_score(each.read) for each in found],
+            writes.unit,
+            f"{halves[0]} plus {halves[1].lower()}: {category}",
+            links=[(_link(each.write), _link(each.read)) for each in found],
+            halves=halves,
+        )
+        columns = [
+            Column("Contender"),
+            *(Column(title, VALUE, writes.unit) for title in (*halves, "Sum")),
+        ]
+        rows = [each.row for each in sorted(found, key=lambda each: -(each.total or 0.0))]
+        lacking = [each.name for each in found if each.write is None or each.read is None]
+        notes = [f"Without both halves: {', '.join(lacking)}."] if lacking else []
+        return Picture(figure, PictureTable(columns, rows), notes)
+
+
+@dataclass(frozen=True)
+class _Halves:
+    """The best write and the best read of one contender, which may lack either."""
+
+    name: str
+    write: DeltaRow | None
+    read: DeltaRow | None
+
+    @property
+    def total(self) -> float | None:
+        return self.write.score + self.read.score if self.write and self.read else None
+
+    @property
+    def row(self) -> Row:
+        links = [link for half in (self.write, self.read) if half for link in links_of(half)]
+        cells = (self.name, _score(self.write), _score(self.read), self.total)
+        return Row(cells, tuple(dict.fromkeys(links)))
+
+
+def _halves(writes: DeltaTable, reads: DeltaTable) -> list[_Halves]:
+    ours = {row.contender: row for row in writes.rows}
+    theirs = {row.contender: row for row in reads.rows}
+    names = sorted(ours.keys() | theirs.keys())
+    return [_Halves(name, ours.get(name), theirs.get(name)) for name in names]
+
+
+def _link(row: DeltaRow | None) -> str:
+    return link_of(row) if row else ""
+
+
+def _score(row: DeltaRow | None) -> float | None:
+    return row.score if row else None

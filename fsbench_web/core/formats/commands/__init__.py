@@ -1,0 +1,1 @@
+"""Small commands that say a rate: dd, hdparm and ioping."""

@@ -1,0 +1,72 @@
+"""What dd of GNU coreutils says when it is done: bytes and seconds.
+
+dd rounds the rate that it prints to three digits, and prints the bytes and the time: both are
+kept as they are, the rate as printed. Its units are of 1000 (MB, kB), bytes where it says bytes.
+Source: GNU coreutils' manual ("dd invocation"), and output of 9.1.
+"""
+
+import re
+from decimal import Decimal
+
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.values import Collector
+
+FORMAT = "dd"
+_N = r"([0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
+_DONE = re.compile(
+    rf"^([0-9]+) bytes(?: \([^()]{{1,60}}\))? copied, {_N} s(?:econds)?, {_N} ([kKMGT]?B)/s\s*$"
+)
+_COMMAND = re.compile(r"(?:^|[$#>] ?|\bsudo )(dd (?:\S+ )*?(?:if|of)=.*\S)")
+_RECORDS = re.compile(r"^[0-9]+\+[0-9]+ records (?:in|out)\s*$")
+_ERROR = re.compile(r"^dd: (?:error|failed|writing|reading|cannot)\b.*")
+_FACTORS: dict[str, Decimal | int] = {
+    "B": Decimal("0.000001"),
+    "kB": Decimal("0.001"),
+    "KB": Decimal("0.001"),
+    "MB": 1,
+    "GB": 1000,
+    "TB": 10**6,
+}
+# What tells two copies apart: blocks and how they are written, not where and how many.
+_SETTING = re.compile(r"(?:bs|ibs|obs|count|conv|iflag|oflag)=\S+")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a line is dd's last, below its records."""
+    return any(_DONE.match(line) for line in lines) and any(map(_RECORDS.match, lines))
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """Rate and time of the copy. Raises UnreadableFile for copies that no one can tell apart."""
+    result = ParsedResult(FORMAT, "dd")
+    found = Collector(result)
+    command, first, records = "", None, 0
+    for number, line in enumerate(lines, start=1):
+        if (given := _COMMAND.search(line)) is not None:
+            command = given[1]
+        elif _ERROR.match(line):
+            result.complete = False
+            found.warn(number, f"dd says: {line.strip()[:200]}")
+        elif _RECORDS.match(line):
+            records = number
+        # Progress looks the same, and has no records above it.
+        elif (done := _DONE.match(line)) is not None and records == number - 1:
+            settings = tuple(sorted(_SETTING.findall(command)))
+            if first is None:
+                first, result.modes, result.command = number, settings, command[:2000]
+            elif not command or not result.command or settings != result.modes:
+                found.refuse(
+                    number,
+                    f"Another copy of dd than that of line {first} ends here, and no command says "
+                    "that both are the same: make each a file of its own, or put its command "
+                    "above it.",
+                )
+            command = ""
+            _copy(found, done, number)
+    return found.finish("dd copied nothing.", len(lines))
+
+
+def _copy(found: Collector, done: re.Match[str], line: int) -> None:
+    found.begin()
+    found.add("dd_throughput", done[3], "MB/s", line, times=_FACTORS[done[4]])
+    found.add("dd_time", done[2], "s", line)

@@ -1,0 +1,116 @@
+"""What pgbench prints, of PostgreSQL 9 to 17.
+
+Rates are transactions/s, latencies ms. Source: PostgreSQL's manual ("pgbench"), and output of 15.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.values import Collector, number, test_name
+
+FORMAT = "pgbench"
+_N = r"([0-9]+(?:\.[0-9]+)?)"
+_VERSION = re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9][0-9A-Za-z.]*)")
+_TYPE = re.compile(r"^transaction type: (?:<builtin: )?(.+?)>?\s*$")
+_SCRIPT = re.compile(r"^SQL script [0-9]+: (?:<builtin: )?(.+?)>?\s*$")
+_OF_SCRIPT = re.compile(rf"^ - [0-9]+ transactions \([0-9.]+% of total, tps = {_N}\)")
+_TPS = re.compile(rf"^tps = {_N} \((without initial|excluding|including) connection")
+_LATENCY = re.compile(rf"^( - )?latency average(?: =|:) {_N} ms\s*$")
+_CONNECTION = re.compile(rf"^(?:initial|average) connection time = {_N} ms\s*$")
+_PROGRESS = re.compile(rf"^progress: [0-9.]+ s, {_N} tps, ")
+_COUNT = re.compile(r"^number of (clients|threads): ([0-9]{1,9})\s*$")
+_SETTING = re.compile(
+    r"^((?:scaling factor|query mode|partition method|partitions|maximum number of tries|duration|"
+    r"number of transactions per client): \S.*)$"
+)
+_LOST = re.compile(r"^number of (?:failed transactions|transactions skipped): ([1-9][0-9]*)\b.*")
+
+
+@dataclass
+class _Run:
+    """One run, from its type on."""
+
+    line: int
+    kind: str
+    settings: list[str]
+    counts: dict[str, int | None] = field(default_factory=dict)
+    script: str = ""
+    # Name, text, unit, line.
+    values: list[tuple[str, str, str, int]] = field(default_factory=list)
+    progress: list[float] = field(default_factory=list)
+    lost: list[tuple[int, str]] = field(default_factory=list)
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a rate of transactions and the type of a run are there."""
+    return any(map(_TPS.match, lines)) or (
+        any(map(_TYPE.match, lines)) and any(line.startswith("scaling factor:") for line in lines)
+    )
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All runs, which must have the same settings. Raises UnreadableFile."""
+    result = ParsedResult(FORMAT, "pgbench")
+    found = Collector(result)
+    runs = _runs(lines, result)
+    for run in runs:
+        if not run.values:
+            result.complete = False
+            found.warn(run.line, "This run of pgbench did not end: it has no rate.")
+    runs = [run for run in runs if run.values]
+    for run in runs:
+        if (run.settings, run.counts) != (runs[0].settings, runs[0].counts):
+            place = f"that in line {runs[0].line}"
+            message = f"A run with other settings than {place}: make it a file of its own."
+            found.refuse(run.line, message)
+        found.begin()
+        load = load_text(**run.counts)
+        for name, text, unit, at in run.values:
+            kept = run.progress if name == "tps" else []
+            test = test_name("pgbench", run.kind, name)
+            found.add(test, text, unit, at, load=load, samples=kept)
+        for at, text in run.lost:
+            found.warn(at, f'pgbench says "{text[:80]}".')
+    if runs:
+        result.modes = tuple(runs[0].settings)
+    return found.finish("pgbench's report has no rate: the run did not end.", len(lines))
+
+
+def _runs(lines: list[str], result: ParsedResult) -> list[_Run]:
+    runs: list[_Run] = []
+    progress: list[float] = []
+    # What follows the last newline may be cut off.
+    for at, line in enumerate(lines[:-1], start=1):
+        if (version := _VERSION.match(line)) is not None:
+            result.tool_version = result.tool_version or version[1]
+        elif (rate := _PROGRESS.match(line)) is not None:
+            value = number(rate[1])
+            progress += [] if value is None else [value]
+        elif (kind := _TYPE.match(line)) is not None:
+            runs.append(_Run(at, kind[1], [line.strip()[:200]], progress=progress))
+            progress = []
+        elif runs:
+            _line(runs[-1], line, at)
+    return runs
+
+
+def _line(run: _Run, line: str, at: int) -> None:
+    if (setting := _SETTING.match(line)) is not None:
+        run.settings.append(setting[1].strip()[:200])
+    elif (count := _COUNT.match(line)) is not None:
+        run.counts[count[1]] = int(count[2])
+    elif (script := _SCRIPT.match(line)) is not None:
+        run.script = script[1]
+    elif (rate := _OF_SCRIPT.match(line)) is not None:
+        run.values.append((f"{run.script} tps", rate[1], "ops/s", at))
+    elif (tps := _TPS.match(line)) is not None:
+        name = "tps including connections" if tps[2] == "including" else "tps"
+        run.values.append((name, tps[1], "ops/s", at))
+    elif (latency := _LATENCY.match(line)) is not None:
+        name = f"{run.script} latency avg" if latency[1] else "latency avg"
+        run.values.append((name, latency[2], "ms", at))
+    elif (connection := _CONNECTION.match(line)) is not None:
+        run.values.append(("connection time", connection[1], "ms", at))
+    elif _LOST.match(line):
+        run.lost.append((at, line.strip()))

@@ -1,0 +1,1 @@
+"""DiskSpd, and CrystalDiskMark, which runs it."""

@@ -1,0 +1,142 @@
+"""What DiskSpd prints (``-Rtext``, and DiskSpd for Linux): totals of all, read and written I/O.
+
+Rates of data are MiB/s; versions before 2.0.18, and that for Linux, write MB/s and mean the same.
+Latencies are ms. Source: DiskSpd's README ("use iB notation to clarify that text result output is
+in 2^n units"), and output of 2.0.21 and of that for Linux.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "diskspd"
+_COMMAND = re.compile(r"^\s*Command Line: (.*\S)")
+_SECTION = re.compile(r"^\s*(Total|Read|Write) IO\s*$")
+_HEADER = re.compile(r"^\s*thread \|\s+bytes\s+\|\s+I/Os")
+_TOTAL = re.compile(r"^\s*total:\s+([0-9].*)$")
+_PERCENTILES = re.compile(r"^\s*%-ile \|\s+Read \(ms\) \| Write \(ms\) \| Total \(ms\)")
+_PERCENTILE = re.compile(r"^\s*(?:([0-9]{1,2})(?:th|nd|rd|st)|([3-9])-nines|(min|max)) \|(.+)$")
+_COLUMNS = {
+    "MiB/s": ("throughput", "MiB/s"),
+    "MB/s": ("throughput", "MiB/s"),
+    "I/O per s": ("iops", "ops/s"),
+    "AvgLat": ("latency_avg", "ms"),
+    "AvgLat(ms)": ("latency_avg", "ms"),
+}
+_THREADS = re.compile(r"^\s*(?:total threads|thread count):\s+([0-9]{1,9})\s*$")
+_DEPTH = re.compile(r"^\s*number of outstanding I/O operations(?: per thread)?: ([0-9]{1,9})")
+_START = re.compile(r"^Input parameters:\s*$")
+_DATE = re.compile(r"^\s*start time: (\S.{8,40}\S)\s*$")
+_SETTING = re.compile(
+    r"^\s+(duration|warm up time|size|block size|(?:using )?(?:random|sequential|interlocked).*|"
+    r"performing .*|.*cache.*|.*writethrough.*|think time|burst size|(?:thread )?stride size|"
+    r"threads per file|number of outstanding I/O operations|using .*|file size)(:? .*)?$"
+)
+_SPAN = re.compile(r"^\s*(?:timespan|job):\s+([0-9]+)\s*$")
+_NOT_SETTINGS = re.compile(r"using (?:completion|I/O Completion|Overlapped)|random seed")
+
+
+@dataclass
+class _Run:
+    """One run, from its command to the next."""
+
+    line: int
+    command: str = ""
+    settings: list[str] = field(default_factory=list)
+    counts: dict[str, int | None] = field(default_factory=dict)
+    # Name, text, unit, line.
+    values: list[tuple[str, str, str, int]] = field(default_factory=list)
+    section: str = ""
+    columns: list[str] = field(default_factory=list)
+    is_percentiles: bool = False
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether the header of a table of threads is there, or a section and a command."""
+    return any(_HEADER.match(line) for line in lines)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All runs, which must have the same settings.
+
+    Raises UnreadableFile for runs of other settings, and where no run has a total.
+    """
+    result = ParsedResult(FORMAT, "diskspd")
+    found = Collector(result)
+    runs = _runs(lines, found)
+    for run in runs:
+        if run.command and not run.values:
+            result.complete = False
+            found.warn(run.line, "This run of DiskSpd did not end: it has no totals.")
+    runs = [run for run in runs if run.values]
+    for run in runs:
+        if (run.settings, run.counts) != (runs[0].settings, runs[0].counts):
+            place = f"that in line {runs[0].line}"
+            message = f"A run with other settings than {place}: make it a file of its own."
+            found.refuse(run.line, message)
+        found.begin()
+        load = load_text(**run.counts)
+        for name, text, unit, at in run.values:
+            found.add(test_name("diskspd", name), text, unit, at, load=load)
+    if runs:
+        result.modes = tuple(dict.fromkeys(runs[0].settings))
+        result.command = runs[0].command[:2000]
+    return found.finish("DiskSpd's table has no total: the run did not end.", len(lines))
+
+
+def _runs(lines: list[str], found: Collector) -> list[_Run]:
+    runs = [_Run(1)]
+    facts = found.result.facts
+    for number, line in enumerate(lines, start=1):
+        if (command := _COMMAND.match(line)) is not None:
+            runs.append(_Run(number, command[1]))
+        elif _START.match(line) and runs[-1].values:
+            runs.append(_Run(number))
+        elif not facts and (date := _DATE.match(line)) is not None:
+            facts.append(("Run at", date[1]))
+        elif (span := _SPAN.match(line)) is not None and int(span[1]) > 1:
+            message = f"Time span {span[1]} starts here: make each time span a run of its own."
+            found.refuse(number, message)
+        elif number < len(lines):
+            # What follows the last newline may be cut off.
+            _line(runs[-1], line, number)
+    return runs
+
+
+def _line(run: _Run, line: str, at: int) -> None:
+    if (section := _SECTION.match(line)) is not None:
+        run.section, run.columns = section[1].lower(), []
+    elif _HEADER.match(line):
+        run.columns = [column.strip() for column in line.split("|")][1:]
+    elif run.columns and (total := _TOTAL.match(line)) is not None:
+        for column, text in zip(run.columns, _cells(total[1]), strict=False):
+            # A section without I/O has zeros.
+            if column in _COLUMNS and re.search("[1-9]", text):
+                name, unit = _COLUMNS[column]
+                run.values.append((f"{run.section}_{name}", text, unit, at))
+        run.columns = []
+    elif _PERCENTILES.match(line):
+        run.is_percentiles = True
+    elif run.is_percentiles and (row := _PERCENTILE.match(line)) is not None:
+        percent = row[1] or (row[2] and "99." + "9" * (int(row[2]) - 2))
+        name = f"p{percent}" if percent else row[3]
+        for kind, text in zip(("read", "write", "total"), _cells(row[4]), strict=False):
+            if re.fullmatch(r"[0-9]+\.[0-9]+", text):
+                run.values.append((f"{kind}_latency_{name}", text, "ms", at))
+    else:
+        _setting(run, line)
+
+
+def _cells(text: str) -> list[str]:
+    return [cell.strip() for cell in text.split("|")]
+
+
+def _setting(run: _Run, line: str) -> None:
+    if (threads := _THREADS.match(line)) is not None:
+        run.counts["threads"] = int(threads[1])
+    elif (depth := _DEPTH.match(line)) is not None:
+        run.counts["iodepth"] = int(depth[1])
+    elif not run.values and _SETTING.match(line) and not _NOT_SETTINGS.search(line):
+        run.settings.append(line.strip()[:200])

@@ -1,0 +1,1 @@
+"""elbencho's results: CSV (--csvfile), JSON (--jsonfile), and the table that it prints."""

@@ -1,0 +1,227 @@
+"""What fio's ``--write_bw_log``, ``_iops_log``, ``_lat_log`` and ``_hist_log`` write over time.
+
+A log is lines of numbers and says neither its job nor its kind: both are in its name
+(``job_clat.1.log``), which fio gives it. Lines are ``time (ms), value, direction, block size`` and
+more, or ``time, direction, block size`` and a histogram of completion latencies. Rates are KiB/s
+and operations/s, latencies ns in fio 3 and µs before. Source: fio's HOWTO ("Log File Formats"),
+its ``stat.c`` (bins), and logs of 2.2.10 and 3.33.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import accumulate, pairwise
+from statistics import fmean, median
+
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "fio-log"
+_NAME = re.compile(
+    r"(?:.*[/\\])?(?P<job>[^/\\]*?)_?(?P<kind>bw|iops|slat|clat|lat|clat_hist|hist)"
+    r"(?:\.(?P<process>[0-9]{1,6}))?\.log(?:\.txt)?"
+)
+_LINE = re.compile(r"[0-9]+(?:, [0-9]+){3,5}(?:, 0x[0-9a-f]+)?(?:, [0-9]+)?")
+_BINS_START = re.compile(r"[0-9]+, [0-2], [0-9]+(?:, [0-9]+){16}")
+_DIRECTIONS = {"0": "read", "1": "write", "2": "trim"}
+_PRIORITIES = re.compile("[01]|0x[0-9a-f]{4}")
+_RATES = {"bw": "KB/s", "iops": "ops/s"}
+# Bins of 64 a group, halved by each step of log_hist_coarseness.
+_UNITS = {
+    **{1856 >> coarse: ("ns", coarse) for coarse in range(7)},
+    **{1216 >> coarse: ("µs", coarse) for coarse in range(7)},
+}
+_PERCENTILES = ("50", "90", "95", "99", "99.9")
+_MOST_SAMPLES = 20_000
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether all lines are numbers as fio logs them; a first one is there."""
+    kept = [line for line in lines if line.strip()]
+    # What follows the last newline may be cut off.
+    return bool(kept) and all(_LINE.fullmatch(line) for line in kept[:-1] or kept)
+
+
+def recognises_histogram(lines: list[str]) -> bool:
+    """Whether all lines begin as those of a histogram log do."""
+    kept = [line for line in lines if line.strip()]
+    return bool(kept) and all(_BINS_START.match(line) for line in kept)
+
+
+def is_named(name: str) -> bool:
+    """Whether a file is called as fio calls its logs."""
+    return _NAME.fullmatch(name) is not None
+
+
+def parse(name: str, lines: list[str]) -> ParsedResult:
+    """The mean of each direction, with all of its values as samples. Raises UnreadableFile."""
+    named = _NAME.fullmatch(name)
+    assert named is not None
+    job = named["job"] or "job"
+    if named["process"] and int(named["process"]) > 1:
+        job = f"{job}.{int(named['process'])}"
+    result = ParsedResult(FORMAT, "fio")
+    found = Collector(result)
+    if lines[-1].strip():
+        result.complete = False
+        found.warn(len(lines), "The last line has no end: it may be cut off, and is not read.")
+    whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
+    if recognises_histogram(lines):
+        _histograms(found, test_name(job), whole)
+    elif named["kind"].endswith("hist"):
+        found.refuse(1, "The file is called as a histogram log, and its lines have no bins.")
+    else:
+        _values(found, test_name(job), named["kind"], whole)
+    return found.finish("The log has no values.", 1)
+
+
+@dataclass
+class _Series:
+    """The values of one direction, in order of time, and the line of the first."""
+
+    line: int
+    times_ms: list[int] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+    last_line: int = 0
+    # Histograms, one an interval.
+    bins: list[list[int]] = field(default_factory=list)
+
+
+def _values(found: Collector, job: str, kind: str, lines: Sequence[tuple[int, str]]) -> None:
+    rows = [(number, line.split(", ")) for number, line in lines]
+    # With log_window_value=both the highest value of the window stands before the direction.
+    both = any(row[2] not in _DIRECTIONS for _, row in rows) and all(
+        len(row) > 5 and row[3] in _DIRECTIONS for _, row in rows
+    )
+    place = 3 if both else 2
+    series: dict[str, _Series] = {}
+    for number, row in rows:
+        direction = _DIRECTIONS.get(row[place])
+        if direction is None:
+            found.refuse(number, f'"{row[place][:20]}" is no direction (0, 1 or 2) of fio\'s logs.')
+            return
+        if kind in _RATES and row[place + 1] != "0":
+            found.refuse(
+                number,
+                "The log has a line for each I/O, and rates of single ones have no mean: "
+                "run fio with --log_avg_msec.",
+            )
+            return
+        one = series.setdefault(direction, _Series(number))
+        one.times_ms.append(int(row[0]))
+        one.values.append(int(row[1]))
+        one.last_line = number
+    windowed = all(row[place + 1] == "0" for _, row in rows)
+    unit = _RATES.get(kind) or _latency_unit(found, rows)
+    for direction, one in sorted(series.items()):
+        if not unit:
+            return
+        if windowed and _ends_with_a_rest(one.times_ms):
+            one.values.pop()
+            message = "The last window is shorter than the others by far: it is left out."
+            found.warn(one.last_line, message)
+        mean = Decimal(sum(one.values)) / len(one.values)
+        found.add(
+            test_name(job, direction, f"{kind}_log"),
+            f"{mean:.12f}",
+            unit,
+            one.line,
+            samples=_samples(found, one.values, one.line),
+        )
+        message = f"{len(one.values):,} values are logged for {direction}: their mean is kept."
+        found.warn(one.line, message)
+
+
+def _ends_with_a_rest(times_ms: Sequence[int]) -> bool:
+    """Whether the last window is what was left when the job ended: of few I/Os."""
+    lengths = [after - before for before, after in pairwise(times_ms)]
+    return len(lengths) > 2 and lengths[-1] < median(lengths[:-1]) / 2
+
+
+def _latency_unit(found: Collector, rows: Sequence[tuple[int, list[str]]]) -> str:
+    """ns where the lines end with a priority, as those of fio 3.18 and later do."""
+    number, first = rows[0] if rows else (1, [])
+    if len(first) < 5 or not all(_PRIORITIES.fullmatch(row[-1]) for _, row in rows):
+        found.refuse(
+            number,
+            "fio before 3.0 logs latencies in microseconds, later in nanoseconds, and this log "
+            "does not say which fio wrote it: enter its values as a table with a unit, or take the "
+            "latencies of fio's JSON.",
+        )
+        return ""
+    found.warn(
+        number,
+        "Latencies are read as nanoseconds: fio 3 writes them. fio 2 with --log_offset has lines "
+        "that look the same and are microseconds.",
+    )
+    return "ns"
+
+
+def _samples(found: Collector, values: Sequence[float], line: int) -> list[float]:
+    if len(values) <= _MOST_SAMPLES:
+        return [float(value) for value in values]
+    message = f"{len(values):,} values are too many to be kept one by one (--log_avg_msec)."
+    found.warn(line, message)
+    return []
+
+
+def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) -> None:
+    series: dict[str, _Series] = {}
+    widths = set()
+    for number, line in lines:
+        texts = line.split(", ")
+        bins = texts[3:]
+        if len(bins) not in _UNITS or not all(text.isdigit() and text.isascii() for text in bins):
+            message = f"The line has {len(bins)} bins: it is cut off, or of a fio not known here."
+            found.refuse(number, message)
+            return
+        widths.add(len(bins))
+        one = series.setdefault(_DIRECTIONS[texts[1]], _Series(number))
+        one.bins.append([int(text) for text in bins])
+    if len(widths) > 1:
+        found.refuse(lines[0][0], "Lines of the log have different numbers of bins.")
+        return
+    for direction, one in sorted(series.items()):
+        unit, coarse = _UNITS[len(one.bins[0])]
+        merged = [sum(column) for column in zip(*one.bins, strict=True)]
+        measured = [bins for bins in one.bins if any(bins)]
+        if not measured:
+            found.warn(one.line, f"No {direction} is in any bin; it stays missing.")
+            continue
+        for percent in _PERCENTILES:
+            found.add(
+                test_name(job, direction, "clat_hist", f"p{percent}"),
+                f"{percentile(merged, percent, coarse):.1f}",
+                unit,
+                one.line,
+                samples=[percentile(bins, percent, coarse) for bins in measured],
+            )
+        found.warn(
+            one.line,
+            f"{sum(merged):,} completions of {direction} in {len(one.bins):,} intervals: "
+            "percentiles are the middles of the bins that hold them, as fio's own are.",
+        )
+
+
+def percentile(bins: Sequence[int], percent: str, coarse: int = 0) -> float:
+    """The middle of the bin that holds a percentile, in the unit of the bins.
+
+    ``bins`` are counts, fio's bins merged by 2 to the power of ``coarse``; not all may be 0. As
+    fio's ``calc_clat_percentiles``.
+    """
+    wanted = Decimal(percent) / 100 * sum(bins)
+    place = next(n for n, count in enumerate(accumulate(bins)) if count and count >= wanted)
+    first, last = place << coarse, ((place + 1) << coarse) - 1
+    return _middle(first) if first == last else fmean((_bounds(first)[0], _bounds(last)[1]))
+
+
+def _bounds(index: int) -> tuple[int, int]:
+    """From where to where one of fio's bins goes: exact to 128, then 64 to each power of two."""
+    shift = max(0, (index >> 6) - 1)
+    low = index if index < 128 else (64 + index % 64) << shift
+    return low, low + (1 << shift)
+
+
+def _middle(index: int) -> float:
+    return float(index) if index < 128 else fmean(_bounds(index))

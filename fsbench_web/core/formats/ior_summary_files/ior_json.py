@@ -1,0 +1,145 @@
+"""What IOR 3.2 to 4 writes with ``-O summaryFormat=JSON``.
+
+The summary has the rates of each operation over its repetitions (MiB/s, operations/s, s), the
+results above it those of each repetition. Source: IOR's ``ior-output.c``, and output of 4.1.
+"""
+
+import re
+
+from fsbench_web.core.formats.ior_summary_files.repetitions import REPETITION
+from fsbench_web.core.formats.json_text import JsonError, JsonObject, JsonText, Number
+from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
+from fsbench_web.core.formats.values import Collector, test_name
+
+FORMAT = "ior-json"
+_MARK = re.compile(r'"(?:bwMaxMIB|bwMiB|deadlineForStonewall)"\s*:')
+_START = re.compile(r'\{\s*"')
+_SUMMARY = {
+    "bwMaxMIB": ("max", "MiB/s"),
+    "bwMinMIB": ("min", "MiB/s"),
+    "bwMeanMIB": ("mean", "MiB/s"),
+    "OPsMax": ("max_ops", "ops/s"),
+    "OPsMin": ("min_ops", "ops/s"),
+    "OPsMean": ("mean_ops", "ops/s"),
+    "MeanTime": ("time", "s"),
+}
+# What may differ between repeats: names, places, seeds and how much is printed. IOR prints
+# "options" as the address that it has in memory.
+_NO_SETTINGS = frozenset(
+    {
+        *("testID", "refnum", "platform", "testFileName", "test filename", "options", "verbose"),
+        *("keepFile", "keepFileWithError", "warningAsErrors", "apiVersion", "repetitions"),
+        *("tasks", "clients per node", "tasksPerNode", "nodes", "interTestDelay", "dryRun"),
+        *("reorderTasksRandomSeed", "reorder random seed"),
+        "setTimeStampSignature/incompressibleSeed",
+    }
+)
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a line names a rate or a parameter as IOR's JSON does."""
+    return any(_MARK.search(line) for line in lines)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All summaries, or all repetitions where there is none.
+
+    Raises UnreadableFile for JSON that is cut off or says no rate.
+    """
+    result = ParsedResult(FORMAT, "ior")
+    found = Collector(result)
+    source = JsonText(lines)
+    position = 0
+    modes: dict[str, None] = {}
+    while (start := _START.search(source.text, position)) is not None:
+        try:
+            root, position = source.read(start.start())
+        except JsonError as error:
+            raise UnreadableFile([error.problem]) from None
+        tests = root.objects("tests")
+        result.tool_version = result.tool_version or root.text("Version")[:40]
+        result.command = result.command or root.text("Command line")[:2000]
+        if (began := root.text("Began")) and not result.facts:
+            result.facts.append(("Run at", began[:80]))
+        for test in tests:
+            for name in ("Options", "Parameters"):
+                modes.update(dict.fromkeys(_settings(test.object(name))))
+        found.begin()
+        if summary := root.objects("summary"):
+            for entry in summary:
+                _summary(found, entry, tests)
+        else:
+            _repetitions(found, tests)
+    result.modes = tuple(modes)
+    return found.finish("This is IOR's JSON, and no test in it has a result.", len(lines))
+
+
+def _settings(options: JsonObject) -> list[str]:
+    texts = [(key, v.text if isinstance(v, Number) else v) for key, v in options]
+    return [
+        f"{key} {text}"[:200]
+        for key, text in texts
+        if isinstance(text, str) and text and key not in _NO_SETTINGS
+    ]
+
+
+def _summary(found: Collector, entry: JsonObject, tests: list[JsonObject]) -> None:
+    operation = entry.text("operation")
+    load = load_text(tasks=_whole(entry, "numTasks"))
+    repetitions = [
+        one
+        for test in tests
+        if _whole(test, "TestID") == _whole(entry, "TestID")
+        for one in test.objects("Results")
+        if one.text("access") == operation
+    ]
+    for key, (kind, unit) in _SUMMARY.items():
+        value = entry.number(key)
+        if value is None:
+            found.warn(entry.line, f"ior_{operation}_{kind} has no number; it stays missing.")
+            continue
+        rates = [one.number("bwMiB") for one in repetitions] if kind == "mean" else []
+        found.add(
+            test_name("ior", operation, kind),
+            value.text,
+            unit,
+            value.line,
+            load=load,
+            sizes=_sizes(entry),
+            samples=[float(rate.text) for rate in rates if rate is not None],
+        )
+
+
+def _whole(entry: JsonObject, key: str) -> int | None:
+    number = entry.number(key)
+    return int(number.text) if number and re.fullmatch("[0-9]{1,18}", number.text) else None
+
+
+def _sizes(entry: JsonObject) -> tuple[int | None, int | None]:
+    """Transfer size and what a task writes, in KB, where both are whole."""
+    sizes = [_whole(entry, key) for key in ("transferSize", "blockSize", "segmentCount")]
+    transfer, block, segments = (size or 0 for size in sizes)
+    size = block * segments
+    if not transfer or not size or transfer % 1024 or size % 1024:
+        return None, None
+    in_range = transfer < 2**41 and size < 2**60
+    return (transfer // 1024, size // 1024) if in_range else (None, None)
+
+
+def _repetitions(found: Collector, tests: list[JsonObject]) -> None:
+    line = tests[0].line if tests else None
+    found.result.complete = False
+    found.warn(line, "IOR's summary is not there: the run did not end. Its repetitions are read.")
+    for test in tests:
+        load = load_text(tasks=_whole(test.object("Options"), "tasks"))
+        seen: set[str] = set()
+        for entry in test.objects("Results"):
+            access = entry.text("access")
+            if access in seen:
+                found.begin()
+                seen = set()
+            seen.add(access)
+            for key, (kind, unit) in REPETITION.items():
+                if (value := entry.number(key)) is not None:
+                    name = test_name("ior", access, kind)
+                    found.add(name, value.text, unit, value.line, load=load)

@@ -1,0 +1,1 @@
+"""sysbench: its file test, and its others."""

@@ -1,0 +1,201 @@
+"""What sysbench prints of its tests other than fileio: cpu, memory, threads, mutex and SQL scripts.
+
+Only cpu and memory say which test it was (0.4 and 0.5 all do); a command line in the file, as of a
+terminal, does as well. MiB and MB are 1024 * 1024 bytes. Source: sysbench's manual, its sources,
+and output of 0.4.12 and 1.0.20.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.sysbench.fileio import FILEIO, LATENCY, THREADS, TITLE
+from fsbench_web.core.formats.values import Collector, number, test_name
+
+FORMAT = "sysbench"
+_COMMAND = re.compile(r"\bsysbench\b.*?\s(?:--test=)?([a-z]\w+)(?:\.lua)?\s.*\brun\b")
+_TESTS = frozenset({"cpu", "memory", "threads", "mutex", "oltp"})
+_SAID = (
+    (re.compile(r"CPU speed:|Prime numbers limit|Maximum prime number|Doing CPU perf"), "cpu"),
+    (re.compile(r"Running memory speed test|Doing memory operations speed test"), "memory"),
+    (re.compile(r"Doing thread subsystem performance test"), "threads"),
+    (re.compile(r"Doing mutex performance test"), "mutex"),
+    (re.compile(r"SQL statistics:|OLTP test statistics:"), "sql"),
+)
+_SUMMARY = re.compile(r"^\s*(?:General statistics|Test execution summary|SQL statistics|CPU speed)")
+_SETTING = re.compile(
+    r"^\s*((?:Prime numbers limit|Maximum prime number checked in CPU test|block size|total size|"
+    r"Memory block size|Memory transfer size|operation|Memory operations type|scope|"
+    r"Memory scope type|Thread yields per test|Locks used|Number of mutexes|Number of locks"
+    r"): \S.*)$"
+)
+_OPERATION = re.compile(r"^\s*(?:Memory operations type|operation): (\w+)")
+_N = r"([0-9]+(?:[.,][0-9]+)?)"
+# Name, unit.
+_RATES = (
+    (re.compile(rf"^\s*events per second:\s+{_N}\s*$"), "events", "ops/s"),
+    (re.compile(rf"^Total operations: [0-9]+ \(\s*{_N} per second\)"), "operations", "ops/s"),
+    (re.compile(rf"^Operations performed: [0-9]+ \(\s*{_N} ops/sec\)"), "operations", "ops/s"),
+    (
+        re.compile(rf"^[0-9.]+ Mi?B transferred \(\s*{_N} Mi?B/sec\)"),
+        "throughput",
+        "MiB/s",
+    ),
+    (re.compile(rf"^\s*transactions:\s+[0-9]+\s+\(\s*{_N} per sec\.\)"), "transactions", "ops/s"),
+    (re.compile(rf"^\s*queries:\s+[0-9]+\s+\(\s*{_N} per sec\.\)"), "queries", "ops/s"),
+    (
+        re.compile(rf"^\s*read/write requests:\s+[0-9]+\s+\(\s*{_N} per sec\.\)"),
+        "read_write_requests",
+        "ops/s",
+    ),
+)
+_TOTAL = re.compile(rf"^\s*total time:\s+{_N}s\s*$")
+_ERRORS = re.compile(r"^\s*(?:ignored errors|reconnects|deadlocks):\s+([1-9][0-9]*)\s+\(")
+_INTERVAL = re.compile(
+    rf"^\[\s*[0-9]+s\s*\] (?:{_N} MiB/sec|thds: [0-9]+ (?:eps: {_N} |tps: {_N} qps: {_N} )|"
+    rf"threads: [0-9]+, tps: {_N}, reads)"
+)
+
+
+@dataclass
+class _Run:
+    """One run of sysbench, as far as read."""
+
+    line: int
+    command: str = ""
+    said: str = ""
+    operation: str = ""
+    threads: int | None = None
+    is_fileio: bool = False
+    has_summary: bool = False
+    settings: list[str] = field(default_factory=list)
+    # Name, text, unit, line.
+    values: list[tuple[str, str, str, int]] = field(default_factory=list)
+    total_time: tuple[str, int] | None = None
+    errors: list[tuple[int, str]] = field(default_factory=list)
+    intervals: list[tuple[str | None, ...]] = field(default_factory=list)
+
+    @property
+    def test(self) -> str:
+        """``cpu``, ``memory_write``, ``oltp_read_only``; what is not known is left out."""
+        name = self.command if self.said in ("", "sql") and self.command else self.said
+        return "_".join(word for word in (name, self.operation) if word)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the output or a command above it says which test it was."""
+        return bool(self.command) or self.said not in ("", "sql")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether a run has a summary of a test that is not the file test."""
+    if not any(TITLE.match(line) for line in lines):
+        return False
+    return any(run.has_summary or run.said for run in _runs(lines) if not run.is_fileio)
+
+
+def parse(lines: list[str]) -> ParsedResult:
+    """All runs in the file. Raises UnreadableFile where none has a result."""
+    result = ParsedResult(FORMAT, "sysbench")
+    found = Collector(result)
+    unknown: int | None = None
+    ended = lines if lines and not lines[-1].strip() else lines[:-1]
+    for run in _runs(ended):
+        title = TITLE.match(lines[run.line - 1])
+        result.tool_version = result.tool_version or (title[1] if title else "")
+        if run.is_fileio:
+            continue
+        if not run.values and run.total_time is None:
+            result.complete = False
+            found.warn(run.line, "This run of sysbench did not end: it has no result.")
+            continue
+        if not run.is_known:
+            if unknown is not None:
+                found.refuse(
+                    run.line,
+                    f"This run and that of line {unknown} do not say which test of sysbench they "
+                    "are: make each a file of its own, or put its command above it.",
+                )
+            unknown = run.line
+        found.begin()
+        _values(found, run)
+        result.modes = tuple(dict.fromkeys((*result.modes, *run.settings)))
+    return found.finish("No result of sysbench is there: the run did not end.", len(lines))
+
+
+def _runs(lines: list[str]) -> Iterator[_Run]:
+    run: _Run | None = None
+    command = ""
+    for number_of_line, line in enumerate(lines, start=1):
+        if TITLE.match(line):
+            if run is not None:
+                yield run
+            run, command = _Run(number_of_line, command), ""
+        elif (given := _COMMAND.search(line)) is not None and (
+            given[1] in _TESTS or given[1].startswith(("oltp_", "select_", "bulk_"))
+        ):
+            command = given[1]
+        elif run is not None:
+            _line(run, line, number_of_line)
+    if run is not None:
+        yield run
+
+
+def _line(run: _Run, line: str, at: int) -> None:
+    run.is_fileio = run.is_fileio or FILEIO.search(line) is not None
+    run.has_summary = run.has_summary or _SUMMARY.match(line) is not None
+    for pattern, name in _SAID:
+        if pattern.search(line):
+            run.said = name
+    if (operation := _OPERATION.match(line)) is not None:
+        run.operation = operation[1]
+    if (setting := _SETTING.match(line)) is not None:
+        run.settings.append(setting[1].strip()[:200])
+    elif (threads := THREADS.match(line)) is not None:
+        run.threads = int(threads[1])
+    elif (total := _TOTAL.match(line)) is not None:
+        run.total_time = (total[1], at)
+    elif _ERRORS.match(line):
+        run.errors.append((at, line.strip()))
+    elif (interval := _INTERVAL.match(line)) is not None:
+        run.intervals.append(interval.groups())
+    elif run.has_summary and (latency := LATENCY.match(line)) is not None:
+        name = f"p{latency[2]}" if latency[2] else latency[1]
+        run.values.append((f"latency_{name}", latency[3], "ms", at))
+    else:
+        for pattern, name, unit in _RATES:
+            if (rate := pattern.match(line)) is not None:
+                run.values.append((name, rate[1], unit, at))
+
+
+def _values(found: Collector, run: _Run) -> None:
+    load = load_text(threads=run.threads)
+    if not run.is_known:
+        found.warn(
+            run.line,
+            "sysbench does not say here which test it ran "
+            f"({'an SQL script' if run.said else 'threads and mutex print the same'}): runs of "
+            "others are no repeats of it. A line with its command above the output says it.",
+        )
+    rates = {name for name, *_ in run.values if not name.startswith("latency_")}
+    # Transactions stand in another place in 0.5.
+    places = {"throughput": (0,), "events": (1,), "transactions": (2, 4), "queries": (3,)}
+    samples = {
+        name: [
+            value
+            for one in run.intervals
+            for place in at
+            if one[place] and (value := number(one[place] or "")) is not None
+        ]
+        for name, at in places.items()
+    }
+    for name, text, unit, line in run.values:
+        test = test_name("sysbench", run.test, name)
+        found.add(test, text, unit, line, load=load, samples=samples.get(name, ()))
+    # Of a test that runs for a given time the time is no measurement.
+    if run.total_time is not None and not rates:
+        text, line = run.total_time
+        found.add(test_name("sysbench", run.test, "total_time"), text, "s", line, load=load)
+    for line, text in run.errors:
+        found.warn(line, f'sysbench counted "{text[:80]}".')

@@ -1,0 +1,36 @@
+"""Studies, the jobs and runs in them, what the runs measured, and the scores made of it."""
+
+from fsbench_web.studies.models.jobs import Job, RepeatRule
+from fsbench_web.studies.models.runs import (
+    ACTIVE_STATES,
+    END_STATES,
+    Artefact,
+    Lease,
+    LogLine,
+    MeasurementBlock,
+    Run,
+    RunState,
+    StateChange,
+)
+from fsbench_web.studies.models.scores import COMPUTED, Score, Selection, WholeScores
+from fsbench_web.studies.models.studies import Series, Study
+
+__all__ = [
+    "ACTIVE_STATES",
+    "COMPUTED",
+    "END_STATES",
+    "Artefact",
+    "Job",
+    "Lease",
+    "LogLine",
+    "MeasurementBlock",
+    "RepeatRule",
+    "Run",
+    "RunState",
+    "Score",
+    "Selection",
+    "Series",
+    "StateChange",
+    "Study",
+    "WholeScores",
+]

@@ -1,0 +1,256 @@
+"""Runs: where each is, what it may use, and what it said and left."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from fsbench_web.catalog.models import Environment, Lun, Worker
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models.jobs import Job, RepeatRule
+from fsbench_web.studies.models.studies import Series
+from fsbench_web.studies.visibility import Visible
+
+
+class RunState(models.TextChoices):
+    """The one column that says where a run is. Only studies.runs.lifecycle writes it."""
+
+    QUEUED = "queued"
+    LEASED = "leased"
+    PREPARING = "preparing"
+    RUNNING = "running"
+    COLLECTING = "collecting"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+ACTIVE_STATES = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
+END_STATES = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST]
+
+
+class Run(models.Model):
+    """One execution of one workload on one configuration, here or somewhere else."""
+
+    class Origin(models.TextChoices):
+        MEASURED = "measured"
+        IMPORTED = "imported"
+
+    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="runs")
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="runs")
+    repeat = models.PositiveIntegerField(help_text="1 for the first")
+    repeat_rule = models.ForeignKey(
+        RepeatRule, null=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    is_reference = models.BooleanField(
+        default=False, help_text="Inserted into a job to show whether the machine drifts"
+    )
+    # One to one: whoever presses "retry" twice, or at the same time as somebody else, makes one.
+    retry_of = models.OneToOneField(
+        "self", null=True, on_delete=models.SET_NULL, related_name="retried_as"
+    )
+    rerun = models.PositiveSmallIntegerField(
+        default=0,
+        help_text="Above 0: written by fsbench itself for retry_of, which was interrupted; so many "
+        "in a row",
+    )
+    place = models.PositiveBigIntegerField(
+        null=True, help_text="Its turn is that of the run of this number; null: of its own"
+    )
+    confirmed = models.JSONField(
+        default=dict,
+        help_text="What its LUNs were when somebody typed their names (catalog.lun_identity), by "
+        "role; empty: not kept",
+    )
+    origin = models.CharField(max_length=10, choices=Origin)
+    state = models.CharField(max_length=12, choices=RunState, default=RunState.QUEUED)
+    reason = models.TextField(blank=True, help_text="Why the run ended as it did")
+    cause = models.CharField(
+        max_length=20, choices=Cause, blank=True, help_text="The same, of a closed list"
+    )
+    phase = models.CharField(max_length=60, blank=True)
+    progress = models.FloatField(default=0, help_text="0 to 1, of the phase running")
+    remaining_s = models.FloatField(null=True)
+    environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT)
+    commands = models.JSONField(
+        default=list,
+        help_text="As run, in order: [{phase, argv, exit_code, duration_s}, ...]",
+    )
+    conditions = models.JSONField(
+        default=dict,
+        help_text="What held for this run alone: load, memory; see runner.execution.conditions",
+    )
+    is_contended = models.BooleanField(
+        default=False, help_text="Another run was active on the same host or controller meanwhile"
+    )
+    drift_percent = models.FloatField(
+        null=True,
+        help_text="How far the reference of its job had moved around it; null: not known",
+    )
+    cancel_requested_at = models.DateTimeField(null=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,  # as of its job
+        related_name="+",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True, help_text="When the worker was last nudged")
+
+    study_path = "series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=RunState.values), name="run_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(progress__gte=0) & Q(progress__lte=1), name="run_progress_is_a_share"
+            ),
+            models.CheckConstraint(
+                condition=Q(cause__in=["", *Cause.values]), name="run_cause_is_known"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["state", "id"]),
+            models.Index(fields=["series", "state"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE_STATES
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in END_STATES
+
+    @property
+    def took_s(self) -> float | None:
+        """Seconds from claim to end; None while it runs, and where nobody measured it."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return (self.ended_at - self.started_at).total_seconds()
+
+
+class Lease(models.Model):
+    """The right of one run to use one LUN, or one controller of a host.
+
+    A run holds one for its data LUN, one for its journal LUN if it has one, and one for each
+    controller that these are on where the host's file names it. A row without a run, or none, means
+    that the LUN or controller is free. ``token`` grows with every lease of the row (a fencing
+    token): whatever a worker writes for a run carries the tokens of all its leases, and a write
+    with an older one is refused (studies.runs.lifecycle).
+    """
+
+    lun = models.OneToOneField(Lun, null=True, on_delete=models.CASCADE, related_name="lease")
+    host = models.ForeignKey(
+        Worker,
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="controller_leases",
+        help_text="Whose controller it is; null in the lease of a LUN",
+    )
+    controller = models.CharField(max_length=200, blank=True)
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="leases")
+    worker = models.ForeignKey(Worker, null=True, on_delete=models.CASCADE)
+    token = models.PositiveBigIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["host", "controller"], name="lease_unique_of_controller"
+            ),
+            models.CheckConstraint(
+                condition=Q(lun__isnull=False, host=None, controller="")
+                | (Q(lun=None, host__isnull=False) & ~Q(controller="")),
+                name="lease_of_lun_or_controller",
+            ),
+        ]
+
+
+class StateChange(models.Model):
+    """Every change of a run's state, with its time and its reason."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="changes")
+    at = models.DateTimeField()
+    state = models.CharField(max_length=12, choices=RunState)
+    reason = models.TextField(blank=True)
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["id"]
+
+
+class LogLine(models.Model):
+    """A line of a run's live log."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_lines")
+    at = models.DateTimeField()
+    stream = models.CharField(max_length=10, help_text="fsbench, stdout or stderr")
+    text = models.TextField()
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["run", "id"])]
+
+
+class Artefact(models.Model):
+    """Raw output of a run, kept as it came (gzip). Measurements point to lines of it."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="artefacts")
+    name = models.CharField(max_length=200)
+    media_type = models.CharField(max_length=100, default="text/plain; charset=utf-8")
+    sha256 = models.CharField(max_length=64)
+    size_bytes = models.BigIntegerField(help_text="Before compression")
+    content_gzip = models.BinaryField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["id"]
+
+
+class MeasurementBlock(models.Model):
+    """Measurements of a run as columns (core.measurement_columns), read and written by
+    studies.scores.measurements alone.
+
+    Those of one output are a block, or several of MOST_IN_BLOCK each; in the order of their keys
+    they are in the order in which they were stored. ``flags`` and ``samples`` are blocks too, so
+    that judging a number again does not write it again. ``count`` and ``tests`` are what can be
+    told of them without reading one.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurement_blocks")
+    artefact = models.ForeignKey(Artefact, null=True, on_delete=models.SET_NULL)
+    count = models.PositiveIntegerField(help_text="Numbers")
+    tests = models.JSONField(
+        help_text="[[test, load, unit, numbers, of these with both sizes], ...] by first number"
+    )
+    content = models.BinaryField()
+    flags = models.BinaryField(
+        null=True, help_text="What to know of them, slugs of scoring.quality; null: nothing"
+    )
+    samples = models.BinaryField(
+        null=True, help_text="Values of the intervals in order, where the tool prints them"
+    )
+
+    study_path = "run__series__study"
+    objects = Visible()
+
+    class Meta:
+        ordering = ["id"]

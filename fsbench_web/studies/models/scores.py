@@ -1,0 +1,106 @@
+"""Scores: what the finished runs of a series come to."""
+
+from django.db import models
+
+from fsbench_web.studies.models.studies import Series
+from fsbench_web.studies.visibility import Visible
+
+
+class WholeScores(Visible["Score"]):
+    """The scores that leave nothing out, which is what a score is unless somebody asks otherwise.
+
+    This is the default manager, so that no page, count or relation shows a score of some of the
+    cells by forgetting to say that it does not want it. ``Score.selections`` has all of them.
+    """
+
+    def get_queryset(self) -> models.QuerySet["Score"]:
+        return super().get_queryset().filter(selection=Selection.ALL)
+
+
+class Selection(models.TextChoices):
+    """Which cells a score is made of; studies.scores.selections makes them."""
+
+    ALL = "all", "every cell"
+    SOUND = "sound", "without flagged cells"
+    CACHED = "cached", "files that fit into the cache"
+    UNCACHED = "uncached", "files beyond the cache"
+
+
+COMPUTED = "computed"
+"""Where a score comes from that was made of measurements."""
+
+
+class Score(models.Model):
+    """A summary of all finished repeats of one series (scoring.scores), or a published figure.
+
+    ``Score.objects`` and ``series.scores`` are the scores that leave nothing out. Those of a
+    ``selection`` of the cells stand beside them in ``Score.selections``; a selection that leaves
+    nothing of a category has no score there. ``left_out`` says what a selection is without in the
+    category's region, and why: {"cells": 10, "numbers": 12, "of": 60, "why": {"clock": 10,
+    "outlier": 2}} is ten cells without any number left, and twelve of the sixty numbers of all
+    repeats. A number counts for each of its reasons.
+
+    A test measured at several loads has scores for each: ``test`` is then the test with its load
+    (scoring.testnames.at_load), because scores of two loads never make up one table.
+    ``repeats`` is null where a publication does not say how many runs stand behind its figure.
+    ``run_ids`` are the finished runs that gave it a number, oldest first: as many as ``repeats``.
+    ``published`` holds what a paper printed beside the score: best, delta1_percent and
+    delta2_percent, as text, so that its digits stay as printed.
+    """
+
+    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="scores")
+    test = models.CharField(max_length=190)
+    category = models.CharField(max_length=20)
+    selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
+    value = models.FloatField()
+    unit = models.CharField(max_length=20)
+    repeats = models.PositiveIntegerField(null=True)
+    run_ids = models.JSONField(
+        null=True,
+        help_text="Null: of a publication, or of before they were kept (manage.py reflag)",
+    )
+    half_width = models.FloatField(
+        null=True,
+        help_text="Of the 95% interval of the repeats' own scores, in unit; null below two repeats",
+    )
+    half_width_percent = models.FloatField(
+        null=True, help_text="The same in percent of the mean of the repeats' own scores"
+    )
+    interval = models.JSONField(
+        null=True,
+        help_text="What the 95% interval is of (confidence.Interval.as_dict): repeats, or "
+        "samples of a single run; null where there is none, and in scores of before it was "
+        "kept",
+    )
+    cells = models.PositiveIntegerField(null=True, help_text="Cells the score is made of")
+    cells_expected = models.PositiveIntegerField(
+        null=True, help_text="Cells of the category's region in the full matrix of the workload"
+    )
+    left_out = models.JSONField(null=True)
+    published = models.JSONField(null=True)
+    flags = models.JSONField(default=list)
+    origin = models.CharField(max_length=10, default=COMPUTED)
+
+    objects = WholeScores()
+    selections = Visible()
+    study_path = "series__study"
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["series", "test", "category", "selection"], name="score_unique_in_series"
+            )
+        ]
+        indexes = [
+            # Nearly every page asks for the scores of all cells: three of four are of selections.
+            models.Index(fields=["test", "category", "selection"]),
+            models.Index(
+                fields=["series"], condition=models.Q(selection="all"), name="score_of_all_cells"
+            ),
+            # Few, and asked for beside many that are not.
+            models.Index(
+                fields=["test", "category"],
+                condition=models.Q(published__isnull=False),
+                name="score_printed",
+            ),
+        ]

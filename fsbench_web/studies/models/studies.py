@@ -1,0 +1,112 @@
+"""Studies, and the series of their runs."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from fsbench_web.accounts.models import Team, Visibility
+from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
+from fsbench_web.catalog.workers.machines import Machine
+from fsbench_web.studies.visibility import Visible
+
+
+class Study(models.Model):
+    """A named set of runs that belong together: a paper, a campaign."""
+
+    slug = models.SlugField(unique=True, max_length=100)
+    title = models.CharField(max_length=200)
+    summary = models.TextField(blank=True)
+    is_published = models.BooleanField(
+        default=False, help_text="A paper whose facts ship with fsbench; takes no further runs"
+    )
+    authors = models.CharField(max_length=300, blank=True)
+    organisation = models.CharField(max_length=200, blank=True)
+    published_on = models.CharField(
+        max_length=10, blank=True, help_text="As precise as the paper is: 2005-12"
+    )
+    sections = models.JSONField(
+        default=list, help_text="What the study says of itself; see studies.published"
+    )
+    systems = models.ManyToManyField(
+        HardwareProfile,
+        related_name="studies",
+        help_text="The hardware that a paper names; of runs, their series know it",
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    team = models.ForeignKey(
+        Team, null=True, blank=True, on_delete=models.PROTECT, related_name="studies"
+    )
+    visibility = models.CharField(
+        max_length=10, choices=Visibility, default=Visibility.PUBLIC, db_default=Visibility.PUBLIC
+    )
+
+    study_path = "pk"
+    objects = Visible()
+
+    class Meta:
+        verbose_name_plural = "studies"
+        ordering = ["-is_published", "title"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(visibility__in=Visibility.values), name="study_visibility_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_published=False) | Q(visibility=Visibility.PUBLIC),
+                name="study_published_is_public",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Series(models.Model):
+    """The repeats of one configuration under the same circumstances in one study.
+
+    Runs are repeats of each other only when workload, hardware, LUNs, kernel and machine (a guest
+    with its memory, or the worker's own executor) are the same too.
+    ``key`` is a digest of all of them, because a unique constraint ignores rows with nulls.
+    """
+
+    key = models.CharField(max_length=64, unique=True)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="series")
+    configuration = models.ForeignKey(FilesystemConfiguration, on_delete=models.PROTECT)
+    workload = models.ForeignKey(Workload, null=True, on_delete=models.PROTECT)
+    hardware = models.ForeignKey(HardwareProfile, null=True, on_delete=models.PROTECT)
+    lun = models.ForeignKey(Lun, null=True, on_delete=models.SET_NULL)
+    journal_lun = models.ForeignKey(
+        Lun,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="journal_series",
+        help_text="Where the journal is kept; null: on the LUN itself",
+    )
+    kernel = models.CharField(max_length=200, blank=True)
+    distribution = models.CharField(max_length=200, blank=True)
+    preparation = models.JSONField(
+        default=dict, help_text="catalog.preparation; empty: a new file system and nothing more"
+    )
+    machine = models.JSONField(
+        default=dict, help_text="catalog.machines; empty: the worker's own executor"
+    )
+    quality = models.JSONField(
+        null=True,
+        help_text="What its cells were judged by, studies.quality; null: they never were",
+    )
+
+    study_path = "study"
+    objects = Visible()
+
+    class Meta:
+        verbose_name_plural = "series"
+
+    def __str__(self) -> str:
+        return f"{self.configuration} in {self.study}"
+
+    @property
+    def runs_on(self) -> Machine:
+        """The guest that its runs are run in, or the worker's own executor."""
+        return Machine.of(self.machine)

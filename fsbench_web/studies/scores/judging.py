@@ -1,0 +1,206 @@
+"""Columns of the runs of a series -> flags of each number, and scores of each test.
+
+The same for what is stored and for what is about to be: blocks are looked at one after the other,
+and a series of very many numbers some tests at a time, so that no more is in memory.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fsbench_web.core.measurement_columns import Column, MeasurementColumns
+from fsbench_web.core.scoring.categories import MEAN
+from fsbench_web.core.scoring.confidence import Interval, sample_interval
+from fsbench_web.core.scoring.testnames import at_load
+from fsbench_web.studies.models import Series
+from fsbench_web.studies.scores import measurements, quality
+from fsbench_web.studies.scores.columns import MixedMeasurements, RunColumns
+from fsbench_web.studies.scores.measurements import StoredBlock
+from fsbench_web.studies.scores.quality import Basis, Bits, TestColumns
+from fsbench_web.studies.scores.selections import SelectedScores, TestQuality, quality_of
+
+MOST_AT_ONCE = 200_000
+"""Numbers that are looked at together, unless one test has more."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Numbers of one run; ``bits``, their flags, are written in place (``quality.CELL_FLAGS``)."""
+
+    run_id: int
+    columns: MeasurementColumns
+    bits: Bits
+
+
+@dataclass
+class Found:
+    """Unit, and scores of all selections, of each test, named with its load."""
+
+    units: dict[str, str] = field(default_factory=dict)
+    tests: dict[str, TestQuality] = field(default_factory=dict)
+
+
+def judge_stored(series: Series, basis: Basis) -> Found:
+    """Judge the finished runs of a series and write the flags that changed.
+
+    The caller holds the series' lock. Raises MixedMeasurements before anything is written.
+    """
+    blocks = measurements.listed(measurements.of_finished([series.pk]), samples=False)
+    kept: dict[int, tuple[Bits, Bits]] = {}
+    found = Found()
+    for wanted in _some_at_a_time(block.tests for block in blocks):
+        _judge(found, _parts(blocks, wanted, kept), basis, wanted, series)
+    for block in blocks:
+        stored, bits = kept[block.pk]
+        if (stored != bits).any():
+            measurements.write_flags(block, quality.flags_of(bits))
+    return found
+
+
+def judge_new(parts: Sequence[Part], basis: Basis) -> Found:
+    """Judge the runs of a series that has no others, before they are stored.
+
+    The same as ``judge_stored`` finds once they are. Raises MixedMeasurements.
+    """
+    found = Found()
+    for wanted in _some_at_a_time(part.columns.summary() for part in parts):
+        _judge(found, parts, basis, wanted)
+    return found
+
+
+def _judge(
+    found: Found,
+    parts: Iterable[Part],
+    basis: Basis,
+    wanted: frozenset[str] | None = None,
+    series: Series | None = None,
+) -> None:
+    """Add to ``found`` what tests of ``parts`` amount to, those of ``wanted`` where it is given.
+
+    ``parts`` come in the order of their runs, and their flags are written. ``series``: the one
+    whose stored samples give an interval to the value of a single run. Raises MixedMeasurements.
+    """
+    tests = _by_test(parts, wanted)
+    wholes = {}
+    for test, gathered in tests.items():
+        columns = RunColumns.of(gathered.columns)
+        wholes[test] = SelectedScores(columns.scores(test), columns.intervals(test))
+    if series is not None:
+        _add_samples(series, wholes)
+    for test, gathered in tests.items():
+        judged = quality.judge(test, gathered.unit, gathered.columns, basis)
+        gathered.write(judged.bits)
+        found.units[test] = gathered.unit
+        found.tests[test] = quality_of(test, gathered.columns, judged, basis, wholes[test])
+
+
+@dataclass
+class _Test:
+    """The numbers of one test, and where their flags stand."""
+
+    unit: str
+    columns: TestColumns
+    places: list[tuple[Bits, Column]]
+
+    def write(self, bits: Bits) -> None:
+        start = 0
+        for of_part, places in self.places:
+            of_part[places] = bits[start : start + len(places)]
+            start += len(places)
+
+
+def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, _Test]:
+    units: dict[str, str] = {}
+    pieces: dict[str, list[tuple[int, Bits, Column, MeasurementColumns]]] = {}
+    for part in parts:
+        columns = part.columns
+        order = np.argsort(columns.codes, kind="stable")
+        counts = np.bincount(columns.codes)
+        present = np.flatnonzero(counts).tolist()
+        ends = np.cumsum(counts[present]).tolist()
+        for code, start, end in zip(present, [0, *ends], ends, strict=False):
+            test = columns.tests[code]
+            name = at_load(test.test, test.load)
+            if wanted is not None and name not in wanted:
+                continue
+            if units.setdefault(name, test.unit) != test.unit:
+                raise MixedMeasurements(f"{name} was measured in {units[name]} and in {test.unit}.")
+            places = order[start:end]
+            piece = (part.run_id, part.bits, places, columns.taken(places))
+            pieces.setdefault(name, []).append(piece)
+    return {
+        name: _Test(
+            units[name],
+            TestColumns.of([(run_id, columns) for run_id, _, _, columns in some]),
+            [(bits, places) for _, bits, places, _ in some],
+        )
+        for name, some in pieces.items()
+    }
+
+
+def _some_at_a_time(
+    summaries: Iterable[Iterable[Sequence[Any]]],
+) -> Iterator[frozenset[str] | None]:
+    """Tests that are looked at together; None where that is all of them."""
+    counts: dict[str, int] = {}
+    for tests in summaries:
+        for test, load, _, count, _ in tests:
+            name = at_load(test, load)
+            counts[name] = counts.get(name, 0) + count
+    if sum(counts.values()) <= MOST_AT_ONCE:
+        yield None
+        return
+    some: list[str] = []
+    numbers = 0
+    for name, count in counts.items():
+        if some and numbers + count > MOST_AT_ONCE:
+            yield frozenset(some)
+            some, numbers = [], 0
+        some.append(name)
+        numbers += count
+    yield frozenset(some)
+
+
+def _parts(
+    blocks: Iterable[StoredBlock],
+    wanted: frozenset[str] | None,
+    kept: dict[int, tuple[Bits, Bits]],
+) -> Iterator[Part]:
+    """The blocks with one of the tests; ``kept`` has the flags of each as stored and as found."""
+    for block in blocks:
+        if wanted is not None and not any(
+            at_load(test, load) in wanted for test, load, *_ in block.tests
+        ):
+            continue
+        numbers = block.read()
+        if block.pk not in kept:
+            bits = np.array([quality.bits_of(flags) for flags in numbers.kinds], dtype=np.uint8)
+            stored = bits[numbers.flag_codes]
+            kept[block.pk] = stored, stored.copy()
+        yield Part(block.run_id, numbers.columns, kept[block.pk][1])
+
+
+def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
+    """The interval of a single run's value is that of its interval samples.
+
+    Repeats are independent of each other and samples hardly are: where there are repeats, samples
+    are not asked. A mean of a matrix has no samples of its own.
+    """
+    single = {
+        test
+        for test, whole in wholes.items()
+        if MEAN in whole.scores and whole.scores[MEAN].repeats == 1 and MEAN not in whole.intervals
+    }
+    if not single:
+        return
+    sampled = measurements.of_finished([series.pk]).filter(samples__isnull=False)
+    for numbers in measurements.read(sampled, samples=True):
+        for place, samples in numbers.samples.items():
+            of = numbers.columns.tests[numbers.columns.codes[place]]
+            test = at_load(of.test, of.load)
+            interval = sample_interval(samples or ()) if test in single else None
+            if interval is not None:
+                intervals: Mapping[str, Interval] = {MEAN: interval}
+                wholes[test] = SelectedScores(wholes[test].scores, intervals)

@@ -1,0 +1,401 @@
+"""The measurements of runs, read from their blocks and written into them. Nobody else does either.
+
+Lists go by ``MeasurementBlock.count`` and ``tests``; whoever wants numbers reads the blocks of one
+run, one series, or of the series that a page is about.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db import IntegrityError
+from django.db.models import Case, QuerySet, Sum, When
+
+from fsbench_web.core import measurement_columns as columns_of
+from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.core.measurement_columns import (
+    MOST_IN_BLOCK,
+    Column,
+    MeasuredTest,
+    MeasurementColumns,
+    UnreadableBlock,
+)
+from fsbench_web.core.scoring.quality import FLAGS, Flag
+from fsbench_web.studies.models import MeasurementBlock, RunState
+from fsbench_web.studies.scores.rows import as_json, insert_rows
+
+_COLUMNS = ("run_id", "artefact_id", "count", "tests", "content", "flags", "samples")
+_WITH_THE_LIST = 5_000
+"""Blocks of more numbers are read one at a time, so that not all are in memory."""
+_AT_ONCE = 100
+IsWanted = Callable[[tuple[str, str]], bool]
+"""Told a test and its load."""
+Flags = tuple[Sequence[Sequence[str] | None], Column]
+"""The combinations of flags there are, None among them, and the place in these of each number."""
+
+
+class Measurement(NamedTuple):
+    """One number of a run. It exists only where the tool printed it."""
+
+    run_id: int
+    artefact_id: int | None
+    line: int | None
+    test: str
+    load: str
+    record_size_kb: int | None
+    file_size_kb: int | None
+    value: float
+    unit: str
+    samples: Any
+    flags: list[str] | None
+
+    @property
+    def flag_words(self) -> list[Flag]:
+        """Its flags in words; those of another version are left out."""
+        return [FLAGS[slug] for slug in self.flags or () if slug in FLAGS]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one run from one output, in the order in which they were stored.
+
+    ``kinds`` are the combinations of flags there are, ``flag_codes`` the place in them of each
+    number; ``samples`` are by the number's place.
+    """
+
+    series_id: int
+    run_id: int
+    artefact_id: int | None
+    columns: MeasurementColumns
+    kinds: Sequence[list[str] | None]
+    flag_codes: Column
+    samples: Mapping[int, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def flags(self) -> list[list[str] | None]:
+        """The flags of each number."""
+        return [self.kinds[code] for code in self.flag_codes.tolist()]
+
+    def taken(self, mask: Column) -> "Numbers":
+        """Those of a mask."""
+        places = np.flatnonzero(mask)
+        samples = {
+            new: self.samples[old]
+            for new, old in enumerate(places.tolist() if self.samples else ())
+            if old in self.samples
+        }
+        return Numbers(
+            self.series_id,
+            self.run_id,
+            self.artefact_id,
+            self.columns.taken(places),
+            self.kinds,
+            self.flag_codes[places],
+            samples,
+        )
+
+    def rows(self) -> Iterator[Measurement]:
+        """Each number by itself."""
+        for place, ((test, record_kb, file_kb, value, line), flags) in enumerate(
+            zip(self.columns.rows(), self.flags, strict=True)
+        ):
+            yield Measurement(
+                self.run_id,
+                self.artefact_id,
+                line,
+                test.test,
+                test.load,
+                record_kb,
+                file_kb,
+                value,
+                test.unit,
+                self.samples.get(place),
+                flags,
+            )
+
+
+@dataclass(frozen=True)
+class StoredBlock:
+    """A block as a list knows it. ``tests`` are those of ``MeasurementBlock``."""
+
+    pk: int
+    series_id: int
+    run_id: int
+    artefact_id: int | None
+    count: int
+    tests: list[list[Any]]
+    _flags: bytes | None
+    _samples: bytes | None
+    _content: bytes | None
+
+    def holds(self, is_wanted: IsWanted) -> bool:
+        """Whether it has numbers of a wanted test."""
+        return any(is_wanted((test, load)) for test, load, *_ in self.tests)
+
+    def read(self) -> Numbers:
+        """Its numbers. Raises UnreadableBlock."""
+        content = self._content
+        if content is None:
+            rows = MeasurementBlock._base_manager.filter(pk=self.pk)
+            content = bytes(rows.values_list("content", flat=True).get())
+        try:
+            columns = columns_of.decode(content)
+            return Numbers(
+                self.series_id,
+                self.run_id,
+                self.artefact_id,
+                columns,
+                *columns_of.decode_flags(self._flags, len(columns)),
+                columns_of.decode_samples(self._samples),
+            )
+        except UnreadableBlock as error:
+            raise UnreadableBlock(
+                f"Measurements of run {self.run_id}, block {self.pk}: {error}"
+            ) from error
+
+
+def of_run(run_id: int) -> QuerySet[MeasurementBlock]:
+    return MeasurementBlock.objects.filter(run_id=run_id)
+
+
+def of_finished(series_ids: Iterable[int]) -> QuerySet[MeasurementBlock]:
+    """Those of the finished runs of some series, which scores are made of."""
+    return MeasurementBlock.objects.filter(
+        run__series__in=list(series_ids), run__state=RunState.DONE
+    )
+
+
+def listed(found: QuerySet[MeasurementBlock], *, samples: bool = True) -> list[StoredBlock]:
+    """The blocks in order of series, run and storing; without ``samples`` where nobody wants them.
+
+    One query, and one for each large block that is read.
+    """
+    small = Case(When(count__lte=_WITH_THE_LIST, then="content"))
+    fields = ("id", "run__series_id", "run_id", "artefact_id", "count", "tests", "flags")
+    rows = found.order_by("run__series_id", "run_id", "id").values_list(
+        *fields, *(["samples"] if samples else []), small
+    )
+    return [
+        StoredBlock(*row[:6], row[6], row[7] if samples else None, row[-1])  # type: ignore[call-arg]
+        for row in rows
+    ]
+
+
+def read(
+    found: QuerySet[MeasurementBlock],
+    is_wanted: IsWanted | None = None,
+    *,
+    samples: bool = False,
+) -> Iterator[Numbers]:
+    """Numbers in order of series, run and storing, block by block; those of wanted tests alone.
+
+    One query, and one for each large block. Raises UnreadableBlock.
+    """
+    for block in listed(found, samples=samples):
+        if is_wanted is None:
+            yield block.read()
+        elif block.holds(is_wanted):
+            numbers = block.read()
+            yield numbers.taken(numbers.columns.of_tests(is_wanted))
+
+
+def rows(found: QuerySet[MeasurementBlock]) -> list[Measurement]:
+    """All numbers one by one, with their samples: for a run or two. Raises UnreadableBlock."""
+    return [row for numbers in read(found, samples=True) for row in numbers.rows()]
+
+
+def count(run_id: int) -> int:
+    """How many numbers a run has. One query that reads none of them."""
+    return of_run(run_id).aggregate(numbers=Sum("count"))["numbers"] or 0
+
+
+def runs_of(artefact_id: int) -> set[int]:
+    """The runs that have numbers in an output."""
+    found = MeasurementBlock.objects.filter(artefact_id=artefact_id).order_by()
+    return set(found.values_list("run_id", flat=True).distinct())
+
+
+def rows_of(run_id: int, most: int) -> list[Measurement] | None:
+    """All numbers of a run in the order in which they were stored; None for more than ``most``.
+
+    One query.
+    """
+    blocks = listed(of_run(run_id))
+    if sum(block.count for block in blocks) > most:
+        return None
+    return [row for block in blocks for row in block.read().rows()]
+
+
+def unreadable() -> list[str]:
+    """What is wrong with blocks that cannot be read, a sentence each. Reads all there are."""
+    found = []
+    blocks = MeasurementBlock._base_manager.order_by("id")
+    fields = ("id", "run__series_id", "run_id", "flags", "samples")
+    for pk, series_id, run_id, flags, samples in blocks.values_list(*fields).iterator(
+        chunk_size=500
+    ):
+        try:
+            StoredBlock(pk, series_id, run_id, None, 0, [], flags, samples, None).read()
+        except UnreadableBlock as error:
+            found.append(str(error))
+    return found
+
+
+def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Measurement]]:
+    """How many numbers of ``test`` (at whatever load; empty: of all) a run has, and some of them.
+
+    Only the blocks that these are in are read. One query, and one for each very large block.
+    """
+    total = 0
+    found: list[Measurement] = []
+    for block in listed(of_run(run_id)):
+        numbers_of = sum(count for name, _, _, count, _ in block.tests if test in ("", name))
+        start, end = max(0, offset - total), min(numbers_of, offset + limit - total)
+        total += numbers_of
+        if start < end:
+            numbers = block.read()
+            if test:
+                numbers = numbers.taken(numbers.columns.of_tests(lambda one: one[0] == test))
+            some = np.zeros(len(numbers), dtype=np.bool_)
+            some[start:end] = True
+            found += numbers.taken(some).rows()
+    return total, found
+
+
+@dataclass(frozen=True)
+class NewBlock:
+    """Numbers to be stored."""
+
+    run_id: int
+    artefact_id: int | None
+    columns: MeasurementColumns
+    flags: Flags | None = None
+    samples: Mapping[int, Any] = field(default_factory=dict)
+
+    def encoded(self) -> Iterator[dict[str, Any]]:
+        """What the columns of rows are to hold, MOST_IN_BLOCK numbers a row."""
+        for start in range(0, len(self.columns), MOST_IN_BLOCK):
+            part = slice(start, start + MOST_IN_BLOCK)
+            columns = self.columns.taken(part).pruned()
+            yield {
+                "run_id": self.run_id,
+                "artefact_id": self.artefact_id,
+                "count": len(columns),
+                "tests": columns.summary(),
+                "content": columns_of.encode(columns),
+                "flags": self.flags and columns_of.encode_flags(self.flags[0], self.flags[1][part]),
+                "samples": columns_of.encode_samples(
+                    {
+                        place - start: some
+                        for place, some in self.samples.items()
+                        if start <= place < part.stop
+                    }
+                ),
+            }
+
+
+def store(blocks: Iterable[NewBlock], say: Callable[[int], None] = lambda stored: None) -> int:
+    """Write the numbers of runs; returns how many. The caller holds the transaction.
+
+    ``say`` is told after each piece how many were written. What ``blocks`` makes as it goes is in
+    memory a piece at a time.
+    """
+    stored = 0
+    encoded = (row for block in blocks for row in block.encoded())
+    while some := list(islice(encoded, _AT_ONCE)):
+        insert_rows(
+            MeasurementBlock,
+            _COLUMNS,
+            [
+                [as_json(row[key]) if key == "tests" else row[key] for key in _COLUMNS]
+                for row in some
+            ],
+        )
+        stored += sum(row["count"] for row in some)
+        say(stored)
+    return stored
+
+
+def store_values(
+    run_id: int, artefact_id: int | None, values: Iterable[ParsedValue], *, is_new: bool = False
+) -> int:
+    """Store numbers of one output; returns how many. The caller holds the transaction.
+
+    ``is_new``: the run has none yet, which spares asking. Raises IntegrityError for a cell that the
+    run holds already, or that comes twice.
+    """
+    some = list(values)
+    if not some:
+        return 0
+    _refuse_repeated(run_id, some, is_new=is_new)
+    columns = columns_of.of_rows(
+        (
+            MeasuredTest(one.test, one.load, one.unit),
+            one.record_size_kb,
+            one.file_size_kb,
+            one.value,
+            one.line,
+        )
+        for one in some
+    )
+    samples = {place: list(one.samples) for place, one in enumerate(some) if one.samples}
+    return store([NewBlock(run_id, artefact_id, columns, samples=samples)])
+
+
+def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:
+    """Put other numbers into the place of a block's; of none it goes. At most MOST_IN_BLOCK."""
+    found = MeasurementBlock.objects.filter(pk=block.pk)
+    if not rows:
+        found.delete()
+        return
+    columns = columns_of.of_rows(
+        (
+            MeasuredTest(one.test, one.load, one.unit),
+            one.record_size_kb,
+            one.file_size_kb,
+            one.value,
+            one.line,
+        )
+        for one in rows
+    )
+    samples = {place: one.samples for place, one in enumerate(rows) if one.samples is not None}
+    flags = coded([one.flags for one in rows])
+    (values,) = NewBlock(block.run_id, block.artefact_id, columns, flags, samples).encoded()
+    found.update(**values)
+
+
+def write_flags(block: StoredBlock, flags: Flags) -> None:
+    """Write the flags of a block's numbers in place of the old."""
+    MeasurementBlock.objects.filter(pk=block.pk).update(flags=columns_of.encode_flags(*flags))
+
+
+def coded(flags: Sequence[Sequence[str] | None]) -> Flags:
+    """The flags of each number as they are stored."""
+    keys = [None if one is None else tuple(one) for one in flags]
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return list(places), np.array([places[key] for key in keys], dtype=np.int64)
+
+
+def _refuse_repeated(run_id: int, values: Sequence[ParsedValue], *, is_new: bool) -> None:
+    cells = {(one.test, one.load, one.record_size_kb, one.file_size_kb) for one in values}
+    is_repeated = len(cells) < len(values)
+    if not is_repeated and not is_new:
+        tests = {cell[:2] for cell in cells}
+        found = of_run(run_id)
+        if any(
+            (test, load) in tests
+            for some in found.values_list("tests", flat=True)
+            for test, load, *_ in some
+        ):
+            is_repeated = any(
+                (test.test, test.load, record_kb, file_kb) in cells
+                for numbers in read(found, tests.__contains__)
+                for test, record_kb, file_kb, _, _ in numbers.columns.rows()
+            )
+    if is_repeated:
+        raise IntegrityError(f"A cell of run {run_id} is given twice: a run has one number of it.")

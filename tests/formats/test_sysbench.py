@@ -1,0 +1,94 @@
+"""sysbench's tests other than fileio: real output of 0.5 and 1.0.20."""
+
+from collections.abc import Callable
+
+import pytest
+
+from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+
+Sample = Callable[[str], bytes]
+
+
+def by_test(result: ParsedResult, repeat: int | None = None) -> dict[str, ParsedValue]:
+    return {value.test: value for value in result.values if value.repeat == repeat}
+
+
+def test_cpu(sample: Sample) -> None:
+    result = parse("x", sample("sysbench-1.0.20-cpu"))
+    assert (result.format, result.tool, result.tool_version) == ("sysbench", "sysbench", "1.0.20")
+    found = by_test(result)
+    assert (found["sysbench_cpu_events"].value, found["sysbench_cpu_events"].unit) == (
+        *(1263.11, "ops/s"),
+    )
+    assert found["sysbench_cpu_events"].samples == (1361.81, 1199.92)
+    assert (found["sysbench_cpu_latency_p99"].value, found["sysbench_cpu_latency_p99"].unit) == (
+        *(28.67, "ms"),
+    )
+    assert {value.load for value in result.values} == {"threads=2"}
+    assert result.modes == ("Prime numbers limit: 10000",)
+    assert not result.warnings
+
+
+def test_memory(sample: Sample) -> None:
+    result = parse("x", sample("sysbench-1.0.20-memory"))
+    found = by_test(result)
+    assert found["sysbench_memory_write_throughput"].value == 2188.92
+    assert found["sysbench_memory_write_throughput"].unit == "MiB/s"
+    assert found["sysbench_memory_write_throughput"].samples == (2398.93,)
+    assert found["sysbench_memory_write_operations"].value == 2241453.13
+    assert "block size: 1KiB" in result.modes
+
+
+def test_sql_of_1_0_and_0_5(sample: Sample) -> None:
+    result = parse("x", sample("sysbench-1.0.20-oltp-read-write"))
+    found = by_test(result)
+    assert found["sysbench_sql_transactions"].value == 162.84
+    assert found["sysbench_sql_transactions"].samples == (66.68, 116.47, 305.29)
+    assert found["sysbench_sql_queries"].samples == (1338.50, 2416.75, 6198.60)
+    assert "line 1: sysbench does not say here which test" in str(result.warnings[0])
+    assert 'line 24: sysbench counted "ignored errors:' in str(result.warnings[1])
+    old = by_test(parse("x", sample("sysbench-0.5-oltp")))
+    assert old["sysbench_sql_transactions"].value == 4790.58
+    assert len(old["sysbench_sql_transactions"].samples) == 60
+    assert old["sysbench_sql_read_write_requests"].value == 67068.11
+    assert old["sysbench_sql_latency_p99"].value == 10.77
+    assert old["sysbench_sql_latency_p99"].load == "threads=32"
+
+
+def test_a_command_above_the_output_says_which_test_it_was(sample: Sample) -> None:
+    data = b"$ sysbench oltp_read_write --threads=2 run\n" + sample(
+        "sysbench-1.0.20-oltp-read-write"
+    )
+    result = parse("x", data)
+    assert by_test(result)["sysbench_oltp_read_write_transactions"].value == 162.84
+    assert not any("does not say" in str(warning) for warning in result.warnings)
+    mutex = b"$ sysbench mutex --threads=2 run\n" + sample("sysbench-1.0.20-mutex")
+    assert by_test(parse("x", mutex))["sysbench_mutex_total_time"].value == 0.7624
+
+
+def test_what_may_be_threads_or_mutex(sample: Sample) -> None:
+    data = sample("sysbench-1.0.20-mutex")
+    result = parse("x", data)
+    assert by_test(result)["sysbench_total_time"].value == 0.7624
+    assert "threads and mutex print the same" in str(result.warnings[0])
+    with pytest.raises(UnreadableFile, match="line 29: This run and that of line 1 do not say"):
+        parse("x", data + data)
+
+
+def test_several_tests_in_one_file(sample: Sample) -> None:
+    result = parse("x", sample("sysbench-1.0.20-cpu") + sample("sysbench-1.0.20-memory"))
+    assert {value.test.split("_")[1] for value in result.values} == {"cpu", "memory"}
+    twice = parse("x", sample("sysbench-1.0.20-cpu") * 2)
+    assert {value.repeat for value in twice.values} == {1, 2}
+    mixed = parse("x", sample("sysbench-1.0.20") + sample("sysbench-1.0.20-cpu"))
+    assert mixed.format == "sysbench-fileio"
+    assert "looks like output of sysbench too" in str(mixed.warnings[0])
+
+
+def test_a_run_that_did_not_end(sample: Sample) -> None:
+    data = sample("sysbench-1.0.20-cpu")
+    with pytest.raises(UnreadableFile, match="the run did not end"):
+        parse("x", data[: data.index(b"CPU speed")])
+    both = parse("x", data + data[: data.index(b"CPU speed")])
+    assert not both.complete
+    assert "line 35: This run of sysbench did not end" in str(both.warnings[0])

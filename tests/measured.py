@@ -1,0 +1,48 @@
+"""Measurements in tests: one by one, and changed as if another version had stored them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fsbench_web.studies.models import Artefact, MeasurementBlock, Run
+from fsbench_web.studies.scores import measurements
+from fsbench_web.studies.scores.measurements import Measurement
+
+
+class Measured(Measurement):
+    """A measurement with the output that it stands in."""
+
+    __slots__ = ()
+
+    @property
+    def artefact(self) -> Artefact | None:
+        return Artefact.objects.filter(pk=self.artefact_id).first()
+
+
+def measured(run: Run | None = None, **wanted: Any) -> list[Measured]:
+    """All measurements, or those of a run, with these values: ``measured(run, test="write")``."""
+    blocks = MeasurementBlock.objects.all()
+    found = measurements.rows(blocks if run is None else blocks.filter(run=run))
+    return [
+        Measured(*one)
+        for one in found
+        if all(getattr(one, name) == value for name, value in wanted.items())
+    ]
+
+
+def change(of: Callable[[Measurement], Measurement | None], run: Run | None = None) -> None:
+    """Put what ``of`` says into the place of each measurement; None takes it away."""
+    blocks = MeasurementBlock.objects.all()
+    for block in measurements.listed(blocks if run is None else blocks.filter(run=run)):
+        changed = [of(row) for row in block.read().rows()]
+        measurements.rewrite(block, [one for one in changed if one is not None])
+
+
+def without_flags() -> None:
+    """As if nothing had been judged."""
+    MeasurementBlock.objects.update(flags=None)
+
+
+def one(run: Run, **wanted: Any) -> Measured:
+    """The one that there is."""
+    (found,) = measured(run, **wanted)
+    return found
