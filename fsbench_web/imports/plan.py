@@ -1,7 +1,7 @@
 """Files and what was said about them -> the runs they are. No database."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from fsbench_web.catalog.configurations.labels import parse_label
@@ -14,7 +14,7 @@ from fsbench_web.core.formats import (
 )
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
-from fsbench_web.core.formats.tables.table import NeedsMapping
+from fsbench_web.core.formats.tables.table import NeedsMapping, unkept
 from fsbench_web.core.formats.text import MAX_PROBLEMS
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import guesses
@@ -134,10 +134,29 @@ class Plan:
             found[MAX_PROBLEMS:] = [ImportProblem(f"And {more} more remarks.")]
         return found
 
+    def ignore_columns(self, names: Collection[str]) -> None:
+        """Say nothing of columns with these names; one that nothing reads and that has another name
+        is a problem then.
+        """
+        for file in self.files:
+            for line, word in file.parsed.unread_columns if file.parsed else []:
+                if word in names:
+                    assert file.parsed is not None
+                    said = file.parsed.warnings
+                    said[:] = [one for one in said if one.message != unkept(word)]
+                else:
+                    file.problems.append(unread_column(word, file.path, line))
+
     def check(self) -> None:
         """Raise ImportRefused with every problem, if there is one."""
         if self.all_problems:
             raise ImportRefused(self.all_problems)
+
+
+def unread_column(word: str, path: str, line: int) -> ImportProblem:
+    """The problem of a column that is neither read nor among those to be ignored."""
+    message = f"{unkept(word)} Name it in ignore_columns, or call it what it is."
+    return ImportProblem(message, path, line)
 
 
 def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:

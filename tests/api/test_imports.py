@@ -78,6 +78,21 @@ def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
     ]
 
 
+def test_columns_may_be_ignored_by_name_and_no_other_is_then(writer: Client) -> None:
+    def columns() -> SimpleUploadedFile:
+        text = "test,value,unit,mood,room\nsync,100,MB/s,good,8\n"
+        return SimpleUploadedFile("r.csv", text.encode())
+
+    refused = send(writer, columns(), ignore_columns="mood")
+    assert refused.status_code == 422
+    [error] = refused.json()["errors"]
+    assert (error["file"], error["line"]) == ("r.csv", 1)
+    assert 'Column "room"' in error["message"]
+    assert send(writer, columns(), ignore_columns="").status_code == 422
+    body = send(writer, columns(), ignore_columns="mood, room").json()
+    assert (len(body["runs"]), body["warnings"]) == (1, [])
+
+
 def test_what_was_imported_can_be_compared(writer: Client, client: Client) -> None:
     send(writer, table(100))
     send(writer, table(50), filesystem="xfs", configuration="xfs")

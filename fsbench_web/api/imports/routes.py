@@ -25,6 +25,7 @@ router = Router()
 
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 ONLY_NEW = "if_new"
+IGNORED = "ignore_columns"
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 MULTIPART = {
     "requestBody": {
@@ -66,6 +67,13 @@ MULTIPART = {
                         "licence": {
                             "type": "string",
                             "description": "what others may do with it",
+                        },
+                        "ignore_columns": {
+                            "type": "string",
+                            "description": "names of columns of tables that are not to be read, "
+                            "separated by commas; with it any other column that nothing reads is "
+                            "refused, without it the answer's `warnings` name them (not for "
+                            "previews)",
                         },
                         "if_new": {
                             "type": "string",
@@ -163,11 +171,15 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        given = fields_of(request, ONLY_NEW)
+        given = fields_of(request, ONLY_NEW, IGNORED)
         only_new = _is_true(given.pop(ONLY_NEW))
+        named = [name.strip() for name in given.pop(IGNORED).split(",")]
+        ignored = named if IGNORED in request.POST else None
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
         target, user = Target(**given), user_of(request)
-        done = import_uploads(files, target, user, only_new=only_new, within_request=True)
+        done = import_uploads(
+            files, target, user, only_new=only_new, within_request=True, ignored=ignored
+        )
     except LeavesRequest as much:
         return _handed_over(response, much, target, user, only_new)
     except ImportRefused as refused:

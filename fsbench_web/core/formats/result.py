@@ -112,3 +112,5 @@ class ParsedResult:
     complete: bool = True
     warnings: list[Problem] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
+    unread_columns: list[tuple[int, str]] = field(default_factory=list)
+    """Columns of a table that nothing reads: the header's line and the name."""

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -61,15 +61,19 @@ def import_uploads(
     *,
     only_new: bool = False,
     within_request: bool = False,
+    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """``import_files`` of open files, which are read piece by piece.
 
     With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
     ``within_request``: raises LeavesRequest, and nothing is stored, for more than a request does.
+    ``ignored``: names of columns of tables; any other that nothing reads is refused, not remarked.
     """
     target = Target(*(text.strip() for text in vars(target).values()))
     sources = unpack([(safe_name(name), file) for name, file in uploads])
-    return import_sources(sources, target, user, only_new=only_new, within_request=within_request)
+    return import_sources(
+        sources, target, user, only_new=only_new, within_request=within_request, ignored=ignored
+    )
 
 
 def import_sources(
@@ -79,13 +83,21 @@ def import_sources(
     *,
     only_new: bool = False,
     within_request: bool = False,
+    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """Store unpacked files: all of them or none. Raises ImportRefused, and LeavesRequest."""
     if large.is_large(sources):
         return large.import_large(
-            sources[0], target, user, only_new=only_new, within_request=within_request
+            sources[0],
+            target,
+            user,
+            only_new=only_new,
+            within_request=within_request,
+            ignored=ignored,
         )
     plan = plan_files(sources, target)
+    if ignored is not None:
+        plan.ignore_columns(ignored)
     if within_request and not plan.all_problems and work.of_plan(plan).is_much:
         raise work.LeavesRequest(plan.sources, plan.warnings)
     known: list[KnownRun] | None = [] if only_new else None

@@ -1,7 +1,7 @@
 """A table of up to millions of rows -> runs, in one pass and one transaction, in bounded memory."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,13 @@ from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import work
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Target, label_problems, target_problems, unit_problems
+from fsbench_web.imports.plan import (
+    Target,
+    label_problems,
+    target_problems,
+    unit_problems,
+    unread_column,
+)
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing.runs import PlacedRun, Say, store_runs
@@ -146,15 +152,20 @@ def import_large(
     *,
     only_new: bool = False,
     within_request: bool = False,
+    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then.
 
-    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``.
+    ``only_new``, ``within_request`` and ``ignored`` are those of ``commit.import_uploads``.
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
     problems = unit_problems(source.path, table.units())
     problems += key_problems({"keys": [[*own[:3], 1] for own in table.runs]}, source, target)
+    if ignored is not None:
+        unread = [word for word in table.unused if word not in ignored]
+        problems += [unread_column(word, source.path, table.header_line) for word in unread]
+        table.unused = []
     if problems:
         raise ImportRefused(problems)
     warnings = warnings_of(table, source)

@@ -61,6 +61,7 @@ def parse_sheets(grids: list[Grid]) -> ParsedResult:
                 merged = found
                 continue
             merged.values += found.values
+            merged.unread_columns += found.unread_columns
         if merged is not None:
             merged.warnings += kept
     if merged is None:

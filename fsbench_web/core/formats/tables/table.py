@@ -111,6 +111,7 @@ def parse_grid(grid: Grid) -> ParsedResult:
         for column, word in enumerate(header.words):
             if column not in used:
                 result.warnings.append(Problem(header.line, None, unkept(word)))
+                result.unread_columns.append((header.line, word))
     return result
 
 
