@@ -60,6 +60,15 @@ class PaperTable:
         """Those that all rows of the own table have."""
         return self.own.common_flags if self.own else ()
 
+    @property
+    def here(self) -> str:
+        """What all rows of the own table have alike, in words: cells and runs; "" for nothing."""
+        if self.own is None:
+            return ""
+        cells, runs = self.own.coverage_of_each, self.own.runs_of_each
+        said = [f"{cells} each"] if cells else []
+        return ", ".join([*said, f"{runs} run{'' if runs == 1 else 's'}"] if runs else said)
+
 
 @dataclass(frozen=True)
 class Agreement:
