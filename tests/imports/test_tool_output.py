@@ -19,6 +19,12 @@ NAMES = [
     *("iozone-3.489-matrix.xls", "phoronix-composite.txt", "phoronix-csv.txt"),
     *("phoronix-fio-two-units.txt", "phoronix-pgbench.txt", "ior-3.4-no-summary.txt"),
     "io500-isc24.txt",
+    *("fio-3.33-normal.txt", "fio-3.33-windows_bw.1.log", "fio-3.33-windows_clat_hist.1.log"),
+    *("ior-4.1-json.txt", "ior-4.1-csv.txt", "mdtest-4.1-ranks-csv.txt"),
+    *("elbencho-3.1-file-json.txt", "elbencho-3.1-files-table.txt", "sysbench-1.0.20-cpu.txt"),
+    *("diskspd-linux.txt", "crystaldiskmark-8.0.1.txt", "vdbench-5.0-flatfile.txt"),
+    *("pgbench-15-progress.txt", "db_bench-7.8.3.txt", "ioping-1.3.txt", "hdparm-9.65.txt"),
+    "dd-9.1.txt",
 ]
 
 

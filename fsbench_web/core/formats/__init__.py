@@ -16,6 +16,7 @@ from fsbench_web.core.formats import (
     not_read,
     own_lines,
     postmark,
+    vdbench,
 )
 from fsbench_web.core.formats.commands import dd, hdparm, ioping
 from fsbench_web.core.formats.databases import db_bench, pgbench
@@ -97,6 +98,7 @@ _TEXT = (
     Format(crystaldiskmark.FORMAT, crystaldiskmark.recognises, crystaldiskmark.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
+    Format(vdbench.FORMAT, vdbench.recognises, vdbench.parse),
     Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
     Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
     Format(ioping.FORMAT, ioping.recognises, ioping.parse),
