@@ -44,7 +44,7 @@ $(INSTALLED_DEV):
 # one would end the ends of fixtures.
 SERVICES := docker or browser or postgres or redis or root or systemd or install
 ON_TWO_CORES := -n 2 --dist loadfile
-IN_LANES := -n 3 --dist loadgroup --after-database
+IN_LANES := -n 4 --dist loadgroup --after-database
 # Every process of the tests would compile them anew where the environment says to keep nothing.
 test test-quick test-beside: export PYTHONDONTWRITEBYTECODE :=
 test: test-packages $(INSTALLED_DEV)

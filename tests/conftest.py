@@ -104,9 +104,9 @@ LANES = {
     BROWSERS: (),
     "stack": ("deploy/",),
     "disks": ("runner/", "catalog/", "serve/"),
+    "installation": ("test_make_run.py", "first_start/"),
     "workloads": ("workloads/", "crash/"),
     "guests": ("guest/", "runner/test_guest.py", "hosts/"),
-    "installation": ("test_make_run.py", "first_start/"),
 }
 # Of what is in no lane the first, each file by itself: a process that begins one of them when the
 # others have nothing left to do would keep them waiting for a minute.
@@ -114,7 +114,7 @@ LONG = ("test_rights.py", "api/test_schema.py", "client/")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]
-    """What runs beside each other with ``pytest -n 3 --dist loadgroup``: lanes, then files.
+    """What runs beside each other with ``pytest -n 4 --dist loadgroup``: lanes, then files.
 
     A lane is one process from its first to its last test, so that services are started once. Lanes
     wait for disks, boots and browsers more than they compute; files that need no service fill that

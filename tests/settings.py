@@ -20,7 +20,9 @@ os.environ["FSBENCH_DATA"] = os.environ["FSBENCH_TEST_DATA"]
 os.environ.setdefault("FSBENCH_INSTALL", "no")
 
 from fsbench_web.settings import *  # noqa: F403
-from fsbench_web.settings import DATA_DIR, DATABASES, STORAGES
+from fsbench_web.settings import DATA_DIR, DATABASES, INSTALLED_APPS, STORAGES
+
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.flushing"]
 
 # The plain names of static files, served from where they are: nothing to collect first.
 STORAGES = STORAGES | {

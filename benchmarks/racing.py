@@ -1,0 +1,100 @@
+"""Whether a race finds the best and says no more than it knows: `python -m benchmarks.racing`.
+
+Simulated with a fixed seed: contenders whose logarithms of speed are spread normally, blocks that
+drift, runs that scatter, all by 8% unless said otherwise. The fixed matrix beside it measures all
+contenders in all of its blocks and takes the best mean. Exits with 1 where a promise is not kept.
+"""
+
+import sys
+from collections import Counter
+from math import exp
+
+import numpy as np
+
+from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER
+
+SEED = 20_261_122
+TRIALS = 500
+
+
+def run(
+    draw: np.random.Generator, truth: np.ndarray, runs: int, noise: float
+) -> tuple[racing.Race, int]:
+    """A race to its end, and the runs that it took."""
+    names = [str(place) for place in range(len(truth))]
+    blocks: list[dict[str, float]] = []
+    while (standing := racing.race(names, blocks, runs)).measure:
+        drift = draw.normal() * 0.08
+        blocks.append(
+            {
+                name: exp(truth[int(name)] + drift + draw.normal() * noise)
+                for name in standing.measure
+            }
+        )
+    return standing, sum(map(len, blocks))
+
+
+def main() -> int:
+    draw = np.random.default_rng(SEED)
+    kept = []
+
+    def say(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
+        kept.append(least <= percent <= most)
+        bound = f">= {least:g}" if least else f"<= {most:g}" if most < 100 else ""
+        print(f"{name:78} {percent:5.1f}% {bound:8} {'' if kept[-1] else 'NOT KEPT'}", flush=True)
+
+    print("24 contenders: the best, or one within 1% of it")
+    for fixed_blocks in (10, 20):
+        matrix = 24 * fixed_blocks
+        found, fixed, taken = [], [], 0
+        for _ in range(TRIALS):
+            truth = draw.normal(size=24) * 0.08
+            ended, runs = run(draw, truth, matrix // 2, 0.08)
+            taken += runs
+            found.append(truth[int(ended.leader)] >= truth.max() - 0.01)
+            means = truth + draw.normal(size=24) * 0.08 / np.sqrt(fixed_blocks)
+            fixed.append(truth[means.argmax()] >= truth.max() - 0.01)
+        say(f"  all in {fixed_blocks} blocks, {matrix} runs", 100 * float(np.mean(fixed)))
+        say(
+            f"  race of at most {matrix // 2} runs ({taken / TRIALS:.0f} on average)",
+            100 * float(np.mean(found)),
+            least=85 if fixed_blocks == 20 else 0,
+        )
+
+    print("What a race says of its finalists (looked at after every block)")
+    states: Counter[str] = Counter()
+    wrong = 0
+    for _ in range(TRIALS):
+        ended, _ = run(draw, np.zeros(2), 60, 0.04)
+        states[ended.status] += 1
+    say("  two that are the same: called faster", 100 * states[FASTER] / TRIALS, most=5)
+    for _ in range(TRIALS):
+        ended, _ = run(draw, np.array([0.0, np.log(1.02)]), 60, 0.01)
+        wrong += ended.status == EQUIVALENT
+    say("  two apart by the margin: called equivalent", 100 * wrong / TRIALS, most=5)
+    outside = 0
+    for _ in range(TRIALS):
+        ratios = draw.normal(size=60) * 0.05 + 0.03
+        outside += any(
+            not low <= 0.03 <= high
+            for low, high in (racing.interval(ratios[:n].tolist()) for n in range(3, 61))
+        )
+    say("  intervals that ever leave the truth out, 58 looks", 100 * outside / TRIALS, most=5)
+
+    dropped = 0
+    for _ in range(TRIALS):
+        truth = draw.normal(size=8) * 0.02
+        ended, _ = run(draw, truth, 160, 0.02)
+        best = str(int(truth.argmax()))
+        dropped += best in ended.out and ended.out[best].why == racing.BEHIND
+    say(
+        "  the best is dropped as surely behind (8 contenders within 2%)",
+        100 * dropped / TRIALS,
+        most=5,
+    )
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

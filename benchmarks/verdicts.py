@@ -1,0 +1,163 @@
+"""Whether the rules of verdicts keep what they promise: `.venv/bin/python -m benchmarks.verdicts`.
+
+Simulated with a fixed seed: contenders whose true speeds are known are run in blocks; each block
+is faster or slower for all alike (drift), and each run by itself (noise), both in percent of the
+speed, normally distributed logarithms unless said otherwise. Exits with 1 where a promise is not
+kept. Percentages are of ``TRIALS`` comparisons; half a percent of them is chance.
+"""
+
+import sys
+from collections.abc import Callable
+from math import log
+
+import numpy as np
+
+from fsbench_web.core.scoring import paired, significance
+from fsbench_web.core.scoring.confidence import interval
+
+SEED = 20_261_122
+TRIALS = 2000
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def normal(draw: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return draw.normal(size=shape)
+
+
+def skewed(draw: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Mostly a little faster, at times much slower: mean 0, deviation 1."""
+    return 1.0 - draw.exponential(size=shape)
+
+
+def speeds(
+    draw: np.random.Generator,
+    truth: list[float],
+    blocks: int,
+    *,
+    drift: float,
+    noise: float,
+    noise_of: Draw = normal,
+) -> np.ndarray:
+    """Measured speeds, contenders by blocks; drift and noise are deviations in percent."""
+    common = draw.normal(size=(1, blocks)) * drift / 100
+    own = noise_of(draw, (len(truth), blocks)) * noise / 100
+    found: np.ndarray = 1000 * np.exp(np.log(truth)[:, None] + common + own)
+    return found
+
+
+def verdict_of(measured: np.ndarray) -> paired.PairedVerdict:
+    a, b = ({str(block): float(value) for block, value in enumerate(row)} for row in measured)
+    found = paired.paired(a, b, lower_is_better=False)
+    assert found is not None
+    return found
+
+
+def is_significant_unpaired(measured: np.ndarray) -> bool:
+    """By the rule of FREENIX 2002 with its margin of 10%, the better mean ahead."""
+    found = [one for row in measured if (one := interval(row.tolist())) is not None]
+    ahead, behind = sorted(found, key=lambda one: -one.mean)
+    judged = significance.compare(ahead, behind, margin_percent=10, lower_is_better=False)
+    return judged.status == significance.SIGNIFICANT
+
+
+def share(found: list[bool]) -> float:
+    return 100 * sum(found) / len(found)
+
+
+def main() -> int:
+    draw = np.random.default_rng(SEED)
+    kept: list[bool] = []
+
+    def say(name: str, percent: float, *, least: float = 0, most: float = 100) -> None:
+        is_kept = least <= percent <= most
+        kept.append(is_kept)
+        bound = f">= {least:g}" if least else f"<= {most:g}" if most < 100 else ""
+        print(f"{name:78} {percent:5.1f}% {bound:8} {'' if is_kept else 'NOT KEPT'}", flush=True)
+
+    def many(truth: list[float], blocks: int, **how: object) -> list[paired.PairedVerdict]:
+        return [
+            verdict_of(speeds(draw, truth, blocks, **how))  # type: ignore[arg-type]
+            for _ in range(TRIALS)
+        ]
+
+    different = (paired.FASTER, paired.SLOWER)
+    print("No difference: called one (false alarms)")
+    for blocks, noise, noise_of in ((3, 2, normal), (8, 2, normal), (8, 8, normal), (8, 4, skewed)):
+        found = many([1, 1], blocks, drift=8, noise=noise, noise_of=noise_of)
+        name = f"  {blocks} blocks, drift 8%, noise {noise}% ({noise_of.__name__})"
+        say(name, share([one.status in different for one in found]), most=5.5)
+    families = []
+    for _ in range(TRIALS // 4):
+        measured = speeds(draw, [1.0] * 5, 8, drift=8, noise=4)
+        pairs = [verdict_of(measured[[0, other]]) for other in range(1, 5)]
+        families.append(any(one.status in different for one in paired.family(pairs)))
+    say("  any of 4 contenders against one baseline, 8 blocks, Holm", share(families), most=5.5)
+
+    print("A true difference: found")
+    found = many([1.05, 1], 8, drift=8, noise=2)
+    say(
+        "  5%, 8 blocks, drift 8%, noise 2%", share([v.status == "faster" for v in found]), least=90
+    )
+    found = many([1.10, 1], 5, drift=8, noise=2)
+    say(
+        "  10%, 5 blocks, drift 8%, noise 2%",
+        share([v.status == "faster" for v in found]),
+        least=90,
+    )
+    unpaired = [
+        is_significant_unpaired(speeds(draw, [1.12, 1], 5, drift=8, noise=2)) for _ in range(TRIALS)
+    ]
+    say(
+        "  12%, the same, by the unpaired rule of FREENIX 2002 (its margin is 10%)", share(unpaired)
+    )
+    found = many([1.12, 1], 5, drift=8, noise=2)
+    say("  12%, the same, paired", share([v.status == "faster" for v in found]), least=90)
+
+    print("A difference of just the margin (2%): called equivalent, wrongly")
+    for blocks, noise in ((8, 1), (8, 2), (20, 2), (20, 4)):
+        found = many([1.02, 1], blocks, drift=8, noise=noise)
+        name = f"  {blocks} blocks, drift 8%, noise {noise}%"
+        say(name, share([one.status == paired.EQUIVALENT for one in found]), most=5.5)
+    found = many([1, 1], 12, drift=8, noise=1)
+    name = "No difference: called equivalent, 12 blocks, noise 1%"
+    say(name, share([one.status == paired.EQUIVALENT for one in found]), least=90)
+
+    print("Intervals hold the true ratio")
+    found = many([1.05, 1], 8, drift=8, noise=4)
+    say(
+        "  Student's t, 8 blocks",
+        share([v.low <= 1.05 <= v.high for v in found]),
+        least=94,
+        most=96,
+    )
+    ranks = [v.rank_interval for v in found if v.rank_interval]
+    say("  signed ranks, 8 blocks", share([a <= 1.05 <= b for a, b in ranks]), least=94.5)
+    found = many([1.05, 1], 8, drift=8, noise=4, noise_of=skewed)
+    say(
+        "  Student's t, 8 blocks, skewed noise",
+        share([v.low <= 1.05 <= v.high for v in found]),
+        least=93,
+    )
+
+    print("As many blocks more as an inconclusive verdict asks for: it is decided")
+    for difference, noise in ((3, 4), (6, 6)):
+        decided: list[bool] = []
+        while len(decided) < TRIALS // 4:
+            truth = [1 + difference / 100, 1]
+            first = speeds(draw, truth, 6, drift=8, noise=noise)
+            verdict = verdict_of(first)
+            # What it asks for is of what it saw: judged where that is near the truth.
+            near = abs(log(verdict.ratio) - log(truth[0])) < 0.005
+            if verdict.status != paired.INCONCLUSIVE or verdict.more_blocks is None or not near:
+                continue
+            more = speeds(draw, truth, verdict.more_blocks, drift=8, noise=noise)
+            decided.append(verdict_of(np.hstack([first, more])).status != paired.INCONCLUSIVE)
+        say(
+            f"  {difference}% apart, noise {noise}%, asked after 6 blocks", share(decided), least=70
+        )
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""Whether one contender is ahead of another that was measured in the same blocks. Pure.
+
+A block is everything once before anything again, so whatever drifts between blocks falls on both
+contenders alike and leaves their ratio alone. The verdict is of the logarithms of these ratios, one
+a block: their mean is the ratio of the geometric means, and Student's t gives its interval and its
+p-value (paired t-test; Hoefler and Belli, "Scientific Benchmarking of Parallel Computing Systems",
+SC 2015, rules 4 to 7, on ratios and on saying what the interval rests on). Ratios are of speed: a
+time is taken reciprocally, so that above 1 is always faster.
+
+Two contenders are *equivalent* where two one-sided tests at 5% place the ratio within a margin
+(TOST: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). That goes before *faster*: what is
+less than the margin is no difference, however sure it is. What is neither is *inconclusive*.
+
+Beside the interval of t stands, with six or more blocks, that of Wilcoxon's signed ranks (J. L.
+Hodges and E. L. Lehmann, Ann. Math. Stat. 34, 1963), which asks for symmetry and not for a normal
+distribution; with five or more, the p-value of Shapiro and Francia's test of that normality (P.
+Royston, Statistics in Medicine 12, 1993). ``benchmarks/verdicts.py`` shows all by simulation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import exp, fsum, isfinite, log, sqrt
+
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from fsbench_web.core.scoring.confidence import LEVEL
+from fsbench_web.core.scoring.significance import FALSE_ALARM, holm
+
+FASTER = "faster"
+SLOWER = "slower"
+EQUIVALENT = "equivalent"
+INCONCLUSIVE = "inconclusive"
+
+LEAST_BLOCKS = 3
+EQUIVALENCE_PERCENT = 2.0
+"""What is not worth a decision, where nobody says otherwise."""
+LEAST_FOR_RANKS = 6  # the interval of fewer cannot have the level 0.95
+LEAST_FOR_NORMALITY = 5
+POWER = 0.8
+MOST_BLOCKS = 1000
+
+
+@dataclass(frozen=True)
+class PairedVerdict:
+    """What is known of one contender's speed against another's, over the blocks they share.
+
+    ``ratio`` is the geometric mean of their ratios of speed, between ``low`` and ``high`` at 95%.
+    ``p_value`` is of no difference at all, ``p_holm`` corrected over ``tested`` pairs (None: this
+    one alone), ``p_equivalence`` of a difference of ``margin_percent`` or more.
+    ``rank_interval`` is Wilcoxon's, from six blocks on; ``p_normal`` that the logarithms are a
+    sample of a normal distribution, from five on. Without scatter p-values are 0 or 1.
+    ``more_blocks`` would decide an inconclusive one with a power of 0.8, if the ratio and the
+    scatter are what they seem to be; None where that is not within ``MOST_BLOCKS``.
+    """
+
+    status: str
+    ratio: float
+    low: float
+    high: float
+    blocks: int
+    p_value: float
+    p_equivalence: float
+    margin_percent: float
+    p_holm: float | None = None
+    tested: int | None = None
+    rank_interval: tuple[float, float] | None = None
+    p_normal: float | None = None
+    more_blocks: int | None = None
+
+
+def paired(
+    ahead: Mapping[str, float],
+    behind: Mapping[str, float],
+    *,
+    lower_is_better: bool,
+    margin_percent: float = EQUIVALENCE_PERCENT,
+) -> PairedVerdict | None:
+    """The verdict over the blocks that both have; ``ahead`` and ``behind`` are values by block.
+
+    None where they share fewer than three, or where a value of these is not above zero: it has no
+    logarithm. Raises ValueError for a value that is not a finite number.
+    """
+    shared = sorted(ahead.keys() & behind.keys())
+    values = [(ahead[block], behind[block]) for block in shared]
+    if not all(isfinite(value) for pair in values for value in pair):
+        raise ValueError("a value is not a finite number")
+    if len(shared) < LEAST_BLOCKS or any(value <= 0 for pair in values for value in pair):
+        return None
+    sign = -1.0 if lower_is_better else 1.0
+    return of_logarithms([sign * log(a / b) for a, b in values], margin_percent)
+
+
+def of_logarithms(
+    logarithms: Sequence[float], margin_percent: float = EQUIVALENCE_PERCENT
+) -> PairedVerdict:
+    """The verdict of the logarithms of ratios of speed, one a block, three at least."""
+    count = len(logarithms)
+    centre = fsum(logarithms) / count
+    deviation = sqrt(fsum((one - centre) ** 2 for one in logarithms) / (count - 1))
+    error = deviation / sqrt(count)
+    margin = log(1 + margin_percent / 100)
+    half_width = float(stdtrit(count - 1, 0.5 + LEVEL / 2)) * error
+    found = PairedVerdict(
+        status="",
+        ratio=exp(centre),
+        low=exp(centre - half_width),
+        high=exp(centre + half_width),
+        blocks=count,
+        p_value=2 * _tail(-abs(centre), error, count),
+        p_equivalence=_tail(abs(centre) - margin, error, count),
+        margin_percent=margin_percent,
+        rank_interval=_rank_interval(logarithms),
+        p_normal=_normality(logarithms, centre),
+    )
+    return _judged(found)
+
+
+def family(verdicts: Sequence[PairedVerdict]) -> list[PairedVerdict]:
+    """The verdicts of pairs that are tested together, with Holm's correction over all of them.
+
+    What is equivalent was not called different, and stays so.
+    """
+    adjusted = holm([verdict.p_value for verdict in verdicts])
+    return [
+        _judged(replace(verdict, p_holm=p_holm, tested=len(verdicts)))
+        for verdict, p_holm in zip(verdicts, adjusted, strict=True)
+    ]
+
+
+def _judged(verdict: PairedVerdict) -> PairedVerdict:
+    p = verdict.p_value if verdict.p_holm is None else verdict.p_holm
+    if verdict.p_equivalence <= FALSE_ALARM:
+        return replace(verdict, status=EQUIVALENT)
+    if p <= FALSE_ALARM:
+        return replace(verdict, status=FASTER if verdict.ratio > 1 else SLOWER)
+    # The level that Holm's method left for this pair among all.
+    level = FALSE_ALARM * verdict.p_value / p
+    return replace(verdict, status=INCONCLUSIVE, more_blocks=_more_blocks(verdict, level))
+
+
+def _tail(centre: float, error: float, count: int) -> float:
+    """The probability of Student's t below ``centre / error``; without scatter its limit."""
+    if error == 0:
+        return 0.0 if centre < 0 else 0.5 if centre == 0 else 1.0
+    return float(stdtr(count - 1, centre / error))
+
+
+def _more_blocks(verdict: PairedVerdict, level: float) -> int | None:
+    """How many blocks beyond these decide it, either way, with a power of 0.8.
+
+    The distribution of a shifted t is taken as t around its shift: some blocks too few where there
+    are fewer than ten, which the simulation bounds.
+    """
+    half_width = log(verdict.high / verdict.low) / 2
+    student = float(stdtrit(verdict.blocks - 1, 0.5 + LEVEL / 2))
+    deviation = half_width / student * sqrt(verdict.blocks)
+
+    def decides(count: int) -> bool:
+        return _decides(abs(log(verdict.ratio)), deviation, count, verdict.margin_percent, level)
+
+    low, high = verdict.blocks, MOST_BLOCKS
+    if not decides(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if decides(middle):
+            high = middle
+        else:
+            low = middle
+    return high - verdict.blocks
+
+
+def _decides(
+    difference: float, deviation: float, count: int, margin_percent: float, level: float
+) -> bool:
+    error, freedom = deviation / sqrt(count), count - 1
+    if error == 0:
+        return True
+    margin = log(1 + margin_percent / 100)
+    found = stdtr(freedom, difference / error - stdtrit(freedom, 1 - level / 2))
+    needed = stdtrit(freedom, 1 - FALSE_ALARM)
+    inside = stdtr(freedom, (margin - difference) / error - needed)
+    outside = stdtr(freedom, (margin + difference) / error - needed)
+    return bool(found >= POWER or inside + outside - 1 >= POWER)
+
+
+def _rank_interval(logarithms: Sequence[float]) -> tuple[float, float] | None:
+    """The ratios between which the median lies at 95% or more: order statistics of the means of
+    all pairs (Walsh averages).
+    """
+    count = len(logarithms)
+    if count < LEAST_FOR_RANKS:
+        return None
+    averages = sorted(
+        (one + logarithms[other]) / 2
+        for place, one in enumerate(logarithms)
+        for other in range(place, count)
+    )
+    cut = _rank_cut(count)
+    return exp(averages[cut]), exp(averages[-1 - cut])
+
+
+@lru_cache(maxsize=256)
+def _rank_cut(count: int) -> int:
+    """How many Walsh averages lie outside on each side: the most with P(outside) <= 0.05.
+
+    From the exact distribution of the sum of signed ranks up to 100 blocks, and beyond from its
+    normal approximation.
+    """
+    level = (1 - LEVEL) / 2
+    if count > 100:
+        mean, variance = count * (count + 1) / 4, count * (count + 1) * (2 * count + 1) / 24
+        return max(0, int(mean + float(ndtri(level)) * sqrt(variance)))
+    ways = [1] + [0] * (count * (count + 1) // 2)
+    for rank in range(1, count + 1):
+        for total in range(len(ways) - 1, rank - 1, -1):
+            ways[total] += ways[total - rank]
+    below = 0
+    for total, number in enumerate(ways):
+        below += number
+        if below > level * 2**count:
+            return total - 1
+    raise AssertionError("more than all ways")
+
+
+def _normality(logarithms: Sequence[float], centre: float) -> float | None:
+    """The p-value of Shapiro and Francia's test; None for fewer than five, or without scatter."""
+    count = len(logarithms)
+    square = fsum((one - centre) ** 2 for one in logarithms)
+    if count < LEAST_FOR_NORMALITY or square == 0:
+        return None
+    scores = _normal_scores(count)
+    together = fsum(s * (x - centre) for s, x in zip(scores, sorted(logarithms), strict=True))
+    w = together * together / (square * fsum(s * s for s in scores))
+    if w >= 1:
+        return 1.0
+    u = log(count)
+    v = log(u)
+    mean, deviation = 1.0521 * (v - u) - 1.2725, 1.0308 - 0.26758 * (v + 2 / u)
+    return float(1 - ndtr((log(1 - w) - mean) / deviation))
+
+
+@lru_cache(maxsize=256)
+def _normal_scores(count: int) -> tuple[float, ...]:
+    """Blom's approximation of what the ordered values of a normal sample are expected to be."""
+    return tuple(float(ndtri((place - 0.375) / (count + 0.25))) for place in range(1, count + 1))
