@@ -1,4 +1,4 @@
-"""dd, hdparm and ioping: real output, and what can be wrong with it."""
+"""dd, hdparm, ioping and compilebench: real output, and what can be wrong with it."""
 
 from collections.abc import Callable
 
@@ -93,3 +93,28 @@ def test_ioping_several_times_and_cut_off(sample: Sample) -> None:
         parse("x", data + data.replace(b"4 KiB <<<", b"64 KiB <<<"))
     with pytest.raises(UnreadableFile, match="they are cut off"):
         parse("x", data[: data.index(b"4 requests completed")])
+
+
+def test_compilebench(sample: Sample) -> None:
+    result = parse("x", sample("compilebench-0.6"))
+    assert result.format == "compilebench"
+    assert numbers(result) == {
+        "compilebench_initial_create": (8.73, "MiB/s"),
+        "compilebench_create": (102.48, "MiB/s"),
+        "compilebench_delete_compiled_tree": (2.84, "s"),
+        "compilebench_stat_tree": (0.67, "s"),
+    }
+    assert result.modes == ("1 intial dirs 3 runs",)
+    assert result.complete
+
+
+def test_compilebench_twice_and_cut_off(sample: Sample) -> None:
+    data = sample("compilebench-0.6")
+    assert {value.repeat for value in parse("x", data * 2).values} == {1, 2}
+    with pytest.raises(UnreadableFile, match="other numbers of directories"):
+        parse("x", data + data.replace(b"3 runs", b"9 runs"))
+    with pytest.raises(UnreadableFile, match="the run did not end"):
+        parse("x", data[: data.index(b"intial create total")])
+    cut = parse("x", data[: data.index(b"delete compiled")])
+    assert not cut.complete
+    assert "it is cut off" in str(cut.warnings[-1])

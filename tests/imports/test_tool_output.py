@@ -24,7 +24,7 @@ NAMES = [
     *("elbencho-3.1-file-json.txt", "elbencho-3.1-files-table.txt", "sysbench-1.0.20-cpu.txt"),
     *("diskspd-linux.txt", "crystaldiskmark-8.0.1.txt", "vdbench-5.0-flatfile.txt"),
     *("pgbench-15-progress.txt", "db_bench-7.8.3.txt", "ioping-1.3.txt", "hdparm-9.65.txt"),
-    "dd-9.1.txt",
+    *("dd-9.1.txt", "compilebench-0.6.txt"),
 ]
 
 

@@ -18,7 +18,7 @@ from fsbench_web.core.formats import (
     postmark,
     vdbench,
 )
-from fsbench_web.core.formats.commands import dd, hdparm, ioping
+from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
 from fsbench_web.core.formats.databases import db_bench, pgbench
 from fsbench_web.core.formats.diskspd import crystaldiskmark
 from fsbench_web.core.formats.diskspd import report as diskspd_report
@@ -101,6 +101,7 @@ _TEXT = (
     Format(vdbench.FORMAT, vdbench.recognises, vdbench.parse),
     Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
     Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
+    Format(compilebench.FORMAT, compilebench.recognises, compilebench.parse),
     Format(ioping.FORMAT, ioping.recognises, ioping.parse),
     Format(hdparm.FORMAT, hdparm.recognises, hdparm.parse),
     Format(dd.FORMAT, dd.recognises, dd.parse),

@@ -1,1 +1,1 @@
-"""Small commands that say a rate: dd, hdparm and ioping."""
+"""Commands that say a rate in a few lines: dd, hdparm, ioping and compilebench."""
