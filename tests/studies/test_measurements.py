@@ -14,8 +14,7 @@ from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.imports.existing_runs import digest_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Study
 from fsbench_web.studies.runs import lifecycle
-from fsbench_web.studies.scores import ingest, measurements
-from fsbench_web.studies.scores.digests import digest_of_rows
+from fsbench_web.studies.scores import digests, ingest, measurements
 from fsbench_web.studies.series import series_for
 from tests.measured import change, measured
 
@@ -59,8 +58,7 @@ def test_blocks_are_cut_and_read_in_order(cut: Run) -> None:
         ["read", "threads=2", "KB/s", 2, 2],
     ]
     assert found(cut) == [expected(value) for value in VALUES]
-    rows = [(v.test, v.load, v.unit, v.record_size_kb, v.file_size_kb, v.value) for v in VALUES]
-    assert digest_of(cut.pk) == digest_of_rows(rows)
+    assert digest_of(cut.pk) == digests.digest_of(measurements.of_values(VALUES)[0])
 
 
 def test_however_it_is_cut_the_scores_are_the_same(cut: Run) -> None:
