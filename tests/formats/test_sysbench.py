@@ -39,7 +39,7 @@ def test_memory(sample: Sample) -> None:
     assert "block size: 1KiB" in result.modes
 
 
-def test_sql_of_1_0_and_0_5(sample: Sample) -> None:
+def test_sql_of_1_0(sample: Sample) -> None:
     result = parse("x", sample("sysbench-1.0.20-oltp-read-write"))
     found = by_test(result)
     assert found["sysbench_sql_transactions"].value == 162.84
@@ -47,12 +47,6 @@ def test_sql_of_1_0_and_0_5(sample: Sample) -> None:
     assert found["sysbench_sql_queries"].samples == (1338.50, 2416.75, 6198.60)
     assert "line 1: sysbench does not say here which test" in str(result.warnings[0])
     assert 'line 24: sysbench counted "ignored errors:' in str(result.warnings[1])
-    old = by_test(parse("x", sample("sysbench-0.5-oltp")))
-    assert old["sysbench_sql_transactions"].value == 4790.58
-    assert len(old["sysbench_sql_transactions"].samples) == 60
-    assert old["sysbench_sql_read_write_requests"].value == 67068.11
-    assert old["sysbench_sql_latency_p99"].value == 10.77
-    assert old["sysbench_sql_latency_p99"].load == "threads=32"
 
 
 def test_a_command_above_the_output_says_which_test_it_was(sample: Sample) -> None:

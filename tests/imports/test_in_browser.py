@@ -59,6 +59,7 @@ def test_a_folder_is_chosen_corrected_and_imported(
         "ext4_noatime/run1.txt": sample("iozone-3.489-tests-0-1-2"),
         "ext4_noatime/run2.txt": sample("iozone-3.489-tests-0-1-2-again"),
         "xfs/run1.txt": sample("iozone-3.489-tests-0-1-2"),
+        "xfs/cut.txt": sample("iozone-3.489-tests-0-1-2")[:1500],
         "xfs/notes.txt": b"measured on a rainy day",
         "xfs/.DS_Store": b"litter",
     }
@@ -67,11 +68,12 @@ def test_a_folder_is_chosen_corrected_and_imported(
         (tmp_path / "lab" / name).write_bytes(data)
     page.goto("/imports/new/")
     page.set_input_files("input[data-folder]", tmp_path / "lab")
-    expect(page.locator("[data-chosen] li")).to_have_count(4)
+    expect(page.locator("[data-chosen] li")).to_have_count(5)
     page.get_by_label("Study").fill("Lab 7")
     page.get_by_role("button", name="Show what was recognised").click()
     expect(page.get_by_text("1 file cannot be imported as it is.")).to_be_visible()
-    page.get_by_label("lab/xfs/notes.txt").get_by_role("checkbox").uncheck()
+    expect(page.get_by_text("notes.txt").first).to_be_visible()  # named, and not read
+    page.get_by_label("lab/xfs/cut.txt").get_by_role("checkbox").uncheck()
     page.get_by_label("lab/xfs/run1.txt").get_by_label("Configuration").fill("xfs_noatime")
     page.get_by_role("button", name="Check again").click()
     expect(page.get_by_role("heading", name="xfs_noatime, repeat 1")).to_be_visible()
