@@ -103,14 +103,14 @@ BROWSERS = "browsers"
 LANES = {
     BROWSERS: (),
     "stack": ("deploy/",),
-    "disks": ("runner/", "catalog/", "serve/"),
+    "disks": ("runner/", "catalog/", "serving/"),
     "installation": ("test_make_run.py", "first_start/"),
-    "workloads": ("workloads/", "crash/"),
-    "guests": ("guest/", "runner/test_guest.py", "hosts/"),
+    "workloads": ("core/workloads/", "crash/"),
+    "guests": ("guest/", "runner/executors/test_guest.py", "hosts/"),
 }
 # Of what is in no lane the first, each file by itself: a process that begins one of them when the
 # others have nothing left to do would keep them waiting for a minute.
-LONG = ("test_rights.py", "api/test_schema.py", "client/")
+LONG = ("test_rights.py", "api/protocol/test_schema.py", "client/")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]

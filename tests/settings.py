@@ -30,7 +30,7 @@ STORAGES = STORAGES | {
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
-# Tests call from one address, many times a minute; tests/api/test_limits.py sets limits.
+# Tests call from one address, many times a minute; tests/api/protocol/test_limits.py sets limits.
 API_CALLS_A_MINUTE = API_ANONYMOUS_CALLS_A_MINUTE = RENDERED_CALLS_A_MINUTE = 0
 # Accounts of tests may do everything unless a test gives them a role (tests/test_rights.py).
 DEFAULT_ROLE = "administrator"

@@ -99,7 +99,7 @@ READ_BY_ALL = {
     "p/<slug:key>/picture.png": ("p/{key}/picture.png", 200),
     "p/<slug:key>/embed/": ("p/{key}/embed/", 200),
     "account/sign-in/": ("account/sign-in/", 200),
-    # No sign-in service is set up here (tests/accounts/test_oidc.py).
+    # No sign-in service is set up here (tests/accounts/sign_in/test_oidc.py).
     "account/sign-in/service/": ("account/sign-in/service/", 404),
     "account/sign-in/service/callback/": ("account/sign-in/service/callback/", 404),
     "api/v1/openapi.json": ("api/v1/openapi.json", 200),

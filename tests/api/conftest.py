@@ -23,8 +23,7 @@ from fsbench_web.imports.uploads import stash
 from fsbench_web.studies.models import Run, RunState, Study
 from fsbench_web.studies.series import series_for
 from tests.accounts.people import person
-
-from .test_contract import CALLS
+from tests.api.results.test_contract import CALLS
 
 MIB = 1024 * 1024
 TABLE = b"test,record_size_kb,file_size_kb,value,unit\nwrite,4,64,%d,KB/s\n"

@@ -15,9 +15,8 @@ from fsbench_web.compare.models import Permalink, Watch
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, RunState, Study
 from tests.accounts.people import person
+from tests.api.conftest import MakeRun
 from tests.measured import measured
-
-from .conftest import MakeRun
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"

@@ -9,7 +9,7 @@ from fsbench_web.studies.runs import lifecycle
 from tests.browser.test_new_job import watcher as watcher
 from tests.services.pages import complaint_about
 from tests.studies.conftest import start
-from tests.studies.test_job_pages import DOCUMENT
+from tests.studies.jobs.test_job_pages import DOCUMENT
 
 
 def test_a_document_becomes_a_job_that_is_steered(watcher: Page) -> None:

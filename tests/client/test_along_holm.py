@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import CLIENT
+from tests.client.conftest import CLIENT
 
 
 def row(name: str, *changes: tuple[float, bool], result: str = "") -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from .conftest import Command
+from tests.client.conftest import Command
 
 Measured = Callable[..., None]
 QUERY = ("--by", "study", "--filesystem", "ext4", "--test", "write", "--category", "overall")

@@ -20,8 +20,7 @@ from fsbench_web.accounts.models import ApiToken
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run, Study
 from tests.api.conftest import announced
-
-from .conftest import CLIENT, Command
+from tests.client.conftest import CLIENT, Command
 
 Measured = Callable[..., None]
 

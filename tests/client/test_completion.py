@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Command
+from tests.client.conftest import Command
 
 BASH = """
 source "$1"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import CLIENT, Command
+from tests.client.conftest import CLIENT, Command
 
 ME = {
     "username": "ada",

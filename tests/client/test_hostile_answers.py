@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Command
+from tests.client.conftest import Command
 
 EVIL = "\x1b]0;title\x07\x1b[2J\u202e\x9b31m\rnice"
 ANSWERS: dict[str, tuple[int, Any]] = {

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from fsbench_web.imports.models import Import
 from fsbench_web.studies.models import Run
-
-from .conftest import Command
+from tests.client.conftest import Command
 
 OF = ("--study", "Lab", "--filesystem", "xfs", "--configuration", "xfs")
 

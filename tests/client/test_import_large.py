@@ -10,8 +10,7 @@ from django.db import connection
 from fsbench_web.imports import queue
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run
-
-from .conftest import Command
+from tests.client.conftest import Command
 
 
 @pytest.fixture

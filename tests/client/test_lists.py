@@ -8,8 +8,7 @@ from django.contrib.auth.models import User
 
 from fsbench_web.imports.storing.commit import import_files
 from tests.api.conftest import announced
-
-from .conftest import Command
+from tests.client.conftest import Command
 
 Measured = Callable[..., None]
 TABLE = b"test,value,unit\nuntar,1.5,s\n"

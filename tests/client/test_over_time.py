@@ -7,9 +7,8 @@ import pytest
 
 from fsbench_web.compare.models import Watch
 from fsbench_web.studies.models import Series
-from tests.compare.test_history import measured as run_of
-
-from .conftest import Command
+from tests.client.conftest import Command
+from tests.compare.history.test_history import measured as run_of
 
 Line = Callable[..., None]
 

@@ -8,8 +8,7 @@ import pytest
 
 from fsbench_web.compare.tables import uncertainty
 from fsbench_web.core.scoring import changes, significance
-
-from .conftest import CLIENT
+from tests.client.conftest import CLIENT
 
 
 @pytest.fixture

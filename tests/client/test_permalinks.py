@@ -7,8 +7,7 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import Role
 from fsbench_web.compare.models import Permalink
 from tests.accounts.people import person
-
-from .conftest import Command
+from tests.client.conftest import Command
 
 Measured = Callable[..., None]
 QUERY = ("--study", "lab", "--test", "write", "--category", "overall")

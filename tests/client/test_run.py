@@ -17,8 +17,7 @@ from runner.execution import execute
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 from tests.api.conftest import announced
-
-from .conftest import Command
+from tests.client.conftest import Command
 
 DOCUMENT = """
 study: Command line

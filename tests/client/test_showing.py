@@ -13,9 +13,8 @@ from django.utils import timezone
 
 from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from tests.api.conftest import announced
-
-from .conftest import Command
-from .test_run import DOCUMENT
+from tests.client.conftest import Command
+from tests.client.test_run import DOCUMENT
 
 Measured = Callable[..., None]
 

@@ -11,9 +11,8 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement
 from fsbench_web.studies.models import Job, Run, RunState
 from tests.api.conftest import announced
-
-from .conftest import Command
-from .test_run import DOCUMENT
+from tests.client.conftest import Command
+from tests.client.test_run import DOCUMENT
 
 
 @pytest.fixture

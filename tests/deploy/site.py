@@ -136,7 +136,7 @@ def _old_rows() -> object:
     from django.db import connection
     from django.db.migrations.loader import MigrationLoader
 
-    from tests.studies.old_measurements import store_old_rows
+    from tests.studies.scores.old_measurements import store_old_rows
 
     state = MigrationLoader(connection).project_state(("studies", "0019_measurement_blocks"))
     return store_old_rows(state.apps, runs=40)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.deploy.site import ROOT, Site
 
-SAMPLE = ROOT / "tests/formats/samples/iozone-3.489-tests-0-1-2.txt"
+SAMPLE = ROOT / "tests/core/formats/samples/iozone-3.489-tests-0-1-2.txt"
 _numbers = count()
 
 

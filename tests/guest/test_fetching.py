@@ -13,8 +13,7 @@ from fsbench_web.accounts.models import AuditEntry, Person, Role
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers import availability
 from fsbench_web.celery import app
-
-from .conftest import announced
+from tests.guest.conftest import announced
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/workers/lab1/guest-kernel/"

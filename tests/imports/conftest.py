@@ -10,7 +10,7 @@ SAMPLES = Path(__file__).parent.parent / "formats" / "samples"
 
 @pytest.fixture
 def sample() -> Callable[[str], bytes]:
-    """Real output of IOzone: a file of tests/formats/samples by its name without .txt."""
+    """Real output of IOzone: a file of tests/core/formats/samples by its name without .txt."""
     return lambda name: (SAMPLES / f"{name}.txt").read_bytes()
 
 

@@ -1,0 +1,279 @@
+"""Calls take what their description says, and refuse everything else: nothing is ignored."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import QueryDict
+from django.test import Client
+from django.utils.functional import cached_property
+
+from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import AuditEntry, Role
+from fsbench_web.api.main import api
+from fsbench_web.api.protocol.described import names
+from fsbench_web.compare.pictures.spec import PARAMETERS
+from fsbench_web.compare.selection.spec import FILTERS, PARTS
+from tests.accounts.people import person
+from tests.api.conftest import JobBody, reads
+from tests.api.protocol.test_hostile import PROBLEM, address
+from tests.api.results.test_contract import CALLS
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin(db: None) -> Client:
+    _, token = tokens.create(person(Role.ADMINISTRATOR, "ada"), "all", can_administer=True)
+    return Client(headers={"Authorization": f"Bearer {token}"}, raise_request_exception=False)
+
+
+def described(source: str) -> Iterator[tuple[str, str, set[str]]]:
+    """(method, path, names of the parameters in this place) of every call of the description."""
+    for path, calls in api.get_openapi_schema(path_prefix="/api/v1/")["paths"].items():
+        for method, call in calls.items():
+            found = {one["name"] for one in call.get("parameters", []) if one["in"] == source}
+            yield method, path, found
+
+
+def test_an_unknown_parameter_is_refused_by_name(admin: Client) -> None:
+    before = AuditEntry.objects.count()
+    calls = list(described("query"))
+    assert {(method, path) for method, path, _ in calls} == CALLS
+    for method, path, taken in calls:
+        asked = f"{address(path)}?stduy=lab&limt=5&%00=x"
+        response = admin.generic(method.upper(), asked, b"{}", "application/json")
+        assert response.status_code == 422, (method, path, response.content)
+        assert response["Content-Type"] == PROBLEM
+        said = response.json()
+        assert [one["field"] for one in said["errors"]] == ["stduy", "limt", "\x00"]
+        for name, typo in (("study", "stduy"), ("limit", "limt")):
+            assert (f'"{typo}": did you mean "{name}"?' in said["detail"]) == (name in taken), path
+    assert AuditEntry.objects.count() == before
+
+
+def test_a_list_with_a_typo_is_not_the_list_of_everything(client: Client) -> None:
+    for path in ("runs", "series", "sweeps", "configurations", "studies", "search", "workers"):
+        assert client.get(f"/api/v1/{path}?filesytem=ext4").status_code == 422, path
+        assert client.head(f"/api/v1/{path}?filesytem=ext4").status_code == 422, path
+
+
+def test_no_call_needs_to_be_known_to_refuse() -> None:
+    """Whatever router a call comes from: its operation is wrapped when it is bound."""
+    operations = [
+        operation
+        for router in api._get_bound_routers()
+        for view in router.path_operations.values()
+        for operation in view.operations
+    ]
+    assert len(operations) == len(CALLS)
+    for operation in operations:
+        assert operation.run.__wrapped__.__func__ is type(operation).run  # type: ignore[attr-defined]
+
+
+def test_what_a_comparison_and_its_pictures_read_is_described() -> None:
+    """Their addresses are read by other code than that which describes them."""
+    of = {(method, path): found for method, path, found in described("query")}
+    comparison = {*FILTERS, *PARTS, "by", "baseline", "cells", "matched", "emulated", "sort"}
+    comparison |= {"margin", "min_runs", "from_test", "from_row"}
+    for path in ("deltas", "deltas.csv", "comparison", "findings", "exports/deltas.{suffix}"):
+        assert of["get", f"/api/v1/{path}"] == comparison, path
+    assert of["get", "/api/v1/exports/pictures.csv"] == comparison | set(PARAMETERS)
+
+
+@pytest.fixture
+def read_names(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names by which anything asks the query string of a request, while it is asked."""
+    seen: set[str] = set()
+
+    class Noted(QueryDict):
+        def get(self, key: Any, default: Any = None) -> Any:
+            seen.add(key)
+            return super().get(key, default)
+
+        def getlist(self, key: Any, default: Any = None) -> Any:
+            seen.add(key)
+            return super().getlist(key, default)
+
+        def __getitem__(self, key: Any) -> Any:
+            seen.add(key)
+            return super().__getitem__(key)
+
+        def __contains__(self, key: Any) -> bool:
+            seen.add(key)
+            return super().__contains__(key)
+
+    made = cached_property(lambda request: Noted(request.META.get("QUERY_STRING", "")))
+    made.__set_name__(WSGIRequest, "GET")
+    monkeypatch.setattr(WSGIRequest, "GET", made)
+    return seen
+
+
+def test_what_views_read_is_described(there: dict[str, Any], read_names: set[str]) -> None:
+    """A view that reads a parameter past its function's own would never get one."""
+    client = Client(headers={"Authorization": f"Bearer {there['token']}"})
+    answered, as_user = set(), {}
+    for path, asked in reads(there):
+        known = next(found for *call, found in described("query") if call == ["get", path])
+        read_names.clear()
+        if client.get(asked).status_code == 200:
+            answered.add(path)
+        as_user[path] = set(read_names)
+        assert read_names <= known, (path, read_names - known)
+    assert len(answered) > 35
+    assert "by" in as_user["/api/v1/studies/{slug}/report.pdf"]
+
+
+def test_headers_that_calls_read_are_described() -> None:
+    conditions = {"If-Match", "If-None-Match"}
+    for method, path, found in described("header"):
+        if method == "get":
+            assert found == (conditions if "/health" not in path else set()), path
+    of = {(method, path): found for method, path, found in described("header")}
+    keyed = {call for call, found in of.items() if "Idempotency-Key" in found}
+    assert keyed == {("post", "/api/v1/runs"), ("post", "/api/v1/sweeps")}
+    matched = {call for call, found in of.items() if call[0] != "get" and "If-Match" in found}
+    assert matched == {
+        ("patch", "/api/v1/studies/{slug}/access"),
+        ("patch", "/api/v1/permalinks/{key}"),
+        ("delete", "/api/v1/permalinks/{key}"),
+        ("patch", "/api/v1/people/{user_id}"),
+        ("patch", "/api/v1/teams/{team_id}"),
+    }
+
+
+def test_every_body_is_closed() -> None:
+    schema = api.get_openapi_schema(path_prefix="/api/v1/")
+    models = schema["components"]["schemas"]
+    waiting: list[Any] = [
+        call["requestBody"]
+        for calls in schema["paths"].values()
+        for call in calls.values()
+        if "application/json" in call.get("requestBody", {}).get("content", {})
+    ]
+    assert len(waiting) > 15
+    seen = set()
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if reference := item.get("$ref"):
+                name = reference.split("/")[-1]
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(models[name])
+            if "properties" in item:
+                assert item["additionalProperties"] is False, item
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    assert "ConfigurationIn" in seen
+
+
+def test_an_unknown_key_is_refused_with_the_nearest(admin: Client, job: JobBody) -> None:
+    job["repeat"] = 3
+    job["configurations"][0]["sheduler"] = "none"
+    del job["workload"]
+    response = admin.post("/api/v1/runs", job, "application/json")
+    assert response.status_code == 422
+    said = {one["field"]: one["message"] for one in response.json()["errors"]}
+    assert set(said) == {"repeat", "configurations.0.sheduler", "workload"}
+    assert 'did you mean "repeats"?' in said["repeat"]
+    assert 'did you mean "scheduler"?' in said["configurations.0.sheduler"]
+
+
+def test_a_call_without_a_body_takes_no_keys(admin: Client) -> None:
+    without = [
+        (method, path)
+        for path, calls in api.get_openapi_schema(path_prefix="/api/v1/")["paths"].items()
+        for method, call in calls.items()
+        if method != "get" and "requestBody" not in call
+    ]
+    assert len(without) > 8
+    for method, path in without:
+        body = json.dumps({"confirm": "lun0", "\ud800": 1})
+        response = admin.generic(method.upper(), address(path), body, "application/json")
+        assert response.status_code == 422, (method, path, response.content)
+        assert [one["field"] for one in response.json()["errors"]] == ["confirm", "?"]
+        empty = admin.generic(method.upper(), address(path), "{}", "application/json")
+        assert empty.status_code != 422 or "field" not in empty.json()["detail"], path
+
+
+def test_names_are_those_of_the_call_itself() -> None:
+    operation = next(
+        operation
+        for router in api._get_bound_routers()
+        for view in router.path_operations.values()
+        for operation in view.operations
+        if operation.view_func.__name__ == "export_picture"
+    )
+    assert {"in", "line", "record", "study"} <= set(names(operation, "query"))
+    assert names(operation, "header") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("studies/unisys-2005/report.pdf?by=filesytem", "by"),
+        ("runs/1/log?format=xml", "format"),
+        ("studies?format=object", "format"),
+        ("history?series=1&along=time", "along"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused(
+    client: Client, published: None, path: str, field: str
+) -> None:
+    response = client.get(f"/api/v1/{path}")
+    assert response.status_code == 422, response.content
+    assert response.json()["errors"][0]["field"] == field
+
+
+@pytest.mark.parametrize(
+    "path", ["deltas", "deltas.csv", "comparison", "findings", "exports/deltas.json"]
+)
+def test_a_baseline_that_no_table_has_is_refused(
+    client: Client, published: None, path: str
+) -> None:
+    def ask(query: str) -> Any:
+        return client.get(f"/api/v1/{path}?study=unisys-2005&category=overall&{query}")
+
+    refused = ask("baseline=nosuch")
+    assert refused.status_code == 422
+    assert 'no baseline "nosuch"; there is ' in refused.json()["detail"]
+    assert "ext2" in refused.json()["detail"]
+    if "exports" not in path:
+        assert [one["field"] for one in refused.json()["errors"]] == ["baseline"]
+    assert ask("baseline=ext2").status_code == 200
+    assert ask("baseline=nosuch&part_test=write").status_code == 422
+    assert ask("baseline=ext2&part_test=write").status_code == 200
+
+
+def test_a_permalink_without_its_baseline_is_not_kept(writer: Client, published: None) -> None:
+    def keep(baseline: str) -> Any:
+        query = f"study=unisys-2005&test=write&baseline={baseline}"
+        return writer.post("/api/v1/permalinks", {"query": query}, "application/json")
+
+    refused = keep("nosuch")
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "query"
+    assert keep("ext2").status_code == 201
+
+
+def test_a_baseline_may_be_missing_in_a_part(client: Client, published: None) -> None:
+    """In one table null says so; the whole comparison has it."""
+    tables = client.get("/api/v1/deltas?by=filesystem").json()["tables"]
+    everywhere = {row["contender"] for table in tables for row in table["rows"]}
+    found = next(
+        (table, name)
+        for table in tables
+        for name in sorted(everywhere - {row["contender"] for row in table["rows"]})
+    )
+    table, name = found
+    response = client.get(
+        "/api/v1/deltas",
+        {"baseline": name, "part_test": table["test"], "part_category": table["category"]},
+    )
+    assert response.status_code == 200
+    changes = {row["change_percent"] for one in response.json()["tables"] for row in one["rows"]}
+    assert changes == {None}

@@ -1,0 +1,184 @@
+"""Pictures in a browser: they lead to their runs, can be saved, and load no more than they need."""
+
+import csv
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from tests.compare.pictures.test_pictures import at, finished, loaded
+from tests.services.pages import at_rest
+
+MOST_BYTES = 700_000
+PATIENCE_MS = 120_000
+STATIC = Path(__file__).parents[3] / "static"
+
+
+@pytest.fixture
+def lab(site: str) -> Any:
+    values = [at(r, f, 100 + r + f / 10) for r in (4, 8, 16) for f in (64, 128, 256)]
+    first = finished("ext4_wb", *values, loaded(9, "t=1"), loaded(30, "t=8"))
+    finished("xfs", *(at(r, f, 50 + r + f / 10) for r in (4, 8, 16) for f in (64, 128, 256)))
+    return first
+
+
+def drawn(page: Page, query: str) -> None:
+    page.goto(f"/compare/pictures/?study=lab&{query}")
+    expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
+    at_rest(page)
+
+
+def test_a_click_on_a_cell_leads_to_its_run(page: Page, lab: Any) -> None:
+    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    box = page.locator("#picture .draglayer .nsewdrag").bounding_box()
+    assert box is not None
+    # The cell in the middle, of three by three.
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    expect(page.locator("#picture .hoverlayer")).to_contain_text("record 8 KB, file 128 KB")
+    page.mouse.click(x, y)
+    page.wait_for_url(f"**/runs/{lab.pk}/")
+
+
+def test_the_keyboard_reaches_the_same_runs_in_the_table(page: Page, lab: Any) -> None:
+    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    page.locator("#numbers summary").focus()
+    page.keyboard.press("Enter")
+    links = page.locator("#numbers tbody a")
+    expect(links).to_have_count(9)
+    expect(links.first).to_be_visible()
+    links.first.focus()
+    expect(links.first).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/runs/{lab.pk}/")
+
+
+def test_a_picture_is_saved_with_a_name_that_tells_what_it_is(page: Page, lab: Any) -> None:
+    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    for name, head in (("PNG", b"\x89PNG\r\n"), ("SVG", b"<svg")):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=f"{name} of this chart").click()
+        assert saved.value.suggested_filename == f"fsbench-write-ext4_wb.{name.lower()}"
+        content = saved.value.path().read_bytes()
+        assert content.startswith(head)
+        assert len(content) > 5_000
+
+
+def test_the_table_the_csv_and_the_picture_have_the_same_numbers(page: Page, lab: Any) -> None:
+    drawn(page, f"picture=matrix&of=write&a={lab.series_id}")
+    shown = page.evaluate(
+        "JSON.parse(document.getElementById('picture-data').textContent)[0].data[0].z.flat()"
+    )
+    page.locator("#numbers summary").click()
+    numbers = page.locator("#numbers tbody tr td:nth-child(3)")
+    expect(numbers.last).to_be_visible()
+    cells = numbers.all_inner_texts()
+    assert [float(text.replace(",", "")) for text in cells] == pytest.approx(shown)
+    with page.expect_download() as saved:
+        page.locator("#numbers").get_by_role("link", name="CSV").click()
+    with saved.value.path().open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["Mean, KB/s"]) for row in rows] == shown
+
+
+def test_only_a_surface_fetches_the_bundle_of_surfaces(
+    page: Page, lab: Any, complaints: list[str]
+) -> None:
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    drawn(page, "picture=ratio&of=write")
+    assert any("plotly-cartesian" in url for url in fetched)
+    assert not any("plotly-gl3d" in url for url in fetched)
+    fetched.clear()
+    page.goto("/compare/pictures/?study=lab&picture=surface&of=write")
+    figure = page.locator("figure[data-drawn]")
+    # A machine without a graphics card draws in software.
+    expect(figure).to_have_count(1, timeout=PATIENCE_MS)
+    if figure.get_attribute("data-drawn") == "yes":
+        assert any("plotly-gl3d" in url for url in fetched)
+        assert not any("plotly-cartesian" in url for url in fetched)
+        with page.expect_download(timeout=PATIENCE_MS) as saved:
+            page.get_by_role("button", name="PNG of this chart").click()
+        assert saved.value.path().read_bytes().startswith(b"\x89PNG")
+    else:
+        expect(figure).to_contain_text("draws no WebGL")
+    # Advice of Chromium about how the bundle draws its letters, and of its software renderer.
+    known = ("GL Driver Message", "willReadFrequently")
+    complaints[:] = [text for text in complaints if not any(word in text for word in known)]
+
+
+def test_without_webgl_a_surface_is_words(browser: Browser, site: str, lab: Any) -> None:
+    context = browser.new_context(base_url=site)
+    context.add_init_script("HTMLCanvasElement.prototype.getContext = () => null;")
+    page = context.new_page()
+    page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
+    page.goto("/compare/pictures/?study=lab&picture=surface&of=write")
+    expect(page.locator("figure[data-drawn=words]")).to_contain_text("draws no WebGL")
+    expect(page.locator("#numbers summary")).to_be_visible()
+    context.close()
+
+
+def test_another_choice_is_another_address(page: Page, lab: Any) -> None:
+    drawn(page, "picture=profile&of=write")
+    page.get_by_label("Record size").select_option("16 KB")
+    expect(page.locator("#picture .gtitle")).to_have_text("Write at record 16 KB")
+    expect(page).to_have_url(re.compile(r"[?&]record=16(&|$)"))
+    page.reload()
+    expect(page.locator("#picture .gtitle")).to_have_text("Write at record 16 KB")
+    page.get_by_role("link", name="Load curves").click()
+    expect(page.locator("#picture .gtitle")).to_have_text("Mail over t")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_picture_is_drawn_on_a_narrow_screen(
+    browser: Browser, site: str, lab: Any, scheme: Any
+) -> None:
+    context = browser.new_context(
+        base_url=site, viewport={"width": 390, "height": 800}, color_scheme=scheme
+    )
+    page = context.new_page()
+    page.set_default_timeout(60_000)  # a limit, not a wait: machines are busy
+    for kind in ("bars", "matrix", "ratio", "profile", "load", "repeats"):
+        page.goto(f"/compare/pictures/?study=lab&picture={kind}")
+        page.locator("#picture").scroll_into_view_if_needed()
+        expect(page.locator("figure[data-drawn=yes]")).to_have_count(1)
+        at_rest(page)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, kind
+    context.close()
+
+
+@pytest.mark.django_db
+def test_words_below_an_axis_are_not_cut_off_on_a_narrow_screen(page: Page, lab: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    for number in (98, 99):
+        finished("ext4_noatime_data_writeback_ca1", at(4, 64, number))
+    drawn(page, "picture=repeats&of=write")
+    picture = page.locator("#picture .main-svg").first.bounding_box()
+    words = page.locator("#picture .xtitle").bounding_box()
+    assert picture is not None
+    assert words is not None
+    assert words["x"] >= picture["x"]
+    assert words["x"] + words["width"] <= picture["x"] + picture["width"]
+
+
+@pytest.mark.django_db
+def test_the_compare_page_is_light_on_a_cold_cache(client: Client) -> None:
+    """The page, all it loads, and the charts of every test, as sent: gzip, as WhiteNoise has it."""
+    call_command("load_published", verbosity=0)
+    packed = {"Accept-Encoding": "gzip"}
+    answer = client.get("/compare/", headers=packed)
+    assert answer["Content-Encoding"] == "gzip"
+    html = gzip.decompress(answer.content).decode()
+    total = len(answer.content)
+    files = set(re.findall(r'(?:src|href|data-plotly)="/?static/([^"]+)"', html))
+    assert "vendor/plotly-cartesian-4.1.1.min.js" in files
+    assert "vendor/plotly-gl3d-4.1.1.min.js" not in files  # data-plotly3d: when it is asked for
+    total += sum(len(gzip.compress((STATIC / name).read_bytes())) for name in files)
+    for address in set(re.findall(r'hx-get="(/compare/charts/[^"]*)"', html)):
+        total += len(client.get(address.replace("&amp;", "&"), headers=packed).content)
+    assert total < MOST_BYTES

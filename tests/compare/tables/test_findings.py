@@ -1,0 +1,278 @@
+"""Sentences say what the tables say, and nothing beyond."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fsbench_web.compare.tables.findings import Finding, collected, findings, pairs_tested, summary
+from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.significance import judged
+from fsbench_web.compare.tables.uncertainty import probability
+from fsbench_web.core import numbers
+from fsbench_web.core.scoring.confidence import Interval
+from tests.compare.conftest import make_run, make_score, make_series
+from tests.compare.tables.test_significance import around, row, table
+
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+NAMES = ["ext", "jfs", "xfs", "reiser", "btrfs"]
+
+
+def sentence(*rows: DeltaRow, **more: Any) -> str:
+    [finding] = findings(judged([table(*rows, **more)]))
+    return finding.text
+
+
+def test_a_significant_winner() -> None:
+    said = sentence(
+        row("ext3", 50, around(50)),
+        row("xfs", 80, around(80), configuration="xfs_noatime"),
+        row("jfs", 100, around(100), configuration="jfs_noatime"),
+    )
+    assert said == (
+        "Write, overall: jfs (jfs_noatime) is first with 100.00 KB/s, 25.00% faster than "
+        "xfs (xfs_noatime), the second with 80.00 KB/s; significant against every other. "
+        "Last is ext3 with 50.00 KB/s, 50.00% slower than the first."
+    )
+
+
+def test_a_winner_that_is_not_significant_is_a_tie_in_words() -> None:
+    said = sentence(row("xfs", 95, around(95)), row("jfs", 100, around(100)))
+    assert "is first" not in said
+    assert said.startswith(
+        "Write, overall: jfs has the best score, 100.00 KB/s, 5.26% faster than xfs, the second "
+        "with 95.00 KB/s, and ties with xfs: not significant."
+    )
+    assert said.endswith("The means differ by 5.00%, less than the 10% of the rule.")
+
+
+def test_where_nobody_can_know_the_sentence_says_so_and_why() -> None:
+    said = sentence(row("xfs", 10), row("jfs", 100))
+    assert "whether by more than chance is not known (a single run tells nothing" in said
+    assert "significant" not in said
+
+
+def test_several_that_are_best_share_the_score() -> None:
+    said = sentence(row("a", 4), row("b", 4), row("c", 2))
+    assert said == "Write, overall: a and b share the best score, 4 KB/s.".replace(
+        "4 KB/s.", "4.00 KB/s, 100.00% faster than c, next with 2.00 KB/s."
+    )
+
+
+def test_of_times_the_shortest_is_first_and_faster_is_of_speed() -> None:
+    said = sentence(
+        row("slow", 20, around(20)),
+        row("fast", 10, around(10)),
+        lower=True,
+        unit="s",
+        test="mkfs",
+        category="mean",
+    )
+    assert "fast is first with 10 s, 100.00% faster than slow, the second with 20 s" in said
+
+
+def test_an_only_contender_beats_nobody() -> None:
+    assert "nothing to compare it with" in sentence(row("jfs", 100, around(100)))
+
+
+def test_a_unit_without_a_direction_is_not_ranked() -> None:
+    shown = DeltaTable("x", "mean", "widgets", False, (row("a", 1), row("b", 2)))
+    [finding] = findings([shown])
+    assert finding.status == "not ranked"
+    assert not NUMBER.findall(finding.text)
+
+
+def test_a_difference_too_small_to_print_is_not_printed_as_none() -> None:
+    said = sentence(row("a", 99_999), row("b", 100_000), row("c", 100_001))
+    assert "0.00%" not in said
+    assert "less than 0.01% faster" in said
+
+
+def test_the_runs_behind_a_winner_are_linked() -> None:
+    jfs = row("jfs", 100, run_ids=(1, 2, 3, 4, 5), runs=5)
+    [finding] = findings([table(jfs, row("xfs", 50))])
+    assert "jfs (runs 1, 2, 3 and 2 more)" in finding.text
+    assert [p.href for p in finding.parts if p.href] == [
+        "#test-write",
+        "/runs/1/",
+        "/runs/2/",
+        "/runs/3/",
+    ]
+
+
+def test_a_score_of_some_of_the_runs_says_of_how_many() -> None:
+    # Two of the five measured this test, or three are contended and left out of a sound score.
+    said = sentence(row("jfs", 100, run_ids=(1, 2, 3, 4, 5), runs=2), row("xfs", 50))
+    assert "jfs (2 of the runs 1, 2, 3 and 2 more)" in said
+    said = sentence(row("jfs", 100, run_ids=(1, 2), runs=1, configuration="jfs_a"), row("xfs", 50))
+    assert "jfs (jfs_a, 1 of the runs 1, 2)" in said
+    # A paper's score has no runs here, and nobody said how many there were.
+    assert "of the runs" not in sentence(row("jfs", 100, runs=None), row("xfs", 50))
+
+
+def test_the_overall_score_is_the_headline_of_its_test() -> None:
+    rows = (row("a", 1), row("b", 2))
+    shown = [table(*rows, category=c) for c in ("maximum", "minimum", "overall")]
+    shown.append(table(*rows, test="read", category="maximum"))
+    found = collected(shown)
+    assert [(t.headline.category, len(t.others)) for t in found.tests] == [
+        ("overall", 2),
+        ("maximum", 0),
+    ]
+
+
+def test_the_summary_counts_tables_by_what_is_known() -> None:
+    sure = table(row("a", 50, around(50)), row("b", 100, around(100)), test="write")
+    close = table(row("a", 99, around(99)), row("b", 100, around(100)), test="read")
+    lone = table(row("a", 100), row("b", 10), test="reread")
+    said = [finding.text for finding in summary(judged([sure, close, lone]))]
+    assert said[0] == (
+        "b has the best score in 2 of the 3 tables: significant in 1 and a tie in 1."
+    )
+    assert said[1].startswith("a has the best score in 1 of the 3 tables: not known in 1.")
+    assert "furthest apart in Reread, overall: the last is 90.00% slower" in said[2]
+    assert "closest in Read, overall: 1.00%" in said[2]
+
+
+def test_nothing_is_furthest_apart_where_all_are_level() -> None:
+    level = [table(row("a", 5), row("b", 5), test=test) for test in ("write", "read")]
+    assert not any("furthest" in finding.text for finding in summary(judged(level)))
+
+
+def test_a_single_table_needs_no_summary() -> None:
+    assert summary([table(row("a", 1), row("b", 2))]) == []
+
+
+def test_how_many_were_tested_is_told() -> None:
+    assert (
+        pairs_tested(judged([table(row("a", 50, around(50)), row("b", 100, around(100)))] * 3)) == 3
+    )
+    assert pairs_tested(judged([table(row("a", 50), row("b", 100))])) == 0
+
+
+# --- never beyond the numbers -------------------------------------------------------------------
+
+SCORES = st.decimals(min_value=0, max_value=10**7, places=2).map(float)
+INTERVALS = st.none() | st.builds(
+    Interval,
+    mean=SCORES,
+    half_width=st.floats(min_value=0, max_value=1e5),
+    count=st.integers(min_value=2, max_value=30),
+)
+
+
+@st.composite
+def shown_tables(draw: st.DrawFn) -> list[DeltaTable]:
+    made = []
+    for category in draw(
+        st.lists(st.sampled_from(["maximum", "minimum", "overall"]), min_size=1, unique=True)
+    ):
+        rows = [
+            row(
+                name,
+                draw(SCORES),
+                draw(INTERVALS),
+                run_ids=tuple(range(3, 3 + draw(st.integers(min_value=0, max_value=5)))),
+                origin=draw(st.sampled_from(["computed", "published"])),
+            )
+            for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))
+        ]
+        lower = draw(st.booleans())
+        made.append(table(*rows, lower=lower, unit="s" if lower else "KB/s", category=category))
+    return judged(made, draw(st.sampled_from([0.0, 2.5, 10.0])))
+
+
+def written(tables: list[DeltaTable]) -> set[str]:
+    """Every number of the tables, as pages write them."""
+    found = {"0.05", "95", "0.0001", "0.01"}
+    for shown in tables:
+        least = numbers.least_decimals(each.score for each in shown.rows)
+        for each in shown.rows:
+            found |= {numbers.amount(each.score, shown.unit, least)}
+            found |= {str(each.runs), *map(str, each.run_ids)}
+            if len(each.run_ids) > 3:
+                found.add(str(len(each.run_ids) - 3))
+            for delta in (each.delta1_percent, each.delta2_percent):
+                if delta is not None:
+                    found.add(numbers.percent(abs(delta)))
+            if each.verdict is not None:
+                found |= {f"{each.verdict.margin_percent:g}", str(each.verdict.tested)}
+                if each.verdict.difference_percent is not None:
+                    found |= {
+                        numbers.number(each.verdict.difference_percent, decimals)
+                        for decimals in (2, 3, 5, 10)
+                    }
+                for p in (each.verdict.p_value, each.verdict.p_holm):
+                    found.add("" if p is None else probability(p))
+        # Others of many that tie, and the counts of the summary.
+        found |= {str(n) for n in range(len(shown.rows) + 1)}
+    return found | {str(n) for n in range(len(tables) + 1)}
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(shown_tables())
+def test_every_number_in_a_sentence_is_in_the_tables(tables: list[DeltaTable]) -> None:
+    known = written(tables)
+    for finding in [*findings(tables), *summary(tables)]:
+        for number in NUMBER.findall(finding.text):
+            assert number.rstrip(",") in known, finding.text
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(shown_tables())
+def test_no_sentence_claims_what_its_table_does_not(tables: list[DeltaTable]) -> None:
+    for shown, finding in zip(tables, findings(tables), strict=True):
+        best = [each for each in shown.rows if each.best]
+        claims = "; significant against" in finding.text
+        assert claims == (finding.status == "significant")
+        if claims:
+            others = [each for each in shown.rows if not each.best]
+            assert len(best) == 1
+            assert all(o.verdict and o.verdict.status == "significant" for o in others)
+        if finding.status == "unknown":
+            assert "not known" in finding.text
+        if finding.status == "tie":
+            assert "ties with" in finding.text or "share the best score" in finding.text
+        # The first is the one with the best score, by the numbers themselves.
+        target = (min if shown.lower_is_better else max)(Decimal(str(r.score)) for r in shown.rows)
+        assert {Decimal(str(each.score)) for each in best} == {target}
+
+
+def test_the_same_sentence_for_the_same_numbers_in_any_order() -> None:
+    rows = [row("a", 50, around(50)), row("b", 80, around(80)), row("c", 100, around(100))]
+    assert sentence(*rows) == sentence(*rows[::-1])
+
+
+# --- on pages -----------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_names_from_imports_are_text_in_findings(client: Client) -> None:
+    make_score("<b>x</b>", 100, filesystem="<b>x</b>")
+    make_score("xfs", 50)
+    assert "<b>x" not in client.get("/compare/").content.decode()
+
+
+@pytest.mark.django_db
+def test_the_page_links_findings_to_tables_and_runs(client: Client) -> None:
+    make_score("ext4", 100)
+    make_score("xfs", 50)
+    run = make_run(make_series("ext4"))
+    html = client.get("/compare/").content.decode()
+    section = html[html.index('id="findings"') :].split("</section>")[0]
+    assert '<a href="#test-write">Write, maximum</a>' in section
+    assert f'<a href="/runs/{run.pk}/">{run.pk}</a>' in section
+    assert 'id="test-write"' in html
+
+
+@pytest.mark.django_db
+def test_nothing_measured_is_nothing_found(client: Client) -> None:
+    assert 'id="findings"' not in client.get("/compare/").content.decode()
+
+
+def test_a_finding_is_its_parts() -> None:
+    assert Finding("", "", "tie", ()).text == ""

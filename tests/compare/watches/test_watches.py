@@ -1,0 +1,605 @@
+"""Watches: what is told, to whom, how often, and who may see it."""
+
+import json
+import threading
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import AuditEntry, Person, Role
+from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
+from fsbench_web.compare.watches import deliveries, watching
+from fsbench_web.compare.watches.deliveries import secret_of
+from fsbench_web.compare.watches.retry import BACK_OFF, MOST_TRIES
+from fsbench_web.compare.watches.webhook import signature
+from fsbench_web.studies.models import Series, Study
+from tests.compare.history.test_history import measured
+from tests.compare.watches.test_webhook import receiver, says
+
+pytestmark = pytest.mark.django_db
+DELIVERED, WAITING, FAILED = "delivered", "waiting", "failed"
+
+
+@pytest.fixture
+def ada() -> User:
+    return User.objects.create_user("ada", email="ada@example.org")
+
+
+@pytest.fixture
+def hers(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+@pytest.fixture(autouse=True)
+def _sends(settings):
+    settings.SENDS_EMAIL = True
+    settings.WEBHOOK_PRIVATE = True
+
+
+def kernel(version: str, level: float, study: str = "nightly") -> Series:
+    for part in (-1, 0, 1):
+        series = measured(version, level + part, study=study).series
+    return series
+
+
+@pytest.fixture
+def line() -> Series:
+    """Three kernels that are alike."""
+    kernel("6.0", 100)
+    kernel("6.1", 100)
+    return kernel("6.2", 101)
+
+
+def watched(user: User, series: Series, **columns: object) -> Watch:
+    chosen = {
+        "test": "write",
+        "category": "total_average",
+        "along": "kernel",
+        "margin_percent": 10,
+        "email": "ada@example.org",
+        "webhook_url": "",
+        "site": "https://fsbench.example",
+    }
+    return watching.watch(user, series, **(chosen | columns))
+
+
+def states() -> list[tuple[str, str, int]]:
+    return list(WatchDelivery.objects.order_by("id").values_list("channel", "state", "tries"))
+
+
+class TestWhatIsTold:
+    def test_a_slower_kernel_of_another_study_is_told_by_email(self, ada, line):
+        watched(ada, line)
+        kernel("6.3", 80, study="weekly")
+        (message,) = watching.run_maintenance()
+        assert message.sentence.startswith("From 6.2 to 6.3: \u221220.3%, from 100.33 KB/s to")
+        assert message.sentence.endswith("slower, significant (p is below 0.0001).")
+        (letter,) = mail.outbox
+        assert letter.to == ["ada@example.org"]
+        assert letter.subject == "fsbench: slower: ext4: Write, total average"
+        assert message.sentence in letter.body
+        assert "https://fsbench.example/history/?series=" in letter.body
+        assert f"https://fsbench.example/watches/{message.watch_id}/" in letter.body
+        assert states() == [("email", DELIVERED, 1)]
+
+    def test_it_is_told_once(self, ada, line):
+        watched(ada, line)
+        kernel("6.3", 80)
+        assert len(watching.run_maintenance()) == 1
+        assert watching.run_maintenance() == []
+        kernel("6.3", 80)
+        assert watching.run_maintenance() == []
+        assert watching.run_maintenance(timezone.now() + timedelta(days=3)) == []
+        assert len(mail.outbox) == 1
+
+    def test_the_next_step_down_is_told_too(self, ada, line):
+        watched(ada, line)
+        kernel("6.3", 80)
+        watching.run_maintenance()
+        kernel("6.4", 81)
+        kernel("6.5", 80)
+        kernel("6.6", 60)
+        kernel("6.7", 60)
+        (message,) = watching.run_maintenance()
+        assert message.point == "6.6"
+
+    def test_faster_is_not_told(self, ada, line):
+        watched(ada, line)
+        kernel("6.3", 130)
+        assert watching.run_maintenance() == []
+
+    def test_less_than_the_margin_is_not_told(self, ada, line):
+        watched(ada, line, margin_percent=25)
+        kernel("6.3", 80)
+        assert watching.run_maintenance() == []
+
+    def test_noise_is_not_told(self, ada, db):
+        for value in (60, 100, 140):
+            first = measured("6.1", value)
+            measured("6.2", value - 20)
+        watched(ada, first.series)
+        for value in (40, 80, 120):
+            measured("6.3", value)
+        assert watching.run_maintenance() == []
+
+    def test_one_run_without_repeats_is_not_told(self, ada, db):
+        watched(ada, measured("6.1", 100).series)
+        measured("6.2", 50)
+        assert watching.run_maintenance() == []
+
+    def test_more_seconds_are_slower(self, ada, db):
+        for part in (0, 0.1, 0.2):
+            run = measured("5.1", 10 + part, unit="s")
+        watched(ada, run.series)
+        for part in (0, 0.1, 0.2):
+            measured("5.2", 20 + part, unit="s")
+        (message,) = watching.run_maintenance()
+        assert message.payload["change"]["percent"] > 90
+
+    def test_a_unit_without_a_direction_is_never_called_slower(self, ada, db):
+        for part in (0, 0.1, 0.2):
+            run = measured("5.1", 20 + part, unit="furlongs")
+        one = watched(ada, run.series)
+        for part in (0, 0.1, 0.2):
+            measured("5.2", 10 + part, unit="furlongs")
+        assert watching.run_maintenance() == []
+        one.refresh_from_db()
+        assert "furlongs" in one.problem
+
+    def test_what_was_slower_before_is_listed_and_not_sent(self, ada, line):
+        series = kernel("6.3", 80)
+        one = watched(ada, series)
+        assert [message.kind for message in one.messages.all()] == ["known"]
+        assert watching.run_maintenance(timezone.now() + timedelta(days=3)) == []
+        assert mail.outbox == []
+
+    def test_other_configurations_and_hardware_are_other_lines(self, ada, line):
+        watched(ada, line)
+        slow = kernel("6.3", 80)
+        Series.objects.filter(pk=slow.pk).update(hardware=None)
+        assert watching.run_maintenance() == []
+
+    def test_days_are_watched_too(self, ada, db):
+        for day in range(4):
+            series = measured("6.1", 100 + day % 2, day).series
+        watched(ada, series, along="date")
+        for day in range(4, 9):
+            measured("6.1", 80 + day % 2, day)
+        (message,) = watching.run_maintenance()
+        assert message.point == "2026-03-05"
+
+    def test_a_line_without_news_is_not_scored(self, ada, line, django_assert_num_queries):
+        one = watched(ada, line)
+        # What is hidden from her, and whether anything is new.
+        with django_assert_num_queries(2):
+            assert watching.check(one) == []
+
+    def test_one_line_that_cannot_be_judged_does_not_silence_the_others(
+        self, ada, line, monkeypatch
+    ):
+        broken = watched(ada, line, test="write", category="maximum")
+        watched(ada, line)
+        kernel("6.3", 80)
+        look = watching._look
+
+        def fail(one):
+            if one.pk == broken.pk:
+                raise ValueError("odd")
+            return look(one)
+
+        monkeypatch.setattr(watching, "_look", fail)
+        assert len(watching.run_maintenance()) == 1
+        broken.refresh_from_db()
+        assert "could not be judged: ValueError" in broken.problem
+
+    def test_paused_and_inactive_accounts_are_told_nothing(self, ada, line):
+        one = watched(ada, line)
+        watching.pause(one)
+        kernel("6.3", 80)
+        assert watching.run_maintenance() == []
+        watching.resume(one)
+        assert watching.run_maintenance() == []
+        assert [message.kind for message in one.messages.all()] == ["known"]
+        kernel("6.4", 81)
+        kernel("6.5", 80)
+        kernel("6.6", 60)
+        kernel("6.7", 60)
+        User.objects.update(is_active=False)
+        assert watching.run_maintenance() == []
+        User.objects.update(is_active=True)
+        assert len(watching.run_maintenance()) == 1
+
+    def test_the_watch_outlives_the_study_it_began_with(self, ada, line):
+        one = watched(ada, line)
+        kernel("6.1", 100, study="weekly")
+        kernel("6.2", 100, study="weekly")
+        Study.objects.get(slug="nightly").delete()
+        kernel("6.3", 80, study="weekly")
+        assert len(watching.run_maintenance()) == 1
+        one.refresh_from_db()
+        assert one.series.study.slug == "weekly"
+
+    def test_the_command_says_what_it_found(self, ada, line, capsys):
+        watched(ada, line)
+        kernel("6.3", 80)
+        call_command("check_watches")
+        said = capsys.readouterr().out
+        assert "From 6.2 to 6.3" in said
+        assert "1 new messages." in said
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameMoment:
+    def test_housekeepers_tell_once(self, ada, line):
+        watched(ada, line)
+        kernel("6.3", 80)
+        told: list[list[WatchMessage]] = []
+        together = threading.Barrier(4)
+
+        def housekeeper() -> None:
+            from django.db import connection
+
+            together.wait()
+            try:
+                told.append(watching.run_maintenance())
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=housekeeper) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(map(len, told)) == [0, 0, 0, 1]
+        watching.run_maintenance()
+        assert WatchMessage.objects.count() == 1
+        assert len(mail.outbox) == 1
+
+    def test_an_older_look_writes_nothing(self, ada, line):
+        one = watched(ada, line)
+        kernel("6.3", 80)
+        early = Watch.objects.get(pk=one.pk)
+        assert len(watching.check(one)) == 1
+        assert watching.check(early) == []
+
+
+class TestDelivery:
+    def test_a_webhook_gets_the_change_in_numbers_signed(self, ada, line):
+        with receiver(says(200)) as (address, received):
+            one = watched(ada, line, email="", webhook_url=f"{address}/hook")
+            kernel("6.3", 80)
+            watching.run_maintenance()
+        ((path, headers, body),) = received
+        assert path == "/hook"
+        assert headers["X-Fsbench-Signature"] == signature(secret_of(one), body)
+        told = json.loads(body)
+        assert told["event"] == "slower"
+        change = told["change"]
+        assert (change["from"], change["to"], change["unit"]) == ("6.2", "6.3", "KB/s")
+        assert change["before"] == pytest.approx(100.333, abs=0.001)
+        assert change["after"] == pytest.approx(80)
+        assert change["percent"] == pytest.approx(-20.266, abs=0.001)
+        assert len(change["runs"]) == 3
+        assert told["line"]["configuration"] == "ext4"
+
+    def test_500_is_tried_again_and_200_ends_it(self, ada, line):
+        answers = [500, 200]
+        with receiver(lambda handler: says(answers.pop(0))(handler)) as (address, received):
+            watched(ada, line, email="", webhook_url=address)
+            kernel("6.3", 80)
+            now = timezone.now()
+            watching.run_maintenance(now)
+            assert states() == [("webhook", WAITING, 1)]
+            assert WatchDelivery.objects.get().last_error == "It answered 500."
+            watching.run_maintenance(now + timedelta(seconds=30))
+            assert len(received) == 1
+            watching.run_maintenance(timezone.now() + BACK_OFF[0])
+            assert states() == [("webhook", DELIVERED, 2)]
+            watching.run_maintenance(timezone.now() + timedelta(days=1))
+        assert len(received) == 2
+        assert received[0][2] == received[1][2]
+
+    def test_it_gives_up_behind_five_tries(self, ada, line):
+        with receiver(says(500)) as (address, received):
+            watched(ada, line, email="", webhook_url=address)
+            kernel("6.3", 80)
+            for _ in range(8):
+                watching.run_maintenance(timezone.now() + timedelta(days=1))
+        assert len(received) == MOST_TRIES == 5
+        assert states() == [("webhook", FAILED, 5)]
+
+    def test_a_private_address_gets_nothing(self, ada, line, settings):
+        settings.WEBHOOK_PRIVATE = False
+        with receiver(says(200)) as (address, received):
+            watched(ada, line, email="", webhook_url=address)
+            kernel("6.3", 80)
+            watching.run_maintenance()
+        assert received == []
+        assert "private network" in WatchDelivery.objects.get().last_error
+
+    def test_one_channel_that_fails_does_not_repeat_the_other(self, ada, line):
+        with receiver(says(503)) as (address, _):
+            watched(ada, line, webhook_url=address)
+            kernel("6.3", 80)
+            for _ in range(3):
+                watching.run_maintenance(timezone.now() + timedelta(days=1))
+        assert len(mail.outbox) == 1
+        assert states() == [("email", DELIVERED, 1), ("webhook", WAITING, 3)]
+
+    def test_a_try_that_died_is_taken_up_again(self, ada, line):
+        watched(ada, line)
+        kernel("6.3", 80)
+        (message,) = watching.look_at_all()
+        delivery = message.deliveries.get()
+        # As if a process had claimed it and was killed.
+        WatchDelivery.objects.update(tries=1, next_try_at=timezone.now() + deliveries.CLAIM_LASTS)
+        assert deliveries.send_due() == 0
+        assert deliveries.send_due(timezone.now() + 2 * deliveries.CLAIM_LASTS) == 1
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.tries) == (DELIVERED, 2)
+
+    def test_without_mail_settings_it_says_so(self, ada, line, settings):
+        watched(ada, line)
+        settings.SENDS_EMAIL = False
+        kernel("6.3", 80)
+        watching.run_maintenance()
+        assert mail.outbox == []
+        assert "FSBENCH_EMAIL_URL is not set" in WatchDelivery.objects.get().last_error
+
+    def test_a_mail_server_that_refuses_is_tried_again(self, ada, line, settings):
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+        watched(ada, line)
+        kernel("6.3", 80)
+        watching.run_maintenance()
+        assert states() == [("email", WAITING, 1)]
+        assert "did not take it" in WatchDelivery.objects.get().last_error
+
+    def test_tests_are_forgotten_and_news_are_kept(self, ada, line):
+        one = watched(ada, line)
+        watching.try_out(one)
+        kernel("6.3", 80)
+        watching.run_maintenance()
+        watching.run_maintenance(timezone.now() + timedelta(days=8))
+        assert [message.kind for message in WatchMessage.objects.all()] == ["slower"]
+
+
+def form_of(line: Series, /, **said: object) -> dict[str, object]:
+    return {
+        "series": line.pk,
+        "test": "write",
+        "category": "total_average",
+        "along": "kernel",
+        "margin": 10,
+        "email": "",
+        "webhook_url": "",
+    } | said
+
+
+class TestPages:
+    def test_the_page_of_a_line_has_the_form_for_who_is_signed_in(self, client, ada, line):
+        address = f"/history/?series={line.pk}&test=write"
+        assert "to be told when this line" in client.get(address).content.decode()
+        client.force_login(ada)
+        text = client.get(address).content.decode()
+        assert 'action="/watches/new/"' in text
+        assert 'value="ada@example.org"' in text
+
+    def test_the_secret_is_shown_once(self, hers, line):
+        answer = hers.post("/watches/new/", form_of(line, webhook_url="https://chat.example/hook"))
+        assert answer.status_code == 201
+        one = Watch.objects.get()
+        secret = secret_of(one)
+        assert secret in answer.content.decode()
+        assert one.site == "http://testserver"
+        for address in ("/watches/", f"/watches/{one.pk}/"):
+            text = hers.get(address).content.decode()
+            assert "ext4: Write, total average" in text
+            assert secret not in text
+        assert secret not in json.dumps(list(Watch.objects.values()), default=str)
+
+    def test_a_line_is_watched_once_by_one_person(self, hers, line):
+        hers.post("/watches/new/", form_of(line))
+        other = kernel("6.5", 100, study="weekly")
+        answer = hers.post("/watches/new/", form_of(other, margin=20), follow=True)
+        assert "You watch this line already" in answer.content.decode()
+        assert Watch.objects.count() == 1
+        hers.post("/watches/new/", form_of(line, along="date"))
+        assert Watch.objects.count() == 2
+
+    def test_there_is_a_most(self, hers, line, monkeypatch):
+        monkeypatch.setattr(watching, "MOST_WATCHES", 1)
+        hers.post("/watches/new/", form_of(line))
+        answer = hers.post("/watches/new/", form_of(line, along="date"))
+        assert answer.status_code == 422
+        assert "which is the most" in answer.content.decode()
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"margin": "0"},
+            {"margin": "101"},
+            {"margin": "x"},
+            {"email": "nobody"},
+            {"email": "a@example.org\nBcc: b@example.org"},
+            {"webhook_url": "ftp://example.org/"},
+            {"webhook_url": "http://user:secret@example.org/"},
+            {"webhook_url": "https://example.org/\r\nX: y"},
+            {"along": "nonsense"},
+        ],
+    )
+    def test_nonsense_is_refused_in_words(self, hers, line, said):
+        answer = hers.post("/watches/new/", form_of(line, **said))
+        assert answer.status_code == 422
+        assert Watch.objects.count() == 0
+
+    @pytest.mark.parametrize(
+        "said", [{"series": 0}, {"series": "x"}, {"test": "\0"}, {"category": "no"}]
+    )
+    def test_a_line_that_is_not_there_is_not_found(self, hers, line, said):
+        assert hers.post("/watches/new/", form_of(line, **said)).status_code == 404
+        assert hers.get("/watches/new/", form_of(line, **said)).status_code == 404
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "169.254.169.254"])
+    def test_what_is_plainly_private_is_refused_at_once(self, hers, line, settings, host):
+        settings.WEBHOOK_PRIVATE = False
+        answer = hers.post("/watches/new/", form_of(line, webhook_url=f"http://{host}:8000/x"))
+        assert answer.status_code == 422
+        assert "private network" in answer.content.decode()
+
+    def test_without_mail_settings_the_form_says_so_and_takes_no_address(
+        self, hers, line, settings
+    ):
+        settings.SENDS_EMAIL = False
+        text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
+        assert "This site sends no e-mail" in text
+        assert "This site sends no e-mail" in hers.get("/watches/").content.decode()
+        answer = hers.post("/watches/new/", form_of(line, email="ada@example.org"))
+        assert answer.status_code == 422
+        assert "This site sends no e-mail" in answer.content.decode()
+        assert hers.post("/watches/new/", form_of(line, email="")).status_code == 201
+
+    def test_only_the_accounts_own_address_is_written_to(self, hers, ada, line):
+        answer = hers.post("/watches/new/", form_of(line, email="victim@example.org"))
+        assert answer.status_code == 422
+        assert "ada@example.org, alone" in answer.content.decode()
+        assert hers.post("/watches/new/", form_of(line, email="ADA@example.org")).status_code == 201
+        one = Watch.objects.get()
+        assert one.email == "ada@example.org"
+        User.objects.filter(pk=ada.pk).update(email="new@example.org")
+        hers.post(f"/watches/{one.pk}/test/")
+        assert not mail.outbox
+
+    def test_an_account_without_an_address_gives_none(self, hers, ada, line):
+        User.objects.filter(pk=ada.pk).update(email="")
+        answer = hers.post("/watches/new/", form_of(line, email="ada@example.org"))
+        assert answer.status_code == 422
+        assert "has no e-mail address yet" in answer.content.decode()
+        assert not Watch.objects.exists()
+        text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
+        assert "has no e-mail address yet" in text
+
+    @pytest.mark.parametrize(
+        ("said", "field", "why"),
+        [
+            ({"webhook_url": "https://chat.example/hook"}, "webhook_url", "needs the role"),
+            ({"email": "victim@example.org"}, "email", "ada@example.org, alone"),
+        ],
+    )
+    def test_the_api_drops_no_address_in_silence(self, ada, line, said, field, why):
+        Person.objects.create(user=ada, role=Role.VIEWER)
+        _, token = tokens.create(ada)
+        body = {"series": line.pk, "test": "write", "category": "total_average", **said}
+        answer = Client().post(
+            "/api/v1/watches",
+            json.dumps(body),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert answer.status_code == 422
+        (problem,) = answer.json()["errors"]
+        assert problem["field"] == field
+        assert why in problem["message"]
+        assert not Watch.objects.exists()
+
+    def test_a_webhook_needs_a_contributor_when_made_and_when_sent(self, hers, ada, line):
+        Person.objects.create(user=ada, role=Role.VIEWER)
+        with receiver(says(204)) as (address, received):
+            answer = hers.post("/watches/new/", form_of(line, webhook_url=address))
+            assert answer.status_code == 422
+            assert "A webhook needs the role contributor" in answer.content.decode()
+            text = hers.get(f"/history/?series={line.pk}&test=write").content.decode()
+            assert "A webhook needs the role contributor" in text
+            assert not Watch.objects.exists()
+            Person.objects.update(role=Role.CONTRIBUTOR)
+            hers.post("/watches/new/", form_of(line, webhook_url=address))
+            one = Watch.objects.get()
+            assert one.webhook_url == address
+            Person.objects.update(role=Role.VIEWER)
+            hers.post(f"/watches/{one.pk}/test/")
+            assert not received
+
+    def test_a_test_is_sent_and_says_what_became_of_it(self, hers, ada, line):
+        with receiver(says(404)) as (address, received):
+            one = watched(ada, line, webhook_url=address)
+            answer = hers.post(f"/watches/{one.pk}/test/", follow=True).content.decode()
+            again = hers.post(f"/watches/{one.pk}/test/", follow=True).content.decode()
+        assert "The test was delivered by e-mail." in answer
+        assert "The test by webhook failed. It answered 404." in answer
+        assert "A test was sent a moment ago" in again
+        assert len(received) == len(mail.outbox) == 1
+        assert json.loads(received[0][2])["event"] == "test"
+        assert states() == [("email", DELIVERED, 1), ("webhook", FAILED, 1)]
+
+    def test_pause_resume_and_delete_with_a_question(self, hers, ada, line):
+        one = watched(ada, line)
+        assert "paused" in hers.post(f"/watches/{one.pk}/pause/", follow=True).content.decode()
+        hers.post(f"/watches/{one.pk}/resume/")
+        assert Watch.objects.get().is_active
+        assert "cannot be undone" in hers.get(f"/watches/{one.pk}/delete/").content.decode()
+        assert Watch.objects.count() == 1
+        hers.post(f"/watches/{one.pk}/delete/")
+        assert Watch.objects.count() == 0
+
+    def test_the_audit_log_has_where_watches_send(self, hers, ada, line):
+        address = "https://chat.example/hooks/4711-secret"
+        one = watched(ada, line, webhook_url=address)
+        for part in ("pause/", "pause/", "resume/", "resume/", "delete/"):
+            hers.post(f"/watches/{one.pk}/{part}")
+        found = AuditEntry.objects.filter(thing=f"watch {one.pk}").order_by("id")
+        assert [(entry.who, entry.what) for entry in found] == [
+            ("ada", "watch made"),
+            ("ada", "watch paused"),
+            ("ada", "watch resumed"),
+            ("ada", "watch deleted"),
+        ]
+        assert found[0].detail["webhook"] == "chat.example"
+        assert "4711" not in str(list(found.values()))
+
+    def test_retries_and_what_went_wrong_are_on_the_pages(self, hers, ada, line):
+        with receiver(says(500)) as (address, _):
+            one = watched(ada, line, email="", webhook_url=address)
+            kernel("6.3", 80)
+            watching.run_maintenance()
+        for address in ("/watches/", f"/watches/{one.pk}/"):
+            text = " ".join(hers.get(address).content.decode().split())
+            assert "From 6.2 to 6.3" in text
+            assert "tried 1 time, again at" in text
+            assert "It answered 500." in text
+
+    def test_others_see_and_change_nothing(self, client, ada, line):
+        one = watched(ada, line)
+        client.force_login(User.objects.create_user("eve"))
+        assert "ext4: Write" not in client.get("/watches/").content.decode()
+        for part in ("", "delete/"):
+            assert client.get(f"/watches/{one.pk}/{part}").status_code == 404
+        for part in ("test/", "pause/", "resume/", "delete/"):
+            assert client.post(f"/watches/{one.pk}/{part}").status_code == 404
+        one.refresh_from_db()
+        assert one.is_active
+        assert mail.outbox == []
+
+    def test_the_list_takes_the_same_queries_for_many(
+        self, hers, ada, line, django_assert_num_queries
+    ):
+        watched(ada, line)
+        with django_assert_num_queries(6):
+            hers.get("/watches/")
+        watched(ada, line, along="date")
+        watched(ada, line, category="maximum")
+        kernel("6.3", 80)
+        watching.run_maintenance()
+        with django_assert_num_queries(7):
+            hers.get("/watches/")
+
+    def test_runs_and_studies_lead_to_their_lines(self, client, line):
+        run = line.runs.first()
+        assert f"/history/?series={line.pk}" in client.get(f"/runs/{run.pk}/").content.decode()
+        assert "/history/?study=nightly" in client.get("/studies/nightly/").content.decode()

@@ -1,0 +1,354 @@
+"""Leases over several LUNs: a run holds all it needs or nothing, and nothing is held twice."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from fsbench_web.catalog.configurations.records import configuration_for
+from fsbench_web.catalog.models import Lun, Worker
+from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
+from fsbench_web.studies.models import ACTIVE_STATES, Job, Lease, Run, RunState, Study
+from fsbench_web.studies.runs import lifecycle, queue
+from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
+from fsbench_web.studies.series import next_repeat, series_for
+from tests.studies.conftest import worker_announcement
+from tests.studies.runs.test_lifecycle import after_silence, at_once, fresh
+
+HBA = "HBA 1, slot 3"
+
+
+def lun(name: str, role: str = "data", controller: str = "") -> LunAnnouncement:
+    return LunAnnouncement(
+        name, role, "device", f"/dev/{name}", 10**10, [], ["none"], controller=controller
+    )
+
+
+@pytest.fixture
+def lab(db: None) -> Worker:
+    """Two LUNs without a controller, two on one, and two for journals, the second on it as well."""
+    return announce(
+        worker_announcement(
+            luns=[
+                *(lun("a"), lun("b"), lun("hba-a", controller=HBA), lun("hba-b", controller=HBA)),
+                *(lun("log", "journal"), lun("hba-log", "journal", HBA)),
+            ]
+        )
+    )
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The runs that a message was sent for."""
+    messages: list[int] = []
+
+    def send_task(name: str, args: list[int], queue: str, **_: Any) -> None:
+        messages.append(args[0])
+
+    monkeypatch.setattr(lifecycle.app, "send_task", send_task)
+    return messages
+
+
+def submitted(
+    worker: Worker, on: str, journal: str = "", filesystem: str = "ext4", **changes: Any
+) -> Run:
+    study, _ = Study.objects.get_or_create(slug="lab", defaults={"title": "Lab"})
+    with transaction.atomic():
+        series = series_for(
+            study,
+            configuration_for(filesystem, {}, "none", external_journal=bool(journal)),
+            lun=worker.luns.get(name=on),
+            journal_lun=worker.luns.get(name=journal) if journal else None,
+        )
+        return lifecycle.create_queued(series, next_repeat(series), by=None, job=changes.get("job"))
+
+
+def claim(run: Run, worker: Worker) -> LeaseHandle:
+    handle = lifecycle.claim(run.pk, worker)
+    assert handle is not None
+    return handle
+
+
+def held() -> set[tuple[str, int]]:
+    """(LUN or controller, run) of all that is leased."""
+    return {
+        (lease.lun.name if lease.lun else lease.controller, lease.run_id or 0)
+        for lease in Lease.objects.exclude(run=None).select_related("lun")
+    }
+
+
+class TestAllOrNothing:
+    def test_a_run_holds_its_lun_its_journal_and_their_controllers(self, lab: Worker) -> None:
+        run = submitted(lab, "a", "hba-log")
+        handle = claim(run, lab)
+        assert held() == {("a", run.pk), ("hba-log", run.pk), (HBA, run.pk)}
+        assert len(handle.others) == 2
+        lifecycle.finish(handle, RunState.DONE, "x")
+        assert held() == set()
+
+    def test_the_controller_of_both_is_leased_once(self, lab: Worker) -> None:
+        claim(submitted(lab, "hba-a", "hba-log"), lab)
+        assert len(held()) == 3
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            (("a", "log"), ("b", "log")),
+            (("hba-a", ""), ("hba-b", "")),
+            (("hba-a", ""), ("a", "hba-log")),
+            (("b", "hba-log"), ("hba-a", "")),
+        ],
+    )
+    def test_what_is_shared_is_used_by_one_run(
+        self, lab: Worker, first: tuple[str, str], second: tuple[str, str]
+    ) -> None:
+        handle = claim(submitted(lab, *first), lab)
+        waiting = submitted(lab, *second)
+        before = held()
+        assert lifecycle.claim(waiting.pk, lab) is None
+        assert held() == before
+        assert fresh(waiting).state == RunState.QUEUED
+        lifecycle.finish(handle, RunState.FAILED, "x")
+        claim(waiting, lab)
+
+    def test_the_same_name_on_another_host_is_another_controller(self, lab: Worker) -> None:
+        other = announce(worker_announcement(name="lab2", luns=[lun("hba-a", controller=HBA)]))
+        claim(submitted(lab, "hba-a"), lab)
+        claim(submitted(other, "hba-a"), other)
+
+    def test_a_lease_is_of_a_lun_or_of_a_controller(self, lab: Worker) -> None:
+        for wrong in (
+            {"controller": HBA},
+            {"host": lab},
+            {"lun": Lun.objects.get(name="a"), "host": lab, "controller": HBA},
+            {},
+        ):
+            with pytest.raises(IntegrityError), transaction.atomic():
+                Lease.objects.create(**wrong)
+        Lease.objects.create(host=lab, controller=HBA)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Lease.objects.create(host=lab, controller=HBA)
+
+
+class TestFencing:
+    @pytest.mark.parametrize("lost", ["log", HBA])
+    def test_losing_one_of_the_leases_is_losing_the_run(self, lab: Worker, lost: str) -> None:
+        """As after a reaper and a new run that needs only the journal, or only the controller."""
+        run = submitted(lab, "hba-a", "log")
+        handle = claim(run, lab)
+        row = Lease.objects.get(lun__name=lost) if lost == "log" else Lease.objects.get(host=lab)
+        row.token += 1
+        row.save()
+        for write in (
+            lambda: lifecycle.advance(handle, RunState.PREPARING),
+            lambda: lifecycle.heartbeat(handle, phase="mkfs"),
+            lambda: lifecycle.append_log(handle, [(timezone.now(), "stdout", "x")]),
+            lambda: lifecycle.finish(handle, RunState.DONE, "x"),
+        ):
+            with pytest.raises(LeaseLost):
+                write()
+        assert fresh(run).state == RunState.LEASED
+        assert not run.log_lines.exists()
+
+    def test_an_old_token_is_refused_after_another_run_had_the_journal(self, lab: Worker) -> None:
+        old = claim(submitted(lab, "a", "log"), lab)
+        assert lifecycle.reap_lost(after_silence()) == [old.run_id]
+        new = claim(submitted(lab, "b", "log"), lab)
+        with pytest.raises(LeaseLost):
+            lifecycle.heartbeat(old)
+        assert lifecycle.heartbeat(new) is False
+        assert new.others[0][1] > old.others[0][1]
+
+    def test_a_heartbeat_prolongs_all(self, lab: Worker) -> None:
+        handle = claim(submitted(lab, "hba-a", "log"), lab)
+        Lease.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+        lifecycle.heartbeat(handle)
+        assert lifecycle.reap_lost() == []
+        assert Lease.objects.filter(expires_at__gt=timezone.now()).count() == 3
+
+    def test_a_lost_run_frees_all_and_ends_once(self, lab: Worker) -> None:
+        for end in (lambda: lifecycle.reap_lost(after_silence()), lambda: lifecycle.recover(lab)):
+            run = submitted(lab, "hba-a", "log")
+            claim(run, lab)
+            assert end() == [run.pk]
+            assert held() == set()
+            assert run.changes.filter(state=RunState.LOST).count() == 1
+
+
+class TestTurns:
+    def test_a_run_that_waits_for_a_journal_holds_up_no_other_lun(self, lab: Worker) -> None:
+        claim(submitted(lab, "a", "log"), lab)
+        waits, free = submitted(lab, "b", "log"), submitted(lab, "hba-a")
+        assert queue.startable(lab) == [free]
+        assert queue.next_run(waits.series.lun_id or 0) is None
+        assert queue.next_run(free.series.lun_id or 0) == free
+
+    def test_it_keeps_the_order_of_its_own_lun(self, lab: Worker) -> None:
+        claim(submitted(lab, "a", "log"), lab)
+        submitted(lab, "b", "log")
+        later = submitted(lab, "b")
+        assert queue.startable(lab) == []
+        assert queue.next_run(later.series.lun_id or 0) is None
+
+    def test_whoever_is_first_in_turn_gets_what_several_need(self, lab: Worker) -> None:
+        """Else the LUN that has the controller would keep it for all its runs."""
+        first = claim(submitted(lab, "hba-a"), lab)
+        other, own = submitted(lab, "hba-b"), submitted(lab, "hba-a")
+        lifecycle.finish(first, RunState.DONE, "x")
+        assert queue.next_run(own.series.lun_id or 0) is None
+        assert queue.next_run(other.series.lun_id or 0) == other
+        second = claim(other, lab)
+        lifecycle.finish(second, RunState.DONE, "x")
+        assert queue.next_run(own.series.lun_id or 0) == own
+
+    def test_a_higher_priority_goes_first(self, lab: Worker) -> None:
+        usual = submitted(lab, "hba-a")
+        urgent = Job.objects.create(token="x", priority=5)
+        preferred = submitted(lab, "hba-b", job=urgent)
+        assert queue.startable(lab) == [preferred]
+        claim(preferred, lab)
+        assert queue.next_run(usual.series.lun_id or 0) is None
+
+    def test_the_end_of_a_run_wakes_who_waited_for_its_journal(
+        self, lab: Worker, sent: list[int], django_capture_on_commit_callbacks: Any
+    ) -> None:
+        handle = claim(submitted(lab, "a", "log"), lab)
+        waits, again = submitted(lab, "b", "log"), submitted(lab, "a")
+        with django_capture_on_commit_callbacks(execute=True):
+            lifecycle.finish(handle, RunState.DONE, "x")
+        # The worker goes on with its own LUN by itself.
+        assert sent == [waits.pk]
+        assert set(queue.startable(lab)) == {waits, again}
+
+    def test_the_end_of_a_lost_run_wakes_who_waited_for_its_controller(
+        self, lab: Worker, sent: list[int], django_capture_on_commit_callbacks: Any
+    ) -> None:
+        claim(submitted(lab, "hba-a"), lab)
+        waits = submitted(lab, "hba-b")
+        with django_capture_on_commit_callbacks(execute=True):
+            lifecycle.reap_lost(after_silence())
+        assert sent == [waits.pk]
+
+    def test_a_run_that_shares_nothing_wakes_nobody(
+        self, lab: Worker, sent: list[int], django_capture_on_commit_callbacks: Any
+    ) -> None:
+        handle = claim(submitted(lab, "a"), lab)
+        submitted(lab, "b")
+        with django_capture_on_commit_callbacks(execute=True):
+            lifecycle.finish(handle, RunState.DONE, "x")
+        assert sent == []
+
+    def test_only_what_can_start_is_told_again(self, lab: Worker, sent: list[int]) -> None:
+        handle = claim(submitted(lab, "hba-a"), lab)
+        waits, free = submitted(lab, "hba-b"), submitted(lab, "a")
+        assert lifecycle.resend(lab) == [free.pk]
+        lifecycle.finish(handle, RunState.DONE, "x")
+        later = timezone.now() + timedelta(seconds=2 * settings.WORKER_HEARTBEAT_S + 1)
+        assert lifecycle.resend(lab, later) == [waits.pk, free.pk]
+
+    def test_a_drained_worker_starts_nothing(self, lab: Worker) -> None:
+        submitted(lab, "a")
+        Worker.objects.filter(pk=lab.pk).update(drained_at=timezone.now())
+        assert queue.startable(lab) == []
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameMoment:
+    def test_two_runs_of_a_journal_are_never_active_together(
+        self, lab: Worker, sent: list[int]
+    ) -> None:
+        run_all(lab, [submitted(lab, on, "log") for on in ("a", "b", "hba-a", "hba-b")])
+
+    def test_two_runs_of_a_controller_are_never_active_together(
+        self, lab: Worker, sent: list[int]
+    ) -> None:
+        pairs = [("hba-a", ""), ("hba-b", ""), ("a", "hba-log"), ("b", "hba-log")]
+        run_all(lab, [submitted(lab, *what) for what in pairs for _ in range(2)])
+
+    def test_whoever_wants_the_same_in_another_order_does_not_block(
+        self, lab: Worker, sent: list[int]
+    ) -> None:
+        """Journals and LUNs of all kinds, claimed, prolonged, ended and reaped at once."""
+        pairs = [("a", "log"), ("hba-b", "log"), ("hba-a", "hba-log"), ("b", "hba-log")]
+        run_all(lab, [submitted(lab, *what) for what in pairs for _ in range(3)], reaps=True)
+
+    def test_leases_are_made_once_on_first_use(self, lab: Worker) -> None:
+        runs = [submitted(lab, on, "hba-log") for on in ("a", "b", "hba-a", "hba-b")]
+        handles = at_once(*[lambda run=run: lifecycle.claim(run.pk, lab) for run in runs])  # type: ignore[misc]
+        assert sum(handle is not None for handle in handles) == 1
+        assert Lease.objects.filter(host=lab, controller=HBA).count() == 1
+
+
+def run_all(worker: Worker, runs: list[Run], reaps: bool = False) -> None:
+    """Claim and end runs in threads until none waits, and look all the time at what is shared."""
+    clashes: list[str] = []
+    stop = threading.Event()
+
+    def work() -> None:
+        try:
+            while not stop.is_set():
+                startable = queue.startable(worker)
+                if not startable and not queue.waiting().exists():
+                    return
+                for run in startable:
+                    handle = lifecycle.claim(run.pk, worker)
+                    if handle is None:
+                        continue
+                    lifecycle.heartbeat(handle, phase="x")
+                    look()
+                    lifecycle.advance(handle, RunState.RUNNING)
+                    lifecycle.finish(handle, RunState.DONE, "x")
+        finally:
+            connection.close()
+
+    def look() -> None:
+        clashes.extend(shared_twice())
+
+    with ThreadPoolExecutor(6) as pool:
+        watchers = [pool.submit(watch, look, stop)]
+        if reaps:
+            watchers.append(pool.submit(watch, lifecycle.reap_lost, stop))
+        workers = [pool.submit(work) for _ in range(3)]
+        try:
+            for one in workers:
+                one.result(240)
+        finally:
+            stop.set()
+        for one in watchers:
+            one.result(60)
+    assert clashes == []
+    assert {fresh(run).state for run in runs} == {RunState.DONE}
+    for run in runs:
+        assert run.changes.filter(state=RunState.LEASED).count() == 1
+    assert held() == set()
+
+
+def watch(act: Callable[[], object], stop: threading.Event) -> None:
+    try:
+        while not stop.is_set():
+            act()
+            time.sleep(0.005)
+    finally:
+        connection.close()
+
+
+def shared_twice() -> list[str]:
+    """What two active runs have at once: LUNs, and controllers that are shared."""
+    used: dict[str, int] = {}
+    clashes = []
+    for run in Run.objects.filter(state__in=ACTIVE_STATES).select_related(
+        "series__lun", "series__journal_lun"
+    ):
+        luns = [lun for lun in (run.series.lun, run.series.journal_lun) if lun]
+        for resource in {lun.name for lun in luns} | {lun.controller for lun in luns} - {""}:
+            if resource in used:
+                clashes.append(f"{resource}: runs {used[resource]} and {run.pk}")
+            used[resource] = run.pk
+    return clashes
