@@ -5,7 +5,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-SAMPLES = Path(__file__).parent.parent / "formats" / "samples"
+SAMPLES = Path(__file__).parent.parent / "core" / "formats" / "samples"
 
 
 @pytest.fixture

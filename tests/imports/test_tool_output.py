@@ -10,7 +10,7 @@ from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Run, Score, Series
 from tests.measured import measured
 
-SAMPLES = Path(__file__).parents[1] / "formats/samples"
+SAMPLES = Path(__file__).parents[1] / "core/formats/samples"
 NAMES = [
     *("fio-3.33-json.txt", "fio-2.1.11-json.txt", "fio-3.33-client-server.txt"),
     *("fio-3.33-twice.txt", "fio-3.33-terse-5.txt", "bonnie-1.96.txt", "postmark-two-reports.txt"),

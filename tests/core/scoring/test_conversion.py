@@ -82,7 +82,7 @@ def test_conversion_is_exact_and_there_and_back_the_same() -> None:
 
 
 def test_every_entry_is_of_a_tool_that_is_read_and_names_its_source() -> None:
-    samples = Path(__file__).parents[2] / "formats/samples"
+    samples = Path(__file__).parents[1] / "formats/samples"
     names = (
         *("iozone-3.489-tests-0-1-2", "postmark-1.51", "bonnie-1.96", "fio-3.33-json"),
         *("dbench-4.00",),

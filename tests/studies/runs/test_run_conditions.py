@@ -16,7 +16,7 @@ def _page(client: Client, run: Run, locks: dict[str, object]) -> str:
 def test_waiting_for_locks_is_a_share_of_all_processors(client: Client, runs: list[Run]) -> None:
     locks = {"elapsed_s": 10.0, "cpus": 4, "locks": [["<b>-W", 12, 12_000_000.0]]}
     page = _page(client, runs[0], locks)
-    assert '&lt;b&gt;-W</th><td class="num">30.00%</td>' in page
+    assert '&lt;b&gt;-W</th> <td class="num">30.00%</td>' in page
     assert "12.000</td>" in page
 
 

@@ -17,7 +17,7 @@ _VERSION = re.compile(r"^(?:RocksDB|LevelDB):\s+version ([0-9][0-9.]*)")
 _DATE = re.compile(r"^Date:\s+(\S.{8,40}\S)\s*$")
 _HISTOGRAM = re.compile(r"^Microseconds per (\w+):\s*$")
 _PERCENTILES = re.compile(r"^Percentiles: P50:")
-_PERCENTILE = re.compile(rf"\bP([0-9]{{1,2}}(?:\.[0-9]{{1,4}})?): {_N}\b")
+_PERCENTILE = re.compile(rf"\bP([0-9]{{1,2}}(?:\.[0-9]{{1,4}})?): {_N}(?!\S)")
 _SETTING = re.compile(
     r"^((?:Keys|Values|Entries|Prefix|Keys per prefix|Write rate|Read rate|Compression|Memtablerep|"
     r"Perf Level):\s+\S.*)$"
