@@ -362,7 +362,7 @@ def submit_runs(workers: int, each: int) -> None:
     from fsbench_web.catalog.configurations.records import configuration_for
     from fsbench_web.catalog.models import Lun, Workload
     from fsbench_web.studies.models import Study
-    from fsbench_web.studies.runs import lifecycle
+    from fsbench_web.studies.runs import new_runs
     from fsbench_web.studies.series import series_for
 
     study = Study.objects.create(slug="under-load", title="Under load")
@@ -385,9 +385,9 @@ def submit_runs(workers: int, each: int) -> None:
                 distribution=lun.worker.capabilities["distribution"],
             )
             repeats = max(REPEATS, each // len(kinds) + 1)
-            wanted += [lifecycle.NewRun(series, repeat + 1) for repeat in range(repeats)]
+            wanted += [new_runs.NewRun(series, repeat + 1) for repeat in range(repeats)]
         with transaction.atomic():
-            lifecycle.create_all_queued(wanted, by=None, job=None)
+            new_runs.create_all_queued(wanted, by=None, job=None)
 
 
 def tokens_of(count: int) -> list[str]:

@@ -62,7 +62,7 @@ def _runs_that_are_not_over() -> object:
     from fsbench_web.catalog.configurations.records import configuration_for
     from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnouncement, announce
     from fsbench_web.studies.models import RunState, Study
-    from fsbench_web.studies.runs import lifecycle
+    from fsbench_web.studies.runs import lifecycle, new_runs
     from fsbench_web.studies.series import next_repeat, series_for
 
     lun = LunAnnouncement("disk", role="data", kind="device", device="/dev/x", size_bytes=2**30)
@@ -74,7 +74,7 @@ def _runs_that_are_not_over() -> object:
     for _ in range(2):
         with transaction.atomic():
             repeat = next_repeat(series)
-            runs.append(lifecycle.create_queued(series, repeat, by=None, job=None))
+            runs.append(new_runs.create_queued(series, repeat, by=None, job=None))
     handle = lifecycle.claim(runs[0].pk, worker)
     assert handle is not None
     lifecycle.advance(handle, RunState.PREPARING)

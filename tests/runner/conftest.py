@@ -13,7 +13,7 @@ from fsbench_web.catalog.models import Lun, Worker, Workload
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import OWN_MACHINE, Machine
 from fsbench_web.studies.models import Job, Run, Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.series import next_repeat, series_for
 from runner.config import WorkerConfig
 from runner.execution import execute, places
@@ -136,7 +136,7 @@ def write_run(
         distribution=worker.capabilities["distribution"],
     )
     with transaction.atomic():
-        return lifecycle.create_queued(series, next_repeat(series), by=None, job=job)
+        return new_runs.create_queued(series, next_repeat(series), by=None, job=job)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import guest_kernels, maintenance
 from fsbench_web.celery import app
 from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState
-from fsbench_web.studies.runs import lifecycle, logs
+from fsbench_web.studies.runs import lifecycle, logs, nudges
 from runner import service
 from runner.host import checks
 from runner.host.luns import read_luns
@@ -129,7 +129,7 @@ def worker(lun_file: Path, tmp_path: Path) -> Iterator[WorkerProcess]:
 def run_on(worker: WorkerProcess, **changes: Any) -> Run:
     """A queued run on the running worker's LUN, nudged as the web does it."""
     run = write_run(Worker.objects.get(name=worker.name), **changes)
-    lifecycle.nudge(run)
+    nudges.nudge(run)
     return run
 
 

@@ -6,7 +6,7 @@ from django.db import transaction
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile, Workload
 from fsbench_web.studies.models import Run, RunState, Series, Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import lifecycle, new_runs
 from fsbench_web.studies.scores.ingest import move_to_kernel
 from fsbench_web.studies.series import next_repeat, series_for
 
@@ -40,7 +40,7 @@ def test_repeats_are_numbered_from_one_and_never_reused(study: Study) -> None:
     series = series_for(study, configuration_for("ext4", {}))
     with transaction.atomic():
         assert next_repeat(series) == 1
-        first = lifecycle.create_queued(series, 1, by=None, job=None)
+        first = new_runs.create_queued(series, 1, by=None, job=None)
         lifecycle.cancel(first.pk, "ada")
         assert next_repeat(series) == 2
 
@@ -49,8 +49,8 @@ def test_a_run_moves_to_the_series_of_its_kernel(study: Study) -> None:
     ext4 = configuration_for("ext4", {})
     expected = series_for(study, ext4, kernel="6.1")
     real = series_for(study, ext4, kernel="6.8", distribution="Debian")
-    lifecycle.record_finished(real, 1, by=None, reason="There before.")
-    run = lifecycle.create_queued(expected, 1, by=None, job=None)
+    new_runs.record_finished(real, 1, by=None, reason="There before.")
+    run = new_runs.create_queued(expected, 1, by=None, job=None)
     with transaction.atomic():
         assert move_to_kernel(run, "6.8", "Debian").pk == real.pk
     run.refresh_from_db()
@@ -60,7 +60,7 @@ def test_a_run_moves_to_the_series_of_its_kernel(study: Study) -> None:
 
 def test_a_run_whose_kernel_is_as_expected_stays(study: Study) -> None:
     series = series_for(study, configuration_for("ext4", {}), kernel="6.1")
-    run = lifecycle.create_queued(series, 1, by=None, job=None)
+    run = new_runs.create_queued(series, 1, by=None, job=None)
     with transaction.atomic():
         assert move_to_kernel(run, "6.1", "").pk == series.pk
     assert Run.objects.get().repeat == 1

@@ -21,8 +21,8 @@ from fsbench_web.imports.problems import ImportProblem, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.targets import ONCE, artefact_of, hardware_for
 from fsbench_web.studies.models import Artefact, Run, Series, Study
-from fsbench_web.studies.runs import lifecycle
-from fsbench_web.studies.runs.lifecycle import FinishedRun
+from fsbench_web.studies.runs import new_runs
+from fsbench_web.studies.runs.new_runs import FinishedRun
 from fsbench_web.studies.scores import digests, ingest, judging, measurements, quality
 from fsbench_web.studies.scores.digests import Content
 from fsbench_web.studies.scores.judging import Part
@@ -268,7 +268,7 @@ def _record(
             FinishedRun(one.series, one.repeat, one.placed.reason, one.placed.environment, artefact)
         )
     beside: list[models.Model] = [row] if row.pk is None else []
-    runs = lifecycle.record_all_finished(finished, by=user, beside=beside)
+    runs = new_runs.record_all_finished(finished, by=user, beside=beside)
     return list(zip(numbered, runs, strict=True))
 
 

@@ -24,8 +24,8 @@ from fsbench_web.studies.jobs.spec import (
     Problems,
 )
 from fsbench_web.studies.models import Job, RepeatRule, Run, Series, Study
-from fsbench_web.studies.runs import lifecycle
-from fsbench_web.studies.runs.lifecycle import NewRun
+from fsbench_web.studies.runs import new_runs, nudges
+from fsbench_web.studies.runs.new_runs import NewRun
 from fsbench_web.studies.series import next_repeat, series_for
 
 _KEY_TAKEN = (
@@ -110,7 +110,7 @@ def submit(
             runs=len(runs),
         )
         # One message is enough: who comes for the first run goes on with the next ones.
-        lifecycle.nudge_after_commit(runs[:1])
+        nudges.nudge_after_commit(runs[:1])
         return runs
 
 
@@ -169,12 +169,12 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
     wanted = []
     for planned in plan.runs:
         key = _key(planned)
-        confirmed = lifecycle.confirmed_of(plan.lun, planned.journal)
+        confirmed = new_runs.confirmed_of(plan.lun, planned.journal)
         wanted.append(
             NewRun(series[key], repeats[key], planned.is_reference, rules.get(key), confirmed)
         )
         repeats[key] += 1
-    return lifecycle.create_all_queued(wanted, by=user, job=job)
+    return new_runs.create_all_queued(wanted, by=user, job=job)
 
 
 _Key = tuple[str, str, str, str]

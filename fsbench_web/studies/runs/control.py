@@ -15,7 +15,7 @@ from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, lun_identity
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series
-from fsbench_web.studies.runs import authority, lifecycle, queue
+from fsbench_web.studies.runs import authority, lifecycle, new_runs, nudges, queue
 from fsbench_web.studies.series import next_repeat
 
 LEAST_PRIORITY, MOST_PRIORITY = -10, 10
@@ -250,7 +250,7 @@ def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> 
         repeats[series_id] = next_repeat(Series.objects.get(pk=series_id))
     for run in runs:
         made.append(
-            lifecycle.create_queued(
+            new_runs.create_queued(
                 run.series,
                 repeats[run.series_id],
                 by=by,
@@ -261,7 +261,7 @@ def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> 
             )
         )
         repeats[run.series_id] += 1
-    lifecycle.nudge_after_commit({run.series.lun_id: run for run in reversed(made)}.values())
+    nudges.nudge_after_commit({run.series.lun_id: run for run in reversed(made)}.values())
     return made
 
 
@@ -288,4 +288,4 @@ def _nudge_luns_of(job: Job) -> None:
     """Tell the workers of the job's LUNs what is next there now."""
     luns = job.runs.filter(state=RunState.QUEUED).values_list("series__lun", flat=True)
     following = [queue.next_run(lun) for lun in set(luns) if lun is not None]
-    lifecycle.nudge_after_commit(run for run in following if run is not None)
+    nudges.nudge_after_commit(run for run in following if run is not None)

@@ -1,4 +1,4 @@
-"""The only writer of run state.
+"""The only writer of run state, once a run is there (``new_runs``).
 
 A run goes ``queued -> leased -> preparing -> running -> collecting -> done | failed | cancelled |
 lost``. A worker claims a queued run by conditional update and gets leases of its LUNs; everything
@@ -7,26 +7,21 @@ heartbeat) can write nothing more. Messages only nudge: losing or repeating one 
 """
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
-from django.db import models, transaction
-from kombu.exceptions import OperationalError
+from django.db import transaction
 
 from fsbench_web.accounts import audit
-from fsbench_web.catalog.models import Environment, Lun, Worker
-from fsbench_web.celery import app
+from fsbench_web.catalog.models import Environment, Worker
 from fsbench_web.core.scoring.confidence import Continue, Stop
-from fsbench_web.platform import clock, log_lines
+from fsbench_web.platform import clock
 from fsbench_web.studies.causes import INTERRUPTED, Cause
 from fsbench_web.studies.models import (
     END_STATES,
-    Artefact,
     Job,
     Lease,
     LogLine,
@@ -36,213 +31,15 @@ from fsbench_web.studies.models import (
     Series,
     StateChange,
 )
-from fsbench_web.studies.runs import authority, contention, leases, queue, repeats
+from fsbench_web.studies.runs import authority, contention, leases, new_runs, nudges, queue, repeats
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
-from fsbench_web.studies.scores.rows import insert_together
 from fsbench_web.studies.series import next_repeat
 
 logger = logging.getLogger("fsbench.lifecycle")
 
-_AT_ONCE = {"max_retries": 0, "interval_start": 0, "socket_connect_timeout": 2}
 _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
-
-
-@transaction.atomic
-def create_queued(
-    series: Series,
-    repeat: int,
-    *,
-    by: User | None,
-    job: Job | None,
-    is_reference: bool = False,
-    retry_of: Run | None = None,
-    repeat_rule: RepeatRule | None = None,
-    follows: Run | None = None,
-    why: str = "",
-) -> Run:
-    """Write a run that waits for its LUN's worker. Nudge it with ``nudge_after_commit``.
-
-    ``follows`` is the run whose end makes fsbench write it, by itself: its LUNs were confirmed with
-    that one, and not now. ``why`` replaces the reason in its history.
-    """
-    run = Run.objects.create(
-        series=series,
-        repeat=repeat,
-        origin=Run.Origin.MEASURED,
-        state=RunState.QUEUED,
-        created_by=by,
-        job=job,
-        is_reference=is_reference,
-        retry_of=retry_of,
-        repeat_rule=repeat_rule,
-        rerun=follows.rerun + 1 if follows is not None and follows == retry_of else 0,
-        place=_place_of(follows) if follows is not None and follows == retry_of else None,
-        confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
-    )
-    submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
-    again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
-    StateChange.objects.create(
-        run=run,
-        at=run.created_at,
-        state=RunState.QUEUED,
-        reason=why or f"{submitted}{again}.",
-    )
-    logger.info("run %s waits: %s%s", run.pk, submitted, again, extra={"run": run.pk})
-    return run
-
-
-def _place_of(run: Run) -> int:
-    return run.pk if run.place is None else run.place
-
-
-def confirmed_of(lun: Lun | None, journal: Lun | None) -> dict[str, Any]:
-    """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``."""
-    luns = {"data": lun, "journal": journal}
-    return {role: one.fingerprint for role, one in luns.items() if one and one.fingerprint}
-
-
-@dataclass(frozen=True)
-class NewRun:
-    """A run that is to be written as queued (see ``create_queued``)."""
-
-    series: Series
-    repeat: int
-    is_reference: bool = False
-    repeat_rule: RepeatRule | None = None
-    confirmed: dict[str, Any] = field(default_factory=dict)
-
-
-@transaction.atomic
-def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | None) -> list[Run]:
-    """Write runs that wait, in this order, in few queries: a job may have thousands."""
-    runs = Run.objects.bulk_create(
-        [
-            Run(
-                series=one.series,
-                repeat=one.repeat,
-                origin=Run.Origin.MEASURED,
-                state=RunState.QUEUED,
-                created_by=by,
-                job=job,
-                is_reference=one.is_reference,
-                repeat_rule=one.repeat_rule,
-                confirmed=one.confirmed,
-            )
-            for one in wanted
-        ],
-        batch_size=500,
-    )
-    why = f"Submitted by {by}." if by else "Submitted."
-    StateChange.objects.bulk_create(
-        [
-            StateChange(run=run, at=run.created_at, state=RunState.QUEUED, reason=why)
-            for run in runs
-        ],
-        batch_size=500,
-    )
-    if runs:
-        logger.info("runs %s to %s wait: %s", runs[0].pk, runs[-1].pk, why)
-    return runs
-
-
-def record_finished(
-    series: Series,
-    repeat: int,
-    *,
-    by: User | None,
-    reason: str,
-    environment: Environment | None = None,
-    artefact: Artefact | None = None,
-    beside: Iterable[models.Model] = (),
-) -> Run:
-    """Write a run that somebody else executed and whose results are stored with it.
-
-    In the same visits to the database: ``artefact``, a new one, as its own, and ``beside``, new
-    rows that need neither.
-    """
-    finished = FinishedRun(series, repeat, reason, environment, artefact)
-    return record_all_finished([finished], by=by, beside=beside)[0]
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own."""
-
-    series: Series
-    repeat: int
-    reason: str
-    environment: Environment | None = None
-    artefact: Artefact | None = None
-
-
-@transaction.atomic(savepoint=False)
-def record_all_finished(
-    finished: Sequence[FinishedRun], *, by: User | None, beside: Iterable[models.Model] = ()
-) -> list[Run]:
-    """``record_finished`` for all runs of one import."""
-    now = clock.now()
-    runs = [
-        Run(
-            series=one.series,
-            repeat=one.repeat,
-            origin=Run.Origin.IMPORTED,
-            state=RunState.DONE,
-            reason=one.reason,
-            progress=1,
-            environment=one.environment,
-            created_by=by,
-            ended_at=now,
-        )
-        for one in finished
-    ]
-    insert_together(*beside, *runs)
-    artefacts = []
-    for one, run in zip(finished, runs, strict=True):
-        if one.artefact is not None:
-            one.artefact.run = run
-            artefacts.append(one.artefact)
-    insert_together(
-        *(StateChange(run=run, at=now, state=RunState.DONE, reason=run.reason) for run in runs),
-        *artefacts,
-    )
-    return runs
-
-
-def nudge(run: Run, now: datetime | None = None) -> bool:
-    """Tell the LUN's worker that a run waits.
-
-    False when the broker is down, which is only logged: the worker finds the run by ``resend``.
-    """
-    lun = run.series.lun
-    if lun is None:
-        raise ValueError(f"run {run.pk} has no LUN")
-    try:
-        # The application's own connection would try for seconds, and who submits waits for that.
-        with app.connection_for_write(connect_timeout=2, transport_options=_AT_ONCE) as broker:
-            app.send_task(
-                "runner.execute",
-                args=[run.pk],
-                queue=lun.worker.queue,
-                retry=False,
-                connection=broker,
-                # So that the worker's lines name the request that submitted the run.
-                headers={"fsbench_request": log_lines.current("request")},
-            )
-    except (OSError, OperationalError) as error:
-        logger.warning(
-            "run %s waits: the broker cannot be reached: %s", run.pk, error, extra={"run": run.pk}
-        )
-        return False
-    Run.objects.filter(pk=run.pk).update(sent_at=now or clock.now())
-    return True
-
-
-def nudge_after_commit(runs: Iterable[Run]) -> None:
-    """Nudge once the transaction that wrote the runs is committed."""
-    for run in runs:
-        transaction.on_commit(partial(nudge, run))
 
 
 @transaction.atomic
@@ -430,7 +227,7 @@ def _run_again(run: Run, cause: Cause) -> str:
         return f"Its job does not run it again by itself{again}."
     if why := authority.refusal(run.pk):
         return f"It is not run again by itself: {why}"
-    made = create_queued(
+    made = new_runs.create_queued(
         run.series,
         run.repeat,
         by=run.created_by,
@@ -442,7 +239,7 @@ def _run_again(run: Run, cause: Cause) -> str:
         why=f"Run again by itself after run {run.pk}: {cause.label}.",
     )
     audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)
-    nudge_after_commit([made])
+    nudges.nudge_after_commit([made])
     return f"It is run again by itself, as run {made.pk}."
 
 
@@ -461,7 +258,7 @@ def _repeat_again(run: Run, now: datetime) -> None:
         rule.stopped_at, rule.stop_reason = now, verdict.reason[:300]
         rule.save(update_fields=["stopped_at", "stop_reason"])
     elif isinstance(verdict, Continue):
-        following = create_queued(
+        following = new_runs.create_queued(
             run.series,
             next_repeat(run.series),
             by=run.created_by,
@@ -470,7 +267,7 @@ def _repeat_again(run: Run, now: datetime) -> None:
             follows=run,
             why=f"Repeated after run {run.pk}: {verdict.reason}.",
         )
-        nudge_after_commit([following])
+        nudges.nudge_after_commit([following])
 
 
 def _wake_others(run: Run) -> None:
@@ -483,7 +280,7 @@ def _wake_others(run: Run) -> None:
 def _nudge_startable(worker: Worker, but_lun_id: int) -> None:
     for waiting in queue.startable(worker):
         if waiting.series.lun_id != but_lun_id:
-            nudge(waiting)
+            nudges.nudge(waiting)
 
 
 @transaction.atomic
@@ -547,7 +344,7 @@ def resend(worker: Worker, now: datetime | None = None) -> list[int]:
     sent: list[int] = []
     for run in queue.startable(worker):
         if run.sent_at is None or run.sent_at < due:
-            if not nudge(run, now):
+            if not nudges.nudge(run, now):
                 break
             sent.append(run.pk)
     return sent

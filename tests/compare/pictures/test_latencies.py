@@ -16,7 +16,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 
@@ -33,7 +33,7 @@ def runs(db: None) -> list[Run]:
     for filesystem, latency_ns in (("ext4", 815_240.5), ("xfs", 1_234_567.0)):
         series = series_for(study, configuration_for(filesystem, {}))
         with transaction.atomic():
-            run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+            run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
             value = ParsedValue(TEST, None, None, latency_ns, "ns", 7, load="iodepth=4,jobs=1")
             other = ParsedValue(TEST, None, None, latency_ns / 2, "ns", 7, load="iodepth=1,jobs=1")
             ingest.store_values(run, None, [value, other])

@@ -17,7 +17,7 @@ from fsbench_web.compare.pictures.table import Column, PictureTable, Row, as_csv
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, Series
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.compare.conftest import make_score, make_study
@@ -30,7 +30,7 @@ EVERY = "study=lab"
 def finished(label: str, *values: ParsedValue, study: str = "lab") -> Run:
     series = series_for(make_study(study), unknown_configuration(label.split("_")[0], label))
     with transaction.atomic():
-        run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
         ingest.store_values(run, None, values)
         ingest.rescore(series)
     return run

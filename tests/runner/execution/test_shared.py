@@ -9,7 +9,7 @@ import pytest
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.studies.models import Lease, Run, RunState
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import nudges
 from tests.runner.conftest import sparse_lun, tool, write_luns, write_run
 from tests.runner.test_worker import WorkerProcess, state_of
 
@@ -50,7 +50,7 @@ def run_all(worker: WorkerProcess, wanted: list[tuple[str, str]]) -> list[Run]:
     row = Worker.objects.get(name=worker.name)
     runs = [write_run(row, "ext3", lun=lun, journal=journal) for lun, journal in wanted]
     for run in runs:
-        lifecycle.nudge(run)
+        nudges.nudge(run)
     worker.wait_until(lambda: all(state_of(run) in ENDED for run in runs), 120)
     for run in runs:
         run.refresh_from_db()

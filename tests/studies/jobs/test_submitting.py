@@ -69,7 +69,7 @@ def test_it_nudges_the_worker_only_once_the_runs_are_committed(
     spec, ann, monkeypatch, django_capture_on_commit_callbacks
 ):
     sent = []
-    monkeypatch.setattr("fsbench_web.studies.runs.lifecycle.nudge", lambda run: sent.append(run.pk))
+    monkeypatch.setattr("fsbench_web.studies.runs.nudges.nudge", lambda run: sent.append(run.pk))
     with django_capture_on_commit_callbacks(execute=True):
         made = submit(spec(), "disk1", ann)
         assert sent == []

@@ -18,7 +18,7 @@ from fsbench_web.studies.models import (
     Run,
     RunState,
 )
-from fsbench_web.studies.runs import control, lifecycle, queue
+from fsbench_web.studies.runs import control, lifecycle, nudges, queue
 from fsbench_web.studies.runs.control import Cancelled, ControlRefused
 from tests.studies.conftest import complete, start
 from tests.studies.runs.test_lifecycle import at_once
@@ -41,7 +41,7 @@ def second(spec: MakeSpec, ann: User, runs: list[Run]) -> list[Run]:
 @pytest.fixture
 def nudged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sent: list[int] = []
-    monkeypatch.setattr(lifecycle, "nudge", lambda run, now=None: sent.append(run.pk))
+    monkeypatch.setattr(nudges, "nudge", lambda run, now=None: sent.append(run.pk))
     return sent
 
 

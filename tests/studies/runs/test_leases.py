@@ -16,7 +16,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Lease, Run, RunState, Study
-from fsbench_web.studies.runs import lifecycle, queue
+from fsbench_web.studies.runs import lifecycle, new_runs, nudges, queue
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.studies.conftest import worker_announcement
@@ -52,7 +52,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def send_task(name: str, args: list[int], queue: str, **_: Any) -> None:
         messages.append(args[0])
 
-    monkeypatch.setattr(lifecycle.app, "send_task", send_task)
+    monkeypatch.setattr(nudges.app, "send_task", send_task)
     return messages
 
 
@@ -67,7 +67,7 @@ def submitted(
             lun=worker.luns.get(name=on),
             journal_lun=worker.luns.get(name=journal) if journal else None,
         )
-        return lifecycle.create_queued(series, next_repeat(series), by=None, job=changes.get("job"))
+        return new_runs.create_queued(series, next_repeat(series), by=None, job=changes.get("job"))
 
 
 def claim(run: Run, worker: Worker) -> LeaseHandle:

@@ -24,7 +24,7 @@ from fsbench_web.studies.models import (
     RunState,
     StateChange,
 )
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import lifecycle, nudges
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseHandle, LeaseLost
 from fsbench_web.studies.scores import ingest
@@ -50,7 +50,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
         assert name == "runner.execute"
         messages.append((args[0], queue))
 
-    monkeypatch.setattr(lifecycle.app, "send_task", send_task)
+    monkeypatch.setattr(nudges.app, "send_task", send_task)
     return messages
 
 
@@ -286,7 +286,7 @@ class TestMessages:
         django_capture_on_commit_callbacks: Any,
     ) -> None:
         with django_capture_on_commit_callbacks() as callbacks:
-            lifecycle.nudge_after_commit(runs)
+            nudges.nudge_after_commit(runs)
         assert sent == []
         for callback in callbacks:
             callback()
@@ -300,9 +300,9 @@ class TestMessages:
         def fail(*_: Any, **__: Any) -> None:
             raise error
 
-        monkeypatch.setattr(lifecycle.app, "send_task", fail)
+        monkeypatch.setattr(nudges.app, "send_task", fail)
         Run.objects.update(sent_at=None)
-        lifecycle.nudge(runs[0])
+        nudges.nudge(runs[0])
         assert fresh(runs[0]).sent_at is None
         lifecycle.resend(worker)
 

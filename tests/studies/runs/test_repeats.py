@@ -16,7 +16,7 @@ from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import RepeatRule, Run, RunState
-from fsbench_web.studies.runs import control, lifecycle, repeats
+from fsbench_web.studies.runs import control, lifecycle, nudges, repeats
 from tests.studies.conftest import complete, start
 from tests.studies.runs.test_lifecycle import at_once
 
@@ -196,7 +196,7 @@ def test_the_worker_is_told_of_the_next_repeat(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     sent: list[int] = []
-    monkeypatch.setattr(lifecycle.app, "send_task", lambda name, args, **_: sent.append(args[0]))
+    monkeypatch.setattr(nudges.app, "send_task", lambda name, args, **_: sent.append(args[0]))
     for run in submitted():
         with django_capture_on_commit_callbacks(execute=True):
             fail(run)

@@ -8,7 +8,7 @@ from django.db.migrations.state import StateApps
 
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.studies.models import Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import series_for
 
@@ -26,7 +26,7 @@ def store_old_rows(apps: StateApps, runs: int = 10) -> list[tuple[Any, ...]]:
     series = series_for(study, configuration_for("xfs", {}))
     for repeat in range(1, runs + 1):
         with transaction.atomic():
-            run = lifecycle.record_finished(series, repeat, by=None, reason="Of old.")
+            run = new_runs.record_finished(series, repeat, by=None, reason="Of old.")
             one, two = (ingest.store_artefact(run, name, b"out\n").pk for name in ("1", "2"))
         cells = [
             (test, "", 2**record, 2**file)

@@ -6,7 +6,7 @@ from django.db import transaction
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.studies.models import Run, RunState, Series, Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.listing import address_of
 from fsbench_web.studies.scores import cells, ingest
 from fsbench_web.studies.scores.score_filter import ScoreFilter
@@ -23,7 +23,7 @@ def loaded(number: float, load: str, samples: tuple[float, ...] = ()) -> ParsedV
 
 def finished(series: Series, *values: ParsedValue) -> Run:
     with transaction.atomic():
-        run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
         ingest.store_values(run, None, values)
         ingest.rescore(series)
     return run

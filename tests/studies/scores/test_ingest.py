@@ -11,7 +11,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.studies.models import Artefact, Run, RunState, Score, Series, Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
@@ -49,7 +49,7 @@ def series(db: None) -> Series:
 
 def finished(series: Series, *results: ParsedResult, state: RunState = RunState.DONE) -> Run:
     with transaction.atomic():
-        run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
         for result in results:
             artefact = ingest.store_artefact(run, "out.txt", b"raw")
             ingest.store_result(run, artefact, result)

@@ -9,7 +9,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import Run, Series, Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.measured import measured, one
@@ -22,7 +22,7 @@ def value(number: float, load: str, *, sizes: tuple[int, int] | None = None) -> 
 
 def finished(series: Series, *values: ParsedValue) -> Run:
     with transaction.atomic():
-        run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
         ingest.store_values(run, None, values)
         ingest.rescore(series)
     return run

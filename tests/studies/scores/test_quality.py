@@ -12,7 +12,7 @@ from fsbench_web.catalog.models import HardwareProfile, Lun, Workload
 from fsbench_web.core.formats import ParsedResult, ParsedValue
 from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Study
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import ingest, judging, quality
 from fsbench_web.studies.scores.queries import scores_for
 from fsbench_web.studies.scores.score_filter import ScoreFilter
@@ -56,7 +56,7 @@ def measured(
         for line, ((record, file), value) in enumerate(cells.items(), start=1)
     ]
     with transaction.atomic():
-        run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="A test.")
+        run = new_runs.record_finished(series, next_repeat(series), by=None, reason="A test.")
         ingest.store_result(run, None, ParsedResult("iozone", "iozone", values=values))
         Run.objects.filter(pk=run.pk).update(**changes) if changes else None
         ingest.rescore(series)
@@ -219,7 +219,7 @@ def test_postmark_counts_whole_seconds(study: Study) -> None:
             ParsedValue("postmark_data_read", None, None, 900, "KB/s", 4),
         ]
         with transaction.atomic():
-            run = lifecycle.record_finished(series, next_repeat(series), by=None, reason="T.")
+            run = new_runs.record_finished(series, next_repeat(series), by=None, reason="T.")
             ingest.store_result(run, None, ParsedResult("postmark", "postmark", values=values))
             ingest.rescore(series)
         return run

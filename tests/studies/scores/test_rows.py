@@ -16,7 +16,7 @@ from fsbench_web.studies.models import (
     StateChange,
     Study,
 )
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores.rows import as_json, insert_rows, insert_together
 from fsbench_web.studies.series import series_for
 
@@ -31,7 +31,7 @@ BLOCK = ("id", "run_id", "artefact_id", "count", "tests", "content")
 def run(db: None) -> Run:
     study = Study.objects.create(slug="lab", title="Lab")
     series = series_for(study, configuration_for("ext4", {}))
-    return lifecycle.record_finished(series, 1, by=None, reason="A test.")
+    return new_runs.record_finished(series, 1, by=None, reason="A test.")
 
 
 def row(run: Run, test: str, value: float = 1.5, left_out: object = None) -> tuple[object, ...]:

@@ -1,0 +1,180 @@
+"""Runs that are new: those that wait for their LUN's worker, and those that somebody else executed.
+
+What becomes of a run afterwards is written by ``lifecycle`` alone.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import models, transaction
+
+from fsbench_web.catalog.models import Environment, Lun
+from fsbench_web.platform import clock
+from fsbench_web.studies.models import Artefact, Job, RepeatRule, Run, RunState, Series, StateChange
+from fsbench_web.studies.scores.rows import insert_together
+
+logger = logging.getLogger("fsbench.lifecycle")
+
+
+@transaction.atomic
+def create_queued(
+    series: Series,
+    repeat: int,
+    *,
+    by: User | None,
+    job: Job | None,
+    is_reference: bool = False,
+    retry_of: Run | None = None,
+    repeat_rule: RepeatRule | None = None,
+    follows: Run | None = None,
+    why: str = "",
+) -> Run:
+    """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
+
+    ``follows`` is the run whose end makes fsbench write it, by itself: its LUNs were confirmed with
+    that one, and not now. ``why`` replaces the reason in its history.
+    """
+    run = Run.objects.create(
+        series=series,
+        repeat=repeat,
+        origin=Run.Origin.MEASURED,
+        state=RunState.QUEUED,
+        created_by=by,
+        job=job,
+        is_reference=is_reference,
+        retry_of=retry_of,
+        repeat_rule=repeat_rule,
+        rerun=follows.rerun + 1 if follows is not None and follows == retry_of else 0,
+        place=_place_of(follows) if follows is not None and follows == retry_of else None,
+        confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
+    )
+    submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
+    again = f" after run {retry_of.pk} ended {retry_of.state}" if retry_of else ""
+    StateChange.objects.create(
+        run=run,
+        at=run.created_at,
+        state=RunState.QUEUED,
+        reason=why or f"{submitted}{again}.",
+    )
+    logger.info("run %s waits: %s%s", run.pk, submitted, again, extra={"run": run.pk})
+    return run
+
+
+def _place_of(run: Run) -> int:
+    return run.pk if run.place is None else run.place
+
+
+def confirmed_of(lun: Lun | None, journal: Lun | None) -> dict[str, Any]:
+    """What somebody who confirms these LUNs now agrees to have erased, for ``Run.confirmed``."""
+    luns = {"data": lun, "journal": journal}
+    return {role: one.fingerprint for role, one in luns.items() if one and one.fingerprint}
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """A run that is to be written as queued (see ``create_queued``)."""
+
+    series: Series
+    repeat: int
+    is_reference: bool = False
+    repeat_rule: RepeatRule | None = None
+    confirmed: dict[str, Any] = field(default_factory=dict)
+
+
+@transaction.atomic
+def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | None) -> list[Run]:
+    """Write runs that wait, in this order, in few queries: a job may have thousands."""
+    runs = Run.objects.bulk_create(
+        [
+            Run(
+                series=one.series,
+                repeat=one.repeat,
+                origin=Run.Origin.MEASURED,
+                state=RunState.QUEUED,
+                created_by=by,
+                job=job,
+                is_reference=one.is_reference,
+                repeat_rule=one.repeat_rule,
+                confirmed=one.confirmed,
+            )
+            for one in wanted
+        ],
+        batch_size=500,
+    )
+    why = f"Submitted by {by}." if by else "Submitted."
+    StateChange.objects.bulk_create(
+        [
+            StateChange(run=run, at=run.created_at, state=RunState.QUEUED, reason=why)
+            for run in runs
+        ],
+        batch_size=500,
+    )
+    if runs:
+        logger.info("runs %s to %s wait: %s", runs[0].pk, runs[-1].pk, why)
+    return runs
+
+
+def record_finished(
+    series: Series,
+    repeat: int,
+    *,
+    by: User | None,
+    reason: str,
+    environment: Environment | None = None,
+    artefact: Artefact | None = None,
+    beside: Iterable[models.Model] = (),
+) -> Run:
+    """Write a run that somebody else executed and whose results are stored with it.
+
+    In the same visits to the database: ``artefact``, a new one, as its own, and ``beside``, new
+    rows that need neither.
+    """
+    finished = FinishedRun(series, repeat, reason, environment, artefact)
+    return record_all_finished([finished], by=by, beside=beside)[0]
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own."""
+
+    series: Series
+    repeat: int
+    reason: str
+    environment: Environment | None = None
+    artefact: Artefact | None = None
+
+
+@transaction.atomic(savepoint=False)
+def record_all_finished(
+    finished: Sequence[FinishedRun], *, by: User | None, beside: Iterable[models.Model] = ()
+) -> list[Run]:
+    """``record_finished`` for all runs of one import."""
+    now = clock.now()
+    runs = [
+        Run(
+            series=one.series,
+            repeat=one.repeat,
+            origin=Run.Origin.IMPORTED,
+            state=RunState.DONE,
+            reason=one.reason,
+            progress=1,
+            environment=one.environment,
+            created_by=by,
+            ended_at=now,
+        )
+        for one in finished
+    ]
+    insert_together(*beside, *runs)
+    artefacts = []
+    for one, run in zip(finished, runs, strict=True):
+        if one.artefact is not None:
+            one.artefact.run = run
+            artefacts.append(one.artefact)
+    insert_together(
+        *(StateChange(run=run, at=now, state=RunState.DONE, reason=run.reason) for run in runs),
+        *artefacts,
+    )
+    return runs
