@@ -85,7 +85,7 @@ class Hosts:
     def worker(self, index: int) -> Worker:
         return Worker.objects.get(name=self.names[index])
 
-    def submitted(self, index: int, **changes: Any) -> Run:
+    def submit(self, index: int, **changes: Any) -> Run:
         return write_run(self.worker(index), lun="disk", **changes)
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float = 120) -> float:

@@ -42,7 +42,7 @@ SOON_S = 60
 INSTALLER = """
 import os, signal, sys
 from pathlib import Path
-here = Path(__file__).resolve().parent.parent.parent
+here = Path(__file__).resolve().parent.parent
 signal.signal(signal.SIGTERM, lambda *_: (here / "stopped").touch() or sys.exit(1))
 with (here / "started").open("a") as log:
     print(os.getpid(), *sys.argv[1:], file=log)
