@@ -371,3 +371,12 @@ def test_what_can_be_no_rate_is_refused(text: str) -> None:
     with pytest.raises(UnreadableFile, match="no rate or time") as refused:
         parse("x", output(row(64, 4, 100, text, 300), row(64, 8, 100)))
     assert refused.value.problems[0].line == 4
+
+
+def test_numbers_that_touch_are_told_apart_by_their_columns(sample: Sample) -> None:
+    """A value that fills its column has no blank before it: 68779377128000000 are two."""
+    result = parse("x", sample("iozone-3.489-columns-that-touch"))
+    assert len(result.values) == 210
+    assert "Timer resolution is poor" in result.warnings[0].message
+    row = [v.value for v in result.values if (v.file_size_kb, v.record_size_kb) == (128, 64)]
+    assert row == [8036304, 25804035, 68779377, 128000000, 68779377, 21643049]

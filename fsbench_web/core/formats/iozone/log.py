@@ -7,7 +7,9 @@ it did not run, and for less than one unit.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from fsbench_web.core.formats.iozone.header import Column, column_of, parse_header
 from fsbench_web.core.formats.iozone.report import MISSING, is_report_title, parse_report
@@ -254,7 +256,7 @@ def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
 
 def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_last: bool) -> None:
     file_kb, record_kb = int(row[1]), int(row[2])
-    tokens = list(_TOKEN.finditer(line, row.end()))
+    tokens = list(_tokens(reading.columns, line, row.end()))
     numbers = []
     for token in tokens:
         if _NO_RATE.fullmatch(token[0]):
@@ -307,6 +309,23 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
         test = reading.columns[place].test
         if test:
             _cell(reading, test, record_kb, file_kb, token, number)
+
+
+def _tokens(columns: list[Column], line: str, start: int) -> Iterator[re.Match[str]]:
+    """What stands between blanks, and of numbers that touch each.
+
+    A value that fills its column, from 100,000,000 on, has no blank before it.
+    """
+    exact = [column for column in columns if column.exact]
+    ends = {column.end for column in exact}
+    begins = sorted(column.end - column.width for column in exact)
+    for token in _TOKEN.finditer(line, start):
+        edges = [token.start()]
+        if token[0].isdigit() and token.end() in ends:
+            edges += [begin for begin in begins if token.start() < begin < token.end()]
+        for left, right in pairwise([*edges, token.end()]):
+            if (piece := _TOKEN.match(line, left, right)) is not None:
+                yield piece
 
 
 def _is_whole(column: Column, token: re.Match[str]) -> bool:
