@@ -271,6 +271,11 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hardware", default="", help="name of a hardware profile")
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
+    parser.add_argument(
+        "--blocks",
+        choices=("folders",),
+        help="files in folders of the same name were measured beside each other",
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--preview", action="store_true", help="look, and store nothing yet")
     how.add_argument(

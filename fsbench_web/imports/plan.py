@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats import (
@@ -12,6 +13,7 @@ from fsbench_web.core.formats import (
     UnreadableFile,
     parse,
 )
+from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping, unkept
@@ -29,18 +31,29 @@ MAX_VALUES = 300_000
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 
-OwnKey = tuple[str, str, str, int | None]
-"""What the file's own columns say of file system, configuration, hardware and repeat."""
+OwnKey = tuple[str, str, str, int | None, str]
+"""What the file's own columns say of file system, configuration, hardware, repeat and block."""
+FOLDERS = "folders"
 
 
 def own_key(value: ParsedValue) -> OwnKey:
     """What the file itself says the number belongs to."""
-    return value.filesystem, value.configuration, value.hardware, value.repeat
+    return value.filesystem, value.configuration, value.hardware, value.repeat, value.block
+
+
+def stored_key(stored: Sequence[Any]) -> OwnKey:
+    """A key as an import keeps it; one of before there were blocks has none."""
+    filesystem, configuration, hardware, repeat, block = (*stored, "")[:5]
+    return filesystem, configuration, hardware, repeat, block
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the user says of the files. A table's own columns go before it."""
+    """What the user says of the files. A table's own columns go before it.
+
+    ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
+    measured beside each other; nothing says that of files by itself.
+    """
 
     study: str
     filesystem: str = ""
@@ -48,6 +61,7 @@ class Target:
     hardware: str = ""
     source: str = ""
     licence: str = ""
+    blocks: str = ""
 
     def study_slug(self) -> str:
         return slug_of(self.study)
@@ -62,6 +76,7 @@ class PlannedRun:
     configuration: str
     hardware: str
     repeat: int | None
+    block: str
     parsed: ParsedResult
     values: list[ParsedValue] = field(default_factory=list)
     own: list[OwnKey] = field(default_factory=list)
@@ -179,12 +194,25 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_passed_over]
         plan.files = [file for file in plan.files if not file.is_passed_over]
-    labels = guesses.folder_labels([file.path for file in plan.files])
+    is_block = target.blocks == FOLDERS
+    paths = [file.path for file in plan.files]
+    labels = guesses.folder_labels(list(map(_without_folder, paths)) if is_block else paths)
     for planned, label in zip(plan.files, labels, strict=True):
         if planned.parsed is not None:
             planned.runs = _runs_of(planned.source, planned.parsed, target, label)
             planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
     return plan
+
+
+def folder_of(path: str) -> str:
+    """The folder that a file is in, without those above; "" for none."""
+    return path.split("/")[-2] if "/" in path else ""
+
+
+def _without_folder(path: str) -> str:
+    """The path without that folder: it says the block, and no configuration."""
+    *above, name = path.split("/")
+    return "/".join([*above[:-1], name])
 
 
 def _read_file(source: SourceFile) -> PlannedFile:
@@ -224,6 +252,9 @@ def target_problems(target: Target) -> list[ImportProblem]:
             problems.append(ImportProblem(f"{name} holds a character that cannot be shown. {said}"))
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
+    if target.blocks not in ("", FOLDERS):
+        message = f'blocks is "{target.blocks[:60]}"; it can be {FOLDERS}, or left out.'
+        problems.append(ImportProblem(message))
     for name in ("source", "licence"):
         if len(getattr(target, name)) > 500:
             problems.append(ImportProblem(f"{name} has more than 500 characters."))
@@ -256,13 +287,15 @@ def _runs_of(
     filesystem = said.filesystem or folder.filesystem or target.filesystem
     configuration = said.configuration or folder.configuration or target.configuration
     hardware = said.hardware or target.hardware
-    runs: dict[tuple[str, str, str, int | None], PlannedRun] = {}
+    block = folder_of(source.path)[:MAX_BLOCK] if target.blocks == FOLDERS else ""
+    runs: dict[OwnKey, PlannedRun] = {}
     for value in parsed.values:
         key = (
             (value.filesystem or filesystem).strip().lower(),
             (value.configuration or configuration).strip(),
             (value.hardware or hardware).strip(),
             value.repeat if value.repeat is not None else said.repeat,
+            value.block or block,
         )
         if key not in runs:
             runs[key] = PlannedRun(source.path, *key, parsed)

@@ -62,9 +62,10 @@ class ParsedValue:
 
     ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of
     1024 bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs,
-    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware`` and
-    ``repeat`` are set when the file itself says what the number belongs to; a tool's output that
-    holds the same test more than once counts its repeats from 1.
+    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware``,
+    ``repeat`` and ``block`` (what was measured beside each other) are set when the file itself says
+    what the number belongs to; a tool's output that holds the same test more than once counts its
+    repeats from 1.
 
     ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
     alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
@@ -83,6 +84,7 @@ class ParsedValue:
     repeat: int | None = None
     load: str = ""
     samples: tuple[float, ...] = ()
+    block: str = ""
 
 
 def load_text(**counts: int | None) -> str:

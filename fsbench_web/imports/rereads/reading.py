@@ -19,7 +19,7 @@ from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports import existing_runs
 from fsbench_web.imports.models import ImportedFile
-from fsbench_web.imports.plan import own_key
+from fsbench_web.imports.plan import own_key, stored_key
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
@@ -160,7 +160,7 @@ def _by_run(
     found: Difference,
 ) -> dict[int, dict[Cell, ParsedValue]]:
     """What was read now, by the run that it was stored with."""
-    runs = {tuple(key): run_id for key, run_id in imported.runs} if imported else {}
+    runs = {stored_key(key): run_id for key, run_id in imported.runs} if imported else {}
     if not runs:
         if len(stored) > 1:
             message = (

@@ -186,5 +186,6 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         samples=samples,
         workload=workload_of(entry.parsed),
         environment=environment_of(entry.parsed),
+        block=entry.block,
         planned=entry,
     )

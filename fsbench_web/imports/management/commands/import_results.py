@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError
 
-from fsbench_web.imports.plan import Target
+from fsbench_web.imports.plan import FOLDERS, Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile, natural, unpack
 from fsbench_web.imports.storing.commit import import_sources
@@ -31,9 +31,15 @@ class Command(SiteCommand):
         parser.add_argument("--hardware", default="", help="name of a hardware profile")
         parser.add_argument("--source", default="", help="who measured it, or where it is from")
         parser.add_argument("--licence", default="", help="what others may do with it")
+        parser.add_argument(
+            "--blocks",
+            default="",
+            choices=("", FOLDERS),
+            help="folders: files in folders of the same name were measured beside each other",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        names = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+        names = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
         target = Target(**{name: options[name].strip() for name in names})
         try:
             result = import_sources(_sources(options["paths"]), target, user=None)
