@@ -12,6 +12,7 @@ class Migration(migrations.Migration):
             name="block",
             field=models.CharField(
                 blank=True,
+                db_default="",
                 default="",
                 help_text="Runs of a study with the same block were measured beside each other: "
                 "everything once before anything again; empty: in none",

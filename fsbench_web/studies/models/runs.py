@@ -61,6 +61,7 @@ class Run(models.Model):
         max_length=60,
         blank=True,
         default="",
+        db_default="",
         help_text="Runs of a study with the same block were measured beside each other: "
         "everything once before anything again; empty: in none",
     )
