@@ -276,6 +276,14 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         choices=("folders",),
         help="files in folders of the same name were measured beside each other",
     )
+    parser.add_argument(
+        "--ignore-columns",
+        metavar="NAMES",
+        help="of tables, by commas: not to be read; any other that nothing reads is refused then",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="store nothing where anything is left out"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--preview", action="store_true", help="look, and store nothing yet")
     how.add_argument(
