@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats import (
@@ -13,13 +12,14 @@ from fsbench_web.core.formats import (
     UnreadableFile,
     parse,
 )
+from fsbench_web.core.formats.result import OwnKey, own_key
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.units import UnknownUnit, lower_is_better
-from fsbench_web.imports import guesses
+from fsbench_web.imports import dates, guesses
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform import plain_text
@@ -31,20 +31,7 @@ MAX_VALUES = 300_000
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 
-OwnKey = tuple[str, str, str, int | None, str]
-"""What the file's own columns say of file system, configuration, hardware, repeat and block."""
 FOLDERS = "folders"
-
-
-def own_key(value: ParsedValue) -> OwnKey:
-    """What the file itself says the number belongs to."""
-    return value.filesystem, value.configuration, value.hardware, value.repeat, value.block
-
-
-def stored_key(stored: Sequence[Any]) -> OwnKey:
-    """A key as an import keeps it; one of before there were blocks has none."""
-    filesystem, configuration, hardware, repeat, block = (*stored, "")[:5]
-    return filesystem, configuration, hardware, repeat, block
 
 
 @dataclass(frozen=True)
@@ -263,6 +250,7 @@ def _read_file(source: SourceFile) -> PlannedFile:
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
         is_unknown = isinstance(error, UnknownFormat)
         return PlannedFile(source, problems=problems, is_table=is_table, is_unknown=is_unknown)
+    parsed.warnings += dates.doubts(parsed)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
     planned.is_table = parsed.tool == "table"
     return planned

@@ -96,7 +96,7 @@ def test_a_score_keeps_what_each_repeat_came_to_in_its_block(runs: list[Run]) ->
 
 
 def test_old_jobs_are_told_their_blocks() -> None:
-    migration = import_module("fsbench_web.studies.migrations.0023_blocks_of_runs")
+    migration = import_module("fsbench_web.studies.migrations.0024_blocks_of_runs")
 
     def run(pk: int, series: int, **changes: object) -> SimpleNamespace:
         plain = {"place": None, "is_reference": False, "rerun": 0, "retry_of_id": None}

@@ -44,6 +44,6 @@ def note(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("studies", "0022_blocks")]
+    dependencies = [("studies", "0023_blocks")]
 
     operations = [migrations.RunPython(note, migrations.RunPython.noop, elidable=True)]
