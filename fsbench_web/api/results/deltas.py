@@ -58,7 +58,9 @@ class Filters(Schema):
     cells: str = Field("", description="sound, cached or uncached; none: every cell")
     matched: str = Field("", description="1: only cells that all contenders of a table have")
     sort: str = Field("", description="the order on the page; here rows are worst first")
-    margin: str = Field("", description="percent by which means must differ; none: 10")
+    rule: str = Field("", description="freenix: the rule of FREENIX 2002; none: of ratios")
+    margin: str = Field("", description="percent of that rule by which means must differ; none: 10")
+    equivalence: str = Field("", description="percent below which a difference is none; none: 2")
     min_runs: str = Field("", description="runs behind a score, at least")
     part_test: list[str] = Field(
         [],

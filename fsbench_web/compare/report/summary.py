@@ -56,22 +56,9 @@ def summary(
                 Part("."),
             )
         )
-    if said.margin_percent is not None:
-        yield prose(_rule(said))
+    if said.rule:
+        yield prose(said.rule)
     yield from _winners(tables)
-
-
-def _rule(said: findings.Findings) -> str:
-    holm = (
-        f", with p at most 0.05 by Holm's correction over the {said.tested} pairs tested at once"
-        if said.tested > 1
-        else ""
-    )
-    return (
-        "A winner is significant when the 95% intervals do not overlap and the means differ by at "
-        f"least {said.margin_percent:g}%{holm}; otherwise it is a tie. Without repeats it is not "
-        "known."
-    )
 
 
 def _winners(tables: Sequence[DeltaTable]) -> Iterable[Block]:

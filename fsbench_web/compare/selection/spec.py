@@ -12,6 +12,8 @@ from django.http import QueryDict
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.compare.selection import properties
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
+from fsbench_web.core.scoring.significance import FREENIX, MARGIN_PERCENT
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.score_filter import ScoreFilter
@@ -43,8 +45,10 @@ SORTS = {
     "cells": "Cells, fewest first",
     "-cells": "Cells, most first",
 }
-MARGIN = 10.0
-"""Percent by which two means must differ at least to count as different."""
+RULES = {
+    "": "Paired where runs share blocks, else unpaired",
+    FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
+}
 LONGEST_VALUE = 200
 MOST_VALUES = 500
 # Of what a refusal names: it must stay readable, whatever was asked.
@@ -75,12 +79,14 @@ class ComparisonSpec:
     the contender that all are set against besides the best, "" for none. ``cells`` says of which
     cells the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test
     have. ``emulated`` says what becomes of scores that were emulated: for function, not for speed
-    (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
-    percent of the rule of significance, ``min_runs`` the least number of runs behind a score.
+    (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``rule`` how verdicts
+    are made (``RULES``), ``margin`` the percent of the rule of FREENIX 2002, ``equivalence`` the
+    percent below which a difference is none by the others, ``min_runs`` the least number of runs
+    behind a score.
 
     ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
-    is shown as it stands among them, with verdicts that are corrected over all of them. Filters
-    make another comparison, a part is a part of the same one.
+    is shown as it stands among them. Filters make another comparison, a part is a part of the same
+    one.
 
     ``from_test`` and ``from_row`` say where a part begins that is too long to be named: at which
     of the tests in their order, and, of a single table, at which of its scores, best first; they
@@ -109,7 +115,9 @@ class ComparisonSpec:
     matched: bool = False
     emulated: str = ""
     sort: str = ""
-    margin: float = MARGIN
+    rule: str = ""
+    margin: float = MARGIN_PERCENT
+    equivalence: float = EQUIVALENCE_PERCENT
     min_runs: int = 1
     part_tests: tuple[str, ...] = ()
     part_categories: tuple[str, ...] = ()
@@ -117,7 +125,10 @@ class ComparisonSpec:
     from_row: int = 0
 
     def __post_init__(self) -> None:
+        # Of before there was another rule: who says a margin asks for the rule that has one.
         # Frozen, so that it can be a key: this is the only way to put the canonical order in.
+        if self.margin != MARGIN_PERCENT:
+            object.__setattr__(self, "rule", FREENIX)
         for name, key in _ORDER.items():
             object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)), key=key)))
 
@@ -275,10 +286,11 @@ FILTERS = {
 }
 PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
 _SINGLE = (
-    *("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs"),
+    *("by", "baseline", "cells", "matched", "emulated", "sort"),
+    *("rule", "margin", "equivalence", "min_runs"),
     *("from_test", "from_row"),
 )
-_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS}
+_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS, "rule": RULES}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,
@@ -348,6 +360,7 @@ _READ = {
     "baseline": _contender,
     "matched": _yes,
     "margin": _percent,
+    "equivalence": _percent,
     "min_runs": _count,
     "from_test": _place,
     "from_row": _place,

@@ -19,7 +19,7 @@ from fsbench_web.compare.tables.contenders import Contender, shown_label
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
-from fsbench_web.compare.tables.significance import judged
+from fsbench_web.compare.tables.significance import Rule, judged
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
@@ -133,8 +133,7 @@ def _tables(
     runs = runs_of_old((each.row for _, group in groups for each in group), spec.studies)
     tables = judged(
         [_table(key, group, spec, chosen.checked, runs) for key, group in groups],
-        spec.margin,
-        chosen.among,
+        Rule(spec.rule, spec.margin, spec.equivalence),
     )
     kept = [place for place, one in enumerate(tables) if spec.shows(one.test, one.category)]
     return [tables[place] for place in kept], [groups[place][1] for place in kept]
@@ -315,6 +314,7 @@ def _row(
         cells=row.cells,
         cells_expected=row.cells_expected,
         left_out=row.left_out,
+        repeat_scores=row.repeat_scores,
         change_percent=change_percent,
         is_baseline=is_baseline,
     )

@@ -11,6 +11,9 @@ from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.quality import left_out_in_words
 from fsbench_web.core.scoring.significance import Verdict
 
+RepeatScores = tuple[tuple[str, float | None], ...]
+"""(block, "" for none; score of the repeat by itself, None where it has none)."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -68,6 +71,7 @@ class DeltaRow:
     faster than the baseline (negative: slower), None without one. ``interval`` is around the mean
     of what it is of, which need not be the score. ``verdict`` and ``change_verdict`` say what of a
     difference is more than chance (compare.tables.significance).
+    ``repeat_scores`` are (block, score by itself) of each of the runs, None where nobody kept them.
     """
 
     contender: str
@@ -103,6 +107,7 @@ class DeltaRow:
     interval: Interval | None = None
     verdict: Verdict | None = None
     change_verdict: Verdict | None = None
+    repeat_scores: RepeatScores | None = None
 
     @property
     def left_out_words(self) -> str:
@@ -129,6 +134,7 @@ class DeltaRow:
             "published": None if self.published is None else self.published.as_dict(),
             "flags": list(self.flags),
             "run_ids": list(self.run_ids),
+            "repeat_scores": self.repeat_scores and list(map(list, self.repeat_scores)),
             **{
                 name: None if found is None else found.as_dict()
                 for name in _NESTED
@@ -149,8 +155,14 @@ class DeltaRow:
         for name, kind in _NESTED.items():
             if values[name] is not None:
                 values[name] = kind.from_dict(values[name])
+        kept = values["repeat_scores"]
         return cls(
-            **values | {"flags": tuple(values["flags"]), "run_ids": tuple(values["run_ids"])}
+            **values
+            | {
+                "flags": tuple(values["flags"]),
+                "run_ids": tuple(values["run_ids"]),
+                "repeat_scores": kept and tuple((block, value) for block, value in kept),
+            }
         )
 
 
