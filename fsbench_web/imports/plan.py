@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats import (
+    THE_SAME,
     ParsedResult,
     ParsedValue,
     UnknownFormat,
@@ -97,6 +98,10 @@ class PlannedFile:
     @property
     def path(self) -> str:
         return self.source.path
+
+    @property
+    def format(self) -> str:
+        return self.parsed.format if self.parsed else ""
 
     @property
     def unread(self) -> list[str]:
@@ -206,6 +211,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_passed_over]
         plan.files = [file for file in plan.files if not file.is_passed_over]
+    _pass_over_the_same(plan)
     labels = guesses.folder_labels([file.path for file in plan.files])
     for planned, label in zip(plan.files, labels, strict=True):
         if planned.parsed is not None:
@@ -216,6 +222,19 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         for planned in plan.files:
             planned.problems += losses(together(planned.warnings))
     return plan
+
+
+def _pass_over_the_same(plan: Plan) -> None:
+    """Of files of one folder with the same numbers (formats.THE_SAME), the one that says most."""
+    best: dict[str, PlannedFile] = {}
+    kinds = [file for file in plan.files if file.format in THE_SAME]
+    for file in sorted(kinds, key=lambda file: THE_SAME.index(file.format)):
+        first = best.setdefault(file.path.rpartition("/")[0], file)
+        if file.source.is_of_folder and file.format != first.format:
+            message = f"its numbers are those of {first.path}."
+            file.problems = [ImportProblem(message, file.path, is_note=True)]
+            plan.files.remove(file)
+            plan.passed_over.append(file)
 
 
 def _read_file(source: SourceFile) -> PlannedFile:
