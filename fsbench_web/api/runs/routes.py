@@ -29,7 +29,13 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.lookup import existing_study, lun_named
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.spec import (
+    ConfigurationSpec,
+    GuestSpec,
+    JobRefused,
+    JobSpec,
+    RaceSpec,
+)
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.runs import authority, control, logs
@@ -200,6 +206,7 @@ def _spec(job: JobIn) -> JobSpec:
         workload=job.workload,
         parameters=job.parameters,
         until=RepeatTarget(**job.until.model_dump()) if job.until else None,
+        race=RaceSpec(**job.race.model_dump()) if job.race else None,
         preparation=Preparation(**job.preparation.model_dump()) if job.preparation else PLAIN,
         guest=GuestSpec(**job.guest.model_dump()) if job.guest else None,
         study=slug,

@@ -19,6 +19,7 @@ from fsbench_web.api.protocol.bodies import Closed
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.spec import JobOptions
 from fsbench_web.studies.models import RunState
@@ -69,6 +70,21 @@ class UntilIn(Closed):
     most: StrictInt = Field(10, description="repeats at most, failed ones among them")
 
 
+class RaceIn(Closed):
+    """Find the best of the configurations, within hours of runs or a number of runs: one of both.
+
+    Blocks of all that are left, until one is known to be the best, or the budget is spent.
+    """
+
+    hours: StrictInt | StrictFloat | None = Field(None, description="of runs in all", examples=[8])
+    runs: StrictInt | None = Field(None, description="in all")
+    test: str = Field("", description="what decides, with its load; empty: the workload's main one")
+    category: str = Field("", description="of that test; empty: total_average of a matrix, or mean")
+    margin_percent: StrictInt | StrictFloat = Field(
+        EQUIVALENCE_PERCENT, description="less is no difference"
+    )
+
+
 class GuestIn(Closed):
     """A virtual machine, booted anew for every run: a reboot before each, with its own kernel."""
 
@@ -96,6 +112,7 @@ class JobIn(Closed, JobOptions):
         {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
     )
     until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
+    race: RaceIn | None = Field(None, description="instead of repeats: find the best")
     preparation: PreparationIn | None = None
     guest: GuestIn | None = Field(None, description="null: the worker's own executor")
     confirm: str = Field(

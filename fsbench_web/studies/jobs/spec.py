@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.workloads.parameters import Value
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
-from fsbench_web.studies.jobs.sequence import AS_WRITTEN, reference_count
+from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 
@@ -85,6 +86,19 @@ class GuestSpec:
         return self.places.get(part, part)
 
 
+@dataclass(frozen=True)
+class RaceSpec:
+    """Find the best of the configurations within ``hours`` of runs, or so many ``runs``; one of the
+    two. ``test`` and ``category`` are the measure that decides; "": the workload's main one.
+    """
+
+    hours: float | None = None
+    runs: int | None = None
+    test: str = ""
+    category: str = ""
+    margin_percent: float = EQUIVALENCE_PERCENT
+
+
 class JobOptions(BaseModel):
     """How the runs of a job are run, as far as a number or a word says it.
 
@@ -127,11 +141,12 @@ class JobSpec(JobOptions):
     Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
     ``parameters`` replace those of the preset named ``workload``; each configuration is run with
     it, and with ``more_workloads``. ``until`` runs it until its scores are sure enough, instead of
-    ``repeats`` times. ``preparation`` precedes every run. ``guest`` boots a kernel for each run;
-    None: the worker's own executor. ``document`` is the job as somebody wrote it, ``left_out`` what
-    cannot be and was left out of it: (place, configuration, why), and ``notes`` are sentences about
-    what was taken where it says nothing. ``unreadable`` is what the reader of a form or of JSON
-    could not even turn into a value: {part: [sentence]}.
+    ``repeats`` times, and ``race`` until it is known which is the best. ``preparation`` precedes
+    every run. ``guest`` boots a kernel for each run; None: the worker's own executor. ``document``
+    is the job as somebody wrote it, ``left_out`` what cannot be and was left out of it: (place,
+    configuration, why), and ``notes`` are sentences about what was taken where it says nothing.
+    ``unreadable`` is what the reader of a form or of JSON could not even turn into a value:
+    {part: [sentence]}.
     """
 
     lun_id: int | None
@@ -139,6 +154,7 @@ class JobSpec(JobOptions):
     workload: str
     parameters: Mapping[str, Any] = {}
     until: RepeatTarget | None = None
+    race: RaceSpec | None = None
     preparation: Preparation = PLAIN
     guest: GuestSpec | None = None
     study: str = ""
@@ -159,6 +175,8 @@ class JobSpec(JobOptions):
     @property
     def planned_repeats(self) -> int:
         """How often everything is run before it is known whether that is enough."""
+        if self.race:
+            return 1
         return self.until.least if self.until else self.repeats
 
     @property
@@ -173,7 +191,7 @@ class JobSpec(JobOptions):
 
         Fewer where a kernel cannot run some of the configurations (``checks.guest``).
         """
-        repeats = self.until.most if self.until else self.repeats
+        repeats = self.until.most if self.until else self.planned_repeats
         kernels = len(self.guest.kernels) if self.guest else 1
         planned = len(self.configurations) * len(self.workloads) * kernels * repeats
         return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
@@ -183,7 +201,7 @@ class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
     lun, executor, kernels, guest_memory_mib, guest_cpus, configurations, schedulers, workload,
-    repeats, preparation, study, order, seed, reference, priority, time_limit_s, run_again,
+    repeats, race, preparation, study, order, seed, reference, priority, time_limit_s, run_again,
     confirmation; or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """

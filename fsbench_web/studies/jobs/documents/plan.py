@@ -13,6 +13,8 @@ No database. A document is plain data (studies.jobs.documents.text)::
     schedulers: [none, mq-deadline]
     workloads: [iozone-small, {name: iozone-direct, parameters: {maximum_file_kb: 65536}}]
     repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
+    race: {hours: 8}             # instead of repeats: find the best, within hours or runs;
+                                 # test, category: what decides; margin_percent: no difference
     preparation: {discard: true, precondition: true, fill_percent: 50}
     executor: guest              # or own, the worker's own; a guest is booted for every run
     guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}
@@ -34,18 +36,20 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation, PreparationError
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST
 from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
 from fsbench_web.studies.jobs.documents.configurations import ConfigurationReader
 from fsbench_web.studies.jobs.documents.reader import DocumentMap, names, needed, read
-from fsbench_web.studies.jobs.sequence import RANDOM
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REPEATS,
     GuestSpec,
     JobOptions,
     JobSpec,
     Problems,
+    RaceSpec,
     ReferenceSpec,
     WorkloadSpec,
 )
+from fsbench_web.studies.sequence import RANDOM
 
 DEFAULT_REFERENCE_EVERY = 10
 
@@ -73,6 +77,7 @@ class _Document(JobOptions, DocumentMap):
     journals: Any = None
     workloads: Any = None
     repeats: Any = DEFAULT_REPEATS
+    race: Any = None
     preparation: Any = {}
     executor: StrictStr = ""
     guest: Any = None
@@ -84,6 +89,14 @@ class _Until(DocumentMap):
     half_width_percent: StrictFloat = -1.0
     least: StrictInt = 0
     most: StrictInt = 0
+
+
+class _Race(DocumentMap):
+    hours: StrictFloat | None = None
+    runs: StrictInt | None = None
+    test: StrictStr = ""
+    category: StrictStr = ""
+    margin_percent: StrictFloat = EQUIVALENCE_PERCENT
 
 
 class _Repeats(DocumentMap):
@@ -134,6 +147,7 @@ def expand(data: object) -> JobDocument:
         parameters=first.parameters,
         more_workloads=tuple(more),
         until=until,
+        race=_race(data, problems),
         preparation=_preparation(said.preparation, problems),
         guest=_guest(said, problems),
         reference=_reference(said.reference, reader, data),
@@ -154,15 +168,35 @@ def _until(value: object, problems: Problems) -> RepeatTarget | None:
         return None
     before = problems.count
     half_width = value.get("half_width_percent")
-    if isinstance(half_width, int) and not isinstance(half_width, bool):
-        half_width = float(half_width)
-    said = read(_Until, {**value, "half_width_percent": half_width}, problems, "repeats")
+    said = read(_Until, _with_floats(value, "half_width_percent"), problems, "repeats")
     if half_width is None:
         problems.add("repeats.half_width_percent", "half_width_percent must be a number, not None.")
     needed(said.least or "least" in value, "repeats.least", "a number of repeats", problems)
     needed(said.most or "most" in value, "repeats.most", "a number of repeats", problems)
     found = RepeatTarget(said.half_width_percent, said.least, said.most)
     return found if problems.count == before else None
+
+
+def _race(data: Mapping[str, Any], problems: Problems) -> RaceSpec | None:
+    value = data.get("race")
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        problems.add("race", "race must be a map with hours, or runs.")
+        return None
+    if "repeats" in data:
+        problems.add("race", "A race says itself how often what is repeated: leave repeats out.")
+    before = problems.count
+    said = read(_Race, _with_floats(value, "hours", "margin_percent"), problems, "race")
+    return RaceSpec(**said.model_dump()) if problems.count == before else None
+
+
+def _with_floats(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The same where a whole number stands for a decimal one."""
+    return {
+        name: float(one) if name in names and type(one) is int else one
+        for name, one in value.items()
+    }
 
 
 def _preparation(value: object, problems: Problems) -> Preparation:

@@ -7,8 +7,8 @@ from fsbench_web.catalog.configurations.preparation import PLAIN
 from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.documents.configurations import DEFAULT_VALUES
-from fsbench_web.studies.jobs.sequence import AS_WRITTEN
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec
+from fsbench_web.studies.sequence import AS_WRITTEN
 
 # What a document does not say at its default, so that those of before stay as they were.
 _LEFT_OUT = {"priority": 0, "time_limit_s": None, "run_again": DEFAULT_RUN_AGAIN}
@@ -29,6 +29,12 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
     }
     if spec.until is not None:
         document["repeats"] = asdict(spec.until)
+    if spec.race is not None:
+        del document["repeats"]
+        unsaid = asdict(RaceSpec())
+        document["race"] = {
+            name: value for name, value in asdict(spec.race).items() if value != unsaid[name]
+        }
     if spec.order == AS_WRITTEN:
         del document["seed"]
     for name, usual in _LEFT_OUT.items():

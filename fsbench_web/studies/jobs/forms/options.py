@@ -16,10 +16,10 @@ from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAb
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.jobs.documents.plan import DEFAULT_REFERENCE_EVERY
-from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED, RANDOM
-from fsbench_web.studies.jobs.spec import DEFAULT_REPEATS, GuestSpec, JobOptions, JobSpec
+from fsbench_web.studies.jobs.spec import DEFAULT_REPEATS, GuestSpec, JobOptions, JobSpec, RaceSpec
+from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
 
-BY_NUMBER, BY_INTERVAL = "number", "interval"
+BY_NUMBER, BY_INTERVAL, BY_RACE = "number", "interval", "race"
 _WHOLE = re.compile(r"^[0-9]{1,12}$")
 _DECIMAL = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
 _NUMBERS = {
@@ -38,10 +38,14 @@ _INTERVAL = {
     "least": "say how many repeats there are at least",
     "most": "say how many repeats there are at most",
 }
-_REFUSED_EMPTY = ("repeats", "repeat_by", *_INTERVAL)
+_RACE = ("race_hours", "race_measure")
+"""The measure is a test and a category of the first workload; empty: its main one."""
+_REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
 _PARTS = {"reference_every": "reference"}
 _USUAL_GUEST = GuestSpec(())
+_USUAL_HOURS = 8
+"""A night."""
 
 Unreadable = dict[str, list[str]]
 
@@ -62,6 +66,8 @@ class OptionsForm:
     half_width: str = "5"
     least: str = "3"
     most: str = "10"
+    race_hours: str = str(_USUAL_HOURS)
+    race_measure: str = ""
     discard: str = ""
     precondition: str = ""
     fill_percent: str = ""
@@ -80,6 +86,10 @@ class OptionsForm:
     @property
     def is_by_interval(self) -> bool:
         return self.repeat_by == BY_INTERVAL
+
+    @property
+    def is_race(self) -> bool:
+        return self.repeat_by == BY_RACE
 
     def chosen_kernels(self, ability: GuestAbility | None) -> list[GuestKernel]:
         """Those of the worker's kernels that the form names; none where no guest is chosen."""
@@ -111,6 +121,7 @@ class OptionsForm:
             "order": self.order,
             "repeats": self._repeats(unreadable),
             "until": self._until(unreadable),
+            "race": self._race(unreadable),
             "preparation": self._preparation(unreadable),
             "guest": self.guest(unreadable),
         }
@@ -148,11 +159,12 @@ class OptionsForm:
         return None
 
     def _repeats(self, unreadable: Unreadable) -> int:
-        if self.is_by_interval:
+        if self.is_by_interval or self.is_race:
             return DEFAULT_REPEATS
         if self.repeat_by != BY_NUMBER:
             unreadable["repeats"] = [
-                f'"{self.repeat_by}" is no way to repeat: choose {BY_NUMBER} or {BY_INTERVAL}.'
+                f'"{self.repeat_by}" is no way to repeat: choose {BY_NUMBER}, {BY_INTERVAL} or '
+                f"{BY_RACE}."
             ]
             return 0
         return self._number("repeats", unreadable) or 0
@@ -169,6 +181,16 @@ class OptionsForm:
             unreadable["repeats"] = problems
             return None
         return RepeatTarget(float(self.half_width), int(self.least), int(self.most))
+
+    def _race(self, unreadable: Unreadable) -> RaceSpec | None:
+        if not self.is_race:
+            return None
+        if not _DECIMAL.match(self.race_hours):
+            said = f'"{self.race_hours}" is not a number: say how many hours the race may take.'
+            unreadable["race"] = [said]
+            return None
+        test, _, category = self.race_measure.partition(" ")
+        return RaceSpec(hours=float(self.race_hours), test=test, category=category)
 
     def _preparation(self, unreadable: Unreadable) -> Preparation:
         problems = [
@@ -194,9 +216,10 @@ class OptionsForm:
             query.setlist("kernel", self.kernels)
             query["guest_memory_mib"], query["guest_cpus"] = self.guest_memory_mib, self.guest_cpus
         # One of these says that somebody filled the form in.
-        by_number = self.repeat_by == BY_NUMBER
-        for name in ("repeats",) if by_number else ("repeat_by", *_INTERVAL):
-            query[name] = getattr(self, name)
+        said = {BY_NUMBER: ("repeats",), BY_RACE: ("repeat_by", *_RACE)}
+        for name in said.get(self.repeat_by, ("repeat_by", *_INTERVAL)):
+            if name != "race_measure" or self.race_measure:
+                query[name] = getattr(self, name)
         for name in _SHOWN_WHERE_CHANGED:
             value = getattr(self, name)
             if value not in (_USUAL[name], *_NOTHING.get(name, ())):
@@ -233,6 +256,12 @@ def options_of(spec: JobSpec) -> dict[str, Any]:
             "half_width": f"{spec.until.half_width_percent:g}",
             "least": str(spec.until.least),
             "most": str(spec.until.most),
+        }
+    if spec.race is not None:
+        found |= {
+            "repeat_by": BY_RACE,
+            "race_hours": f"{spec.race.hours or _USUAL_HOURS:g}",
+            "race_measure": f"{spec.race.test} {spec.race.category}".strip(),
         }
     if spec.guest is None:
         return found
