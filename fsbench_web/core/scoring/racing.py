@@ -29,7 +29,7 @@ from fsbench_web.core.scoring.significance import FALSE_ALARM
 HALVING, CONFIRMING, ENDED = "halving", "confirming", "ended"
 BEHIND, SLOWER_HALF, FAILED = "behind", "slower_half", "failed"
 FINALISTS = 2
-CONFIRMING_SHARE = 0.2
+CONFIRMING_SHARE = 0.25
 """Of the budget, for the blocks of the finalists; what halving does not use comes to it."""
 LEAST_LOOK = 3
 EFFECT_VARIANCE = 1.0
@@ -71,17 +71,16 @@ class Race:
     """Where a race stands. ``measure`` is the next block, empty when it has ``ended``.
 
     ``left`` are those that are not out, ``leader`` the fastest of them by all blocks ("" where none
-    is left), ``probability`` that it is the best of them. ``status`` is, once it ended, that of the
-    two finalists: *faster*, *equivalent* or *inconclusive*; ``ratio`` of the leader to the other is
-    between ``low`` and ``high`` whenever one looks (95%), from the ``fresh`` blocks alone; None
-    where there are none. ``spent`` is of the budget.
+    is left). ``status`` is, once it ended, that of the two finalists: *faster*, *equivalent* or
+    *inconclusive*; ``ratio`` of the leader to the other is between ``low`` and ``high`` whenever
+    one looks (95%), from the ``fresh`` blocks alone; None where there are none. ``spent`` is of the
+    budget.
     """
 
     phase: str
     left: tuple[str, ...]
     out: Mapping[str, Out]
     leader: str
-    probability: float
     spent: float
     status: str = INCONCLUSIVE
     ratio: float | None = None
@@ -141,6 +140,26 @@ def places(leader: str, contenders: Sequence[str], blocks: Sequence[Block]) -> d
         else:
             found[name] = Place(len(ratios), exp(fsum(ratios) / len(ratios)), exp(low), exp(high))
     return found
+
+
+def probability(leader: str, left: Sequence[str], blocks: Sequence[Block]) -> float:
+    """That the leader is the best of those left: drawn from what the means may be, with the scatter
+    that all have in common within blocks. Without a scatter known yet all are as likely.
+
+    Each block has all that are left.
+    """
+    if len(blocks) < 2 or len(left) < 2:
+        return 1 / len(left) if left else 0.0
+    values = np.log([[block[name] for name in left] for block in blocks])
+    apart = values - values.mean(axis=1, keepdims=True)
+    freedom = (len(blocks) - 1) * (len(left) - 1)
+    means = apart.mean(axis=0)
+    deviation = sqrt(float(((apart - means) ** 2).sum()) / freedom)
+    draw = np.random.default_rng(SEED)
+    shape = (DRAWS, len(left))
+    scale = deviation / sqrt(len(blocks)) * np.sqrt(freedom / draw.chisquare(freedom, (DRAWS, 1)))
+    best = (means + draw.normal(size=shape) * scale).argmax(axis=1)
+    return float((best == list(left).index(leader)).mean())
 
 
 def interval(logarithms: Sequence[float], level: float = FALSE_ALARM) -> tuple[float, float]:
@@ -287,7 +306,6 @@ class _Course:
             stands,
             phase=ENDED,
             leader=leader,
-            probability=self._probability(leader),
             status=status,
             ratio=ratio,
             low=low,
@@ -302,7 +320,6 @@ class _Course:
             tuple(self.left),
             dict(self.out),
             leader,
-            self._probability(leader),
             self.spent,
         )
 
@@ -312,22 +329,3 @@ class _Course:
     def _mean(self, name: str) -> float:
         logs = self.logs[: self.done]
         return fsum(block[name] for block in logs) / len(logs) if logs else 0.0
-
-    def _probability(self, leader: str) -> float:
-        """That the leader is the best of those left: drawn from what the means may be, with the
-        scatter that all have in common within blocks. Without a scatter known yet all are as
-        likely.
-        """
-        logs, left = self.logs[: self.done], self.left
-        if len(logs) < 2 or len(left) < 2:
-            return 1 / len(left) if left else 0.0
-        values = np.array([[block[name] for name in left] for block in logs])
-        apart = values - values.mean(axis=1, keepdims=True)
-        freedom = (len(logs) - 1) * (len(left) - 1)
-        means = apart.mean(axis=0)
-        deviation = sqrt(float(((apart - means) ** 2).sum()) / freedom)
-        draw = np.random.default_rng(SEED)
-        shape = (DRAWS, len(left))
-        scale = deviation / sqrt(len(logs)) * np.sqrt(freedom / draw.chisquare(freedom, (DRAWS, 1)))
-        best = (means + draw.normal(size=shape) * scale).argmax(axis=1)
-        return float((best == left.index(leader)).mean())

@@ -91,7 +91,7 @@ def report_of(job: Job) -> RaceReport | None:
     try:
         of_race = stands.of_race
     except ValueError:  # its runs are not what it asked for: it was stopped, and says so
-        of_race = racing.Race(ENDED, (), {}, "", 0.0, 0.0)
+        of_race = racing.Race(ENDED, (), {}, "", 0.0)
     labels = labels_of(race)
     leader = of_race.leader if stands.speeds else ""
     phase = of_race.phase
@@ -124,7 +124,7 @@ def report_of(job: Job) -> RaceReport | None:
         phase,
         rows,
         labels.get(leader, ""),
-        of_race.probability,
+        stands.probability if leader else 0.0,
         len(stands.speeds),
     )
 

@@ -152,6 +152,11 @@ class Standing:
         """Each contender against the leader."""
         return racing.places(self.of_race.leader, self.race.contenders, self.speeds)
 
+    @cached_property
+    def probability(self) -> float:
+        """That the leader is the best of those that are left."""
+        return racing.probability(self.of_race.leader, self.of_race.left, self.speeds)
+
     @property
     def runs(self) -> int:
         """How many there were, those that fsbench itself ran again left out."""

@@ -114,7 +114,7 @@ def _taken(stands: Standing) -> str:
 
 
 def _probability(stands: Standing) -> str:
-    share = stands.of_race.probability
+    share = stands.probability
     return "over 99%" if share > 0.99 else f"{100 * share:.0f}%"
 
 
