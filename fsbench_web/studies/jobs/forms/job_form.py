@@ -8,7 +8,7 @@ confirmed. Field names::
     workload=iozone-small           iozone-small.maximum_file_kb=4096
     repeats=2                       study=raid-test   or   new_study=RAID test
     repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
-    repeat_by=race                  race_hours=8  race_measure=write total_average   (likewise)
+    repeat_by=race                  race_hours=8  race_test=write  race_category=overall
     discard=yes                     precondition=yes    fill_percent=50
     order=random                    seed=42             priority=5      time_limit_s=7200
     reference=ext4.2                reference_every=10  run_again=1
@@ -222,10 +222,10 @@ class JobForm(OptionsForm):
             workload=first.name,
             parameters=first.parameters,
             more_workloads=tuple(more),
-            reference=self._reference(unreadable),
+            reference=self._reference(options.reference_every, unreadable),
             study=self.study,
             new_study="" if self.study else self.new_study,
-            **options,
+            **options.options(),
             unreadable=unreadable,
         )
 
@@ -239,7 +239,7 @@ class JobForm(OptionsForm):
                 unreadable.setdefault("workload", []).append(str(error))
         return WorkloadSpec(slug, parameters)
 
-    def _reference(self, unreadable: dict[str, list[str]]) -> ReferenceSpec | None:
+    def _reference(self, every: int, unreadable: dict[str, list[str]]) -> ReferenceSpec | None:
         if not self.reference:
             return None
         match = _VARIANT.match(self.reference)
@@ -249,7 +249,7 @@ class JobForm(OptionsForm):
             ]
             return None
         wanted = self._variant_spec(self.reference, (self.schedulers or [""])[0])
-        return ReferenceSpec(wanted, self.every(unreadable))
+        return ReferenceSpec(wanted, every)
 
     def _configurations(self) -> tuple[ConfigurationSpec, ...]:
         return tuple(

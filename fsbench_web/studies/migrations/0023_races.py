@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0021_drop_measurement_rows"),
+        ("studies", "0022_measured_at"),
     ]
 
     operations = [
