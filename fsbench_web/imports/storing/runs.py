@@ -40,9 +40,9 @@ Say = Callable[[str, float], None]
 class PlacedRun:
     """One run to be: what it is of, and its numbers.
 
-    ``repeat`` is what somebody says; None: it is numbered on. ``own`` is what the file calls the
-    run. ``begins`` is its first line where one table holds all runs, which are told by it.
-    ``planned`` is what it was made of, for whoever shows it.
+    ``repeat`` is what somebody says; None: it is numbered on. ``block``: see ``Run.block``.
+    ``own`` is what the file calls the run. ``begins`` is its first line where one table
+    holds all runs, which are told by it. ``planned`` is what it was made of, for whoever shows it.
     """
 
     source: SourceFile
@@ -57,6 +57,7 @@ class PlacedRun:
     workload: Workload | None = None
     environment: Environment | None = None
     begins: int | None = None
+    block: str = ""
     measured: Measured = field(default_factory=Measured)
     planned: PlannedRun | None = None
 
@@ -201,7 +202,7 @@ def _twice(entry: PlacedRun, content: Content) -> ImportProblem | None:
     first, second = entry.columns.lines[list(content.twice)].tolist()
     message = (
         f"The same cell was already given in line {first}. Repeats of a cell need a column "
-        "repeat, or a file each."
+        "repeat or block, or a file each."
     )
     return ImportProblem(message, entry.source.path, second)
 
@@ -213,7 +214,7 @@ def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | N
     coarse clock gave two of them the same numbers; the same file sent again is then told by its
     numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
-    counts_repeats = entry.own[0][3] is not None
+    counts_repeats = entry.own[0][3] is not None or bool(entry.block)
     if isinstance(same, PlacedRun) and same.source is entry.source and counts_repeats:
         return None
     if entry.repeat is None or (isinstance(same, Run) and same.repeat == entry.repeat):
@@ -276,6 +277,7 @@ def _record(
                 artefact,
                 one.placed.measured.at,
                 one.placed.measured.source,
+                one.placed.block,
             )
         )
     beside: list[models.Model] = [row] if row.pk is None else []

@@ -102,6 +102,7 @@ def test_the_next_block_follows_the_last_run_of_one(submitted: Callable[..., lis
     assert filesystems(following) == ["ext4", "xfs", "ext2"]
     assert [run.repeat for run in following] == [2, 2, 2]
     assert following[0].confirmed == first.confirmed
+    assert {run.block for run in following} == {f"job {third.job_id} block 2"}
     assert following[0].changes.get().reason == f"Block 2 of the race, after run {third.pk}."
 
 
@@ -176,6 +177,7 @@ def test_who_fails_is_tried_again_once_and_then_out(submitted: Callable[..., lis
     (again,) = waiting()
     assert again.retry_of == first
     assert (again.repeat, again.rerun, again.series) == (1, 0, first.series)
+    assert again.block == first.block
     fail(again)
     assert filesystems(waiting()) == ["xfs", "ext2"]
     out = standing(race()).of_race.out[str(first.series_id)]

@@ -109,6 +109,7 @@ def _try_again(stands: Standing, run: Run) -> bool:
             job=failed.job,
             retry_of=failed,
             follows=failed,
+            block=failed.block,
             why=f"Another attempt after run {failed.pk}: who fails twice in a block is out.",
         )
         for failed in rows.filter(pk__in=[row.id for row in again]).order_by("id")
@@ -135,6 +136,8 @@ def _next_block(race: Race, run: Run, now: datetime) -> None:
     before = Run.objects.select_related(*related).in_bulk(followed.values())
     # That of the run that ends too: its scores are made next. One order of locks for everybody.
     lock_all([*Series.objects.filter(pk__in=of_race.measure), run.series])
+    # What somebody submitted again is in a block of its own, too.
+    block = new_runs.block_of(race.job, new_runs.blocks_in(race.job.runs.all()) + 1)
     made = []
     for name in order:
         if name in of_race.measure:
@@ -146,6 +149,7 @@ def _next_block(race: Race, run: Run, now: datetime) -> None:
                     by=last.created_by,
                     job=last.job,
                     follows=last,
+                    block=block,
                     why=f"Block {number} of the race, after run {run.pk}.",
                 )
             )

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0022_measured_at"),
+        ("studies", "0024_blocks_of_runs"),
     ]
 
     operations = [
