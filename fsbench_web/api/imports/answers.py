@@ -94,6 +94,7 @@ def _file(
                 "configuration": one.stored.planned.configuration,
                 "hardware": one.stored.planned.hardware,
                 "repeat": one.stored.planned.repeat,
+                "numbered": one.stored.run.repeat,
                 "tests": [
                     {name: getattr(test, name) for name in TestOut.model_fields}
                     for test in one.tests

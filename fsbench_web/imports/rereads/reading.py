@@ -17,10 +17,10 @@ from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
-from fsbench_web.imports import existing_runs
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.plan import own_key
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements

@@ -15,7 +15,8 @@ from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import SourceFile, unpack
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.storing.runs import PlacedRun, StoredRun, store_runs
+from fsbench_web.imports.storing.numbering import PlacedRun
+from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies.models import Study
@@ -24,12 +25,15 @@ from fsbench_web.studies.scores import measurements
 
 @dataclass(frozen=True)
 class ImportPreview:
-    """What an import would store; with ``problems`` it would store nothing."""
+    """What an import would store; with ``problems`` it would store nothing. ``remarks`` are what
+    whoever imports should know of its repeats.
+    """
 
     study: Study
     study_is_new: bool
     runs: list[StoredRun]
     problems: list[ImportProblem]
+    remarks: list[ImportProblem]
 
 
 def import_files(
@@ -130,8 +134,8 @@ def commit(
     if was_kept:
         row.save()
         row.files.all().delete()
-    runs = [entry.run.pk for entry in stored.runs]
-    warnings = [one.as_row() for one in plan.warnings]
+    runs = keys_of(stored.runs)
+    warnings = [one.as_row() for one in [*plan.warnings, *stored.remarks]]
     return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)
 
 
@@ -162,7 +166,7 @@ def _store(
     study, is_new = study_for(target, user)
     placed = [_placed(file, entry) for file in files for entry in file.runs]
     stored = store_runs(row, study, placed, user, passed_over)
-    return ImportPreview(study, is_new, stored.runs, stored.problems)
+    return ImportPreview(study, is_new, stored.runs, stored.problems, stored.remarks)
 
 
 def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
