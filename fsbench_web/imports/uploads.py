@@ -35,6 +35,11 @@ class Preview:
     problems: list[ImportProblem]
     is_much: bool = False
 
+    @property
+    def warnings(self) -> list[ImportProblem]:
+        """What is left out, and what is to be known of repeats."""
+        return [*self.plan.warnings, *(self.stored.remarks if self.stored else [])]
+
 
 @dataclass(frozen=True)
 class Correction:
@@ -143,7 +148,7 @@ def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
             size_bytes=file.size_bytes,
             sha256=file.sha256,
             problem=file.problem,
-            given=Given(**file.given),
+            given=Given.from_json(file.given),
             mapping=file.mapping,
             is_left_out=file.is_left_out,
             pk=file.pk,

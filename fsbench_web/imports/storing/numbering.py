@@ -8,8 +8,10 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from fsbench_web.catalog.models import Environment, Workload
+from fsbench_web.core.formats.result import OwnKey
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
-from fsbench_web.imports.plan import OwnKey, PlannedRun
+from fsbench_web.imports.dates import Measured
+from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing.existing_runs import Known
@@ -46,6 +48,7 @@ class PlacedRun:
     workload: Workload | None = None
     environment: Environment | None = None
     begins: int | None = None
+    measured: Measured = field(default_factory=Measured)
     planned: PlannedRun | None = None
 
     @property
@@ -172,13 +175,13 @@ class Numbering:
             what = f"part of repeat {first.repeat} of {first.series.configuration.label}"
             what += f" (run {first.joins.pk})" if first.joins is not None else ""
             alone = len(names) == 1
-            yield ImportProblem(
+            yield _note(
                 f"{f'P{what[1:]}' if alone else f'{files}: {what}'}, because nothing in one is "
                 "measured in another. Say the repeat of a file that belongs to another one.",
                 names[0] if alone else None,
             )
         if (more := len(parts) - _MOST_NAMED) > 0:
-            yield ImportProblem(f"And {more:,} more repeats that came as several files.")
+            yield _note(f"And {more:,} more repeats that came as several files.")
 
     def _of_unequal(self) -> Iterator[ImportProblem]:
         """That a repeat lacks what others have, and that nobody can know whether it is one."""
@@ -193,16 +196,21 @@ class Numbering:
             unequal = measured.unequal
             for repeat in unequal[:_MOST_NAMED]:
                 message = f"Repeat {repeat} of {label} lacks {measured.lacks(repeat)}."
-                yield ImportProblem(message, files.get(repeat))
+                yield _note(message, files.get(repeat))
             if (more := len(unequal) - _MOST_NAMED) > 0:
-                yield ImportProblem(f"And {more:,} more repeats of {label} lack some.")
+                yield _note(f"And {more:,} more repeats of {label} lack some.")
             silent = next((one for one in some if one.placed.says_no_settings), None)
             if silent is not None:
-                yield ImportProblem(
+                yield _note(
                     f"It says no settings: repeats of {label} are repeats only if these were the "
                     "same. Give it another configuration where they were not.",
                     silent.placed.source.path,
                 )
+
+
+def _note(message: str, file: str | None = None) -> ImportProblem:
+    """A warning that loses nothing."""
+    return ImportProblem(message, file, is_note=True)
 
 
 def _twice(entry: PlacedRun, content: Content) -> ImportProblem | None:

@@ -11,6 +11,7 @@ from django.db import models
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
+from fsbench_web.imports.dates import Measured
 from fsbench_web.imports.models import Import, ImportedFile, RunContent
 from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
@@ -155,9 +156,15 @@ def _record(
             else:
                 further.append((key, artefact))
         if some[0].joins is None:
-            first = some[0]
+            first, measured = some[0], _measured(some)
             finished[key] = FinishedRun(
-                first.series, first.repeat, _reason(some), first.placed.environment, own
+                first.series,
+                first.repeat,
+                _reason(some),
+                first.placed.environment,
+                own,
+                measured.at,
+                measured.source,
             )
     beside: list[models.Model] = [row] if row.pk is None else []
     new = new_runs.record_all_finished(list(finished.values()), by=user, beside=beside)
@@ -175,6 +182,13 @@ def _record(
         ),
     )
     return [(one, runs[one.series.pk, one.repeat]) for one in numbered]
+
+
+def _measured(parts: Sequence[Numbered]) -> Measured:
+    """When the first of the parts was measured that say it."""
+    dates = [(one.placed.measured.at, one.placed.measured) for one in parts]
+    known = [(at, date) for at, date in dates if at is not None]
+    return min(known, key=lambda pair: pair[0])[1] if known else Measured()
 
 
 def _reason(parts: Sequence[Numbered]) -> str:
