@@ -105,6 +105,7 @@ def _file(
                 "hardware": one.stored.planned.hardware,
                 "repeat": one.stored.planned.repeat,
                 "numbered": one.stored.run.repeat,
+                "block": one.stored.planned.block,
                 "tests": [
                     {name: getattr(test, name) for name in TestOut.model_fields}
                     for test in one.tests

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
-from fsbench_web.core.formats.result import OwnKey, own_key
+from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
@@ -164,7 +164,7 @@ def _by_run(
     found: Difference,
 ) -> dict[int, dict[Cell, ParsedValue]]:
     """What was read now, by the run that it was stored with."""
-    runs: dict[OwnKey, int] = {tuple(key): pk for key, pk in imported.runs} if imported else {}
+    runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
     if not runs:
         if len(stored) > 1:
             message = (

@@ -187,6 +187,7 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         samples=samples,
         workload=workload_of(entry.parsed),
         environment=environment_of(entry.parsed),
+        block=entry.block,
         measured=dates.measured(entry.parsed, entry.own),
         planned=entry,
     )

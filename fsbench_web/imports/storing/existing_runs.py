@@ -21,14 +21,15 @@ MOST_COMPARED = 1_000_000
 @dataclass
 class Known:
     """What a series holds: its finished runs by the digest of their numbers; all its repeats,
-    whatever became of them, with their runs (None: one of this very import); the number of the
-    next one; and its finished runs in their order, of which is read what ``quality.basis_of``
+    whatever became of them, with their runs (None: one of this very import) and their blocks; the
+    number of the next one; and its finished runs in their order, of which is read what ``quality.basis_of``
     wants, key, repeat, origin and author. ``measured`` is what they measured, None where nobody
     asked or where that is too much. Parts of runs that came as several files are in ``runs`` too.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
     repeats: dict[int, int | None] = field(default_factory=dict)
+    blocks: dict[int, str] = field(default_factory=dict)
     following: int = 1
     finished: list[Run] = field(default_factory=list)
     measured: Repeats | None = None
@@ -57,11 +58,19 @@ def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[i
     for run in (
         Run.objects.filter(series__in=found)
         .annotate(digest=F("content__digest"))
-        .only("series_id", "repeat", "state", "origin", "created_by_id", *quality.READ_OF_RUNS)
+        .only(
+            "series_id",
+            "repeat",
+            "block",
+            "state",
+            "origin",
+            "created_by_id",
+            *quality.READ_OF_RUNS,
+        )
         .order_by("id")
     ):
         there = found[run.series_id]
-        there.repeats[run.repeat] = run.pk
+        there.repeats[run.repeat], there.blocks[run.repeat] = run.pk, run.block
         there.following = max(there.following, run.repeat + 1)
         if run.state == RunState.DONE:
             there.finished.append(run)

@@ -31,9 +31,9 @@ _MOST_FILES_NAMED = 5
 class PlacedRun:
     """One run to be: what it is of, and its numbers.
 
-    ``repeat`` is what somebody says; None: it is numbered on. ``own`` is what the file calls the
-    run. ``begins`` is its first line where one table holds all runs, which are told by it.
-    ``planned`` is what it was made of, for whoever shows it.
+    ``repeat`` is what somebody says; None: it is numbered on. ``block``: see ``Run.block``.
+    ``own`` is what the file calls the run. ``begins`` is its first line where one table
+    holds all runs, which are told by it. ``planned`` is what it was made of, for whoever shows it.
     """
 
     source: SourceFile
@@ -48,6 +48,7 @@ class PlacedRun:
     workload: Workload | None = None
     environment: Environment | None = None
     begins: int | None = None
+    block: str = ""
     measured: Measured = field(default_factory=Measured)
     planned: PlannedRun | None = None
 
@@ -133,6 +134,7 @@ class Numbering:
             joins.series = series
         of.following = max(of.following, repeat + 1)
         of.repeats.setdefault(repeat, None)
+        of.blocks.setdefault(repeat, entry.block)
         if of.measured is not None and cells:
             of.measured.add(repeat, cells)
         self.runs.append(Numbered(entry, series, repeat, digest, joins))
@@ -146,7 +148,8 @@ class Numbering:
 
         def may_be(repeat: int) -> bool:
             is_new = repeat in of.repeats and of.repeats[repeat] is None
-            return is_new or of.run_to_join(repeat, self.user) is not None
+            is_there = is_new or of.run_to_join(repeat, self.user) is not None
+            return is_there and of.blocks.get(repeat, "") == entry.block
 
         if entry.repeat is None:
             places = of.measured.places(cells) if of.measured is not None and cells else []
@@ -220,7 +223,7 @@ def _twice(entry: PlacedRun, content: Content) -> ImportProblem | None:
     first, second = entry.columns.lines[list(content.twice)].tolist()
     message = (
         f"The same cell was already given in line {first}. Repeats of a cell need a column "
-        "repeat, or a file each."
+        "repeat or block, or a file each."
     )
     return ImportProblem(message, entry.source.path, second)
 
@@ -232,7 +235,7 @@ def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | N
     coarse clock gave two of them the same numbers; the same file sent again is then told by its
     numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
-    counts_repeats = entry.own[0][3] is not None
+    counts_repeats = entry.own[0][3] is not None or bool(entry.block)
     if isinstance(same, PlacedRun) and same.source is entry.source and counts_repeats:
         return None
     if entry.repeat is None or (isinstance(same, Run) and same.repeat == entry.repeat):

@@ -165,6 +165,7 @@ def _record(
                 own,
                 measured.at,
                 measured.source,
+                first.placed.block,
             )
     beside: list[models.Model] = [row] if row.pk is None else []
     new = new_runs.record_all_finished(list(finished.values()), by=user, beside=beside)

@@ -23,6 +23,7 @@ SUMMARY = [
     "journal",
     "worker",
     "repeat",
+    "block",
     "job",
     "sweep",
     "reference",
