@@ -14,6 +14,7 @@ from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import digests, measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock
 
+_READ = ("series_id", "repeat", "block", "state", "origin", "created_by_id")
 MOST_COMPARED = 1_000_000
 """Numbers of a series that are read to know what its repeats measured."""
 
@@ -22,8 +23,8 @@ MOST_COMPARED = 1_000_000
 class Known:
     """What a series holds: its finished runs by the digest of their numbers; all its repeats,
     whatever became of them, with their runs (None: one of this very import) and their blocks; the
-    number of the next one; and its finished runs in their order, of which is read what ``quality.basis_of``
-    wants, key, repeat, origin and author. ``measured`` is what they measured, None where nobody
+    number of the next one; and its finished runs in their order, of which is read what
+    ``quality.basis_of`` wants, and ``_READ``. ``measured`` is what they measured, None where nobody
     asked or where that is too much. Parts of runs that came as several files are in ``runs`` too.
     """
 
@@ -58,15 +59,7 @@ def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[i
     for run in (
         Run.objects.filter(series__in=found)
         .annotate(digest=F("content__digest"))
-        .only(
-            "series_id",
-            "repeat",
-            "block",
-            "state",
-            "origin",
-            "created_by_id",
-            *quality.READ_OF_RUNS,
-        )
+        .only(*_READ, *quality.READ_OF_RUNS)
         .order_by("id")
     ):
         there = found[run.series_id]
