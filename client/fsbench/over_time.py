@@ -18,16 +18,17 @@ _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 
 
 def lines(client: Client, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The lines of the studies that the options ask for; a line may be in several of them."""
+    """The lines of the studies that the options ask for, taken together."""
+    found = client.get("/history/lines", _studies(options))["lines"]
+    return [one for one in found if _is_wanted(one, options)]
+
+
+def _studies(options: argparse.Namespace) -> list[tuple[str, Any]]:
+    """As a query. What other studies measured under the same label is not theirs."""
     if not options.study:
         raise ValueError("Lines are those of a study: say which with --study.")
     studies = [options.study] if isinstance(options.study, str) else options.study
-    found = {
-        one["series"]: one
-        for study in studies
-        for one in client.get("/history/lines", study=study)["lines"]
-    }
-    return [one for one in found.values() if _is_wanted(one, options)]
+    return [("study", study) for study in studies]
 
 
 def _is_wanted(line: dict[str, Any], options: argparse.Namespace) -> bool:
@@ -78,14 +79,15 @@ def _rows(
     client: Client, line: dict[str, Any], options: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """One for each test and category of a line."""
-    query = {"series": line["series"], "along": options.along, "margin": options.margin or 10}
-    first = client.get("/history", query)
+    query = _studies(options)
+    said = {"series": line["series"], "along": options.along, "margin": options.margin or 10}
+    first = client.get("/history", query, **said)
     for test in options.test or list(first["tests"]):
         offered = first["tests"].get(test, [])
         usual = first["category"] if first["category"] in offered else next(iter(offered), "")
         for category in options.category or [usual]:
             if category in offered:
-                one = client.get("/history", {**query, "test": test, "category": category})
+                one = client.get("/history", query, **said, test=test, category=category)
                 yield _judged(line, one, options.since)
 
 

@@ -21,12 +21,14 @@ from fsbench_web.compare.watches.form import MOST_MARGIN, WatchForm
 router = Router()
 SHOWN_MESSAGES = 50
 TEST_EVERY = timedelta(seconds=20)
+_NOTHING = {"series": None, "study": None, "team": None, "test": "", "category": "", "problem": ""}
 _WRITES = {401: Error, 403: Error, 404: Error, 422: Error}
 
 
 class WatchOut(Schema):
     """``is_there`` is false where the line is gone, or hidden from you, and what it is of is then
-    empty; ``problem`` says why the last look could not judge.
+    empty; ``problem`` says why the last look could not judge. The line is of one ``study`` (slug),
+    or of all studies of a ``team``.
     """
 
     id: int
@@ -34,6 +36,8 @@ class WatchOut(Schema):
     is_there: bool
     is_active: bool
     series: int | None
+    study: str | None
+    team: str | None
     test: str
     category: str
     along: str
@@ -228,7 +232,7 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 
 def _mine(request: HttpRequest) -> Any:
     return Watch.objects.filter(user=user_of(request)).select_related(
-        "configuration", "workload", "hardware", "lun__worker", "user"
+        "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
     )
 
 
@@ -244,15 +248,17 @@ def _watch(one: Watch) -> dict[str, Any]:
     names = [
         name
         for name in WatchOut.model_fields
-        if name not in ("title", "is_there", "series", "links")
+        if name not in ("title", "is_there", "series", "study", "team", "links")
     ]
     address = f"/api/v1/watches/{one.pk}"
     return {
         **{name: getattr(one, name) for name in names},
         "series": one.series_id,
+        "study": one.study.slug if one.study else None,
+        "team": one.team.name if one.team else None,
         "title": watching.title_of(one),
         "is_there": is_there,
-        **({} if is_there else {"series": None, "test": "", "category": "", "problem": ""}),
+        **({} if is_there else _NOTHING),
         "links": {
             "self": address,
             **{act: f"{address}/{act}" for act in ("pause", "resume", "test")},

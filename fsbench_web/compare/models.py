@@ -6,8 +6,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile, Lun, Workload
-from fsbench_web.studies.models import Series
+from fsbench_web.studies.models import Series, Study
 
 
 def new_key() -> str:
@@ -71,9 +72,10 @@ class Permalink(models.Model):
 class Watch(models.Model):
     """A line over time that somebody wants to be told of when it gets significantly slower.
 
-    The line is what compare.history.lines calls the same: whichever studies, kernels and days its
-    runs are of. ``key`` is a digest of line, test, category and along, because a unique constraint
-    ignores rows with nulls. Without an address to write to, messages are shown on the page alone.
+    The line is what compare.history.lines calls the same: of a ``study``, or of any study of a
+    ``team``, whichever kernels and days its runs are of; neither: what it was of is gone. ``key``
+    is a digest of line, owner, test, category and along, because a unique constraint ignores rows
+    with nulls. Without an address to write to, messages are shown on the page alone.
     """
 
     class Along(models.TextChoices):
@@ -91,6 +93,8 @@ class Watch(models.Model):
         related_name="+",
         help_text="Any of the line, to link to it; null: none is left",
     )
+    study = models.ForeignKey(Study, null=True, on_delete=models.SET_NULL, related_name="+")
+    team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
     configuration = models.ForeignKey(
         FilesystemConfiguration, on_delete=models.CASCADE, related_name="+"
     )

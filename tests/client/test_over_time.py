@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 
 from fsbench_web.compare.models import Watch
-from fsbench_web.studies.models import Series
+from fsbench_web.imports.storing.commit import import_files
+from fsbench_web.studies.models import Run, Series
 from tests.client.conftest import Command
+from tests.compare.history.test_history import DAY
 from tests.compare.history.test_history import measured as run_of
 
 Line = Callable[..., None]
@@ -84,6 +88,49 @@ def test_what_was_accepted_counts_no_more(fsbench: Command, line: Line) -> None:
     assert check(fsbench, "--since", "6.4.0", along="kernel")[0] == 0
     code, _, err = check(fsbench, "--since", "5.0", along="kernel")
     assert (code, "no such kernel; there is 6.1.0, 6.2.0" in err) == (2, True)
+
+
+def imported(fsbench: Command, study: str, level: float, day: int, hardware: str = "") -> None:
+    """Four numbers under the label ext4, sent by another account and dated like the others."""
+    eve, _ = User.objects.get_or_create(username="eve")
+    rows = [f"write,4,{64 << place},{level + place + day / 100},KB/s" for place in range(4)]
+    done = import_files(
+        [("r.csv", "\n".join(["test,record_size_kb,file_size_kb,value,unit", *rows]).encode())],
+        study=study,
+        filesystem="ext4",
+        configuration="ext4",
+        hardware=hardware,
+        user=eve,
+    )
+    Run.objects.filter(pk__in=done.runs).update(ended_at=DAY + timedelta(days=day))
+
+
+@pytest.mark.parametrize("hardware", ["", "Array"], ids=["unknown", "said to be the same"])
+def test_numbers_of_another_study_under_the_same_label_hide_no_fall(
+    fsbench: Command, hardware: str
+) -> None:
+    for day, level in enumerate((100, 100, 80, 80)):
+        for part in range(3):
+            imported(fsbench, "nightly", level + part / 10, day, hardware)
+    assert check(fsbench)[0] == 1
+    for day in range(4):
+        for number, level in enumerate((20, 500, 90, 900)):
+            imported(fsbench, "scattered", level + number + day * 7, day, hardware)
+    code, out, _ = check(fsbench, "--json")
+    (row,) = json.loads(out)["rows"]
+    assert (code, row["runs"]) == (1, 12)
+
+
+def test_studies_that_are_named_together_are_one_line(fsbench: Command) -> None:
+    """On the same hardware; where nobody knows it, each study is a line of its own."""
+    for hardware, lines in (("Array", 1), ("", 2)):
+        for number, level in enumerate((100, 101, 80, 81)):
+            study = f"{'nightly' if number < 2 else 'weekly'} {hardware}"
+            for day in range(2):
+                imported(fsbench, study, level + day, 2 * number + day, hardware)
+        slugs = [f"--study={name}{'-array' if hardware else ''}" for name in ("nightly", "weekly")]
+        out = fsbench("check", *slugs, "--along", "date", "--test", "write", "--json").stdout
+        assert [row["runs"] for row in json.loads(out)["rows"]] == [8 // lines] * lines
 
 
 def test_the_margin_is_asked_of_the_site(fsbench: Command, line: Line) -> None:

@@ -14,16 +14,29 @@ from fsbench_web.compare.history import lines as history
 
 router = Router()
 _ERRORS = {404: Error, 422: Error}
+MOST_STUDIES = 20
 
 
 class HistoryFilters(Schema):
     """A line over time, by any of its series."""
 
     series: int = Field(ge=1, le=LARGEST_ID, description="number of a series of the line")
+    study: list[str] = Field(
+        [],
+        max_length=MOST_STUDIES,
+        description="slugs of studies, the series' own among them: the line is of these. None: of "
+        "all studies of its team, or of its own where that has no team or its hardware is unknown",
+    )
     test: str = Field("", description="none: its first")
     category: str = Field("", description="none: total_average, or its first")
     along: Literal["kernel", "date"] = "kernel"
     margin: int = Field(10, ge=0, le=100, description="percent by which levels must differ")
+
+
+class LinesFilters(Schema):
+    """Whose lines."""
+
+    study: list[str] = Field(min_length=1, max_length=MOST_STUDIES, description="slugs of studies")
 
 
 class PointOut(Schema):
@@ -51,11 +64,13 @@ class ChangeOut(Schema):
 class HistoryOut(Schema):
     """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs.
 
-    ``tests`` are 200 at most, the first by name; any other can be asked for.
+    ``tests`` are 200 at most, the first by name; any other can be asked for. ``team`` is whose
+    studies are in the line; null: the studies asked for, or the series' own.
     """
 
     series: int
     configuration: str
+    team: str | None
     test: str
     category: str
     along: str
@@ -95,7 +110,13 @@ class LinesOut(Schema):
 def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
     """The same work on the same disk, and where it got slower or faster by more than chance."""
     series = history.series_of(str(filters.series))
-    offered = dict(history.choices(series, filters.test))
+    studies = [study_or_404(slug).pk for slug in dict.fromkeys(filters.study)]
+    if studies and series.study_id not in studies:
+        raise Refused(
+            422, [("study", f"Series {series.pk} is of the study {series.study.slug}: name it.")]
+        )
+    _, team = history.owner_of(series)
+    offered = dict(history.choices(series, filters.test, studies))
     test = filters.test or next(iter(offered), "")
     categories = offered.get(test, [])
     preferred = history.DEFAULT_CATEGORY
@@ -108,13 +129,14 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
             [("test", f'This line has no "{test[:60]}" with "{category[:40]}"; see /history.')],
         )
     shown = (
-        history.history(series, test, category, filters.along, float(filters.margin))
+        history.history(series, test, category, filters.along, float(filters.margin), studies)
         if test
         else history.History()
     )
     return {
         "series": series.pk,
         "configuration": series.configuration.label,
+        "team": None if team is None or studies else str(series.study.team),
         "test": test,
         "category": category,
         "along": filters.along,
@@ -151,15 +173,16 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
 @router.get(
     "/history/lines",
     response={200: LinesOut, **_ERRORS},
-    summary="The lines of a study",
+    summary="The lines of studies",
     url_name="history_lines",
 )
 @requires(Action.READ)
-def list_lines(
-    request: HttpRequest, study: str = Query(description="slug of a study")
-) -> dict[str, Any]:
-    """Those over most kernels first, 100 at most."""
-    found = history.line_choices(study_or_404(study).pk, history.MOST_LINES)
+def list_lines(request: HttpRequest, filters: Query[LinesFilters]) -> dict[str, Any]:
+    """Those over most kernels first, 100 at most for each study. What several of them measured on
+    the same hardware is one line.
+    """
+    studies = [study_or_404(slug).pk for slug in dict.fromkeys(filters.study)]
+    found = history.line_choices(studies, history.MOST_LINES * len(studies))
     return {
         "lines": [
             {

@@ -2,16 +2,18 @@
 
 Every finished run is scored by itself; the runs of one kernel, or of one day, are a point with the
 95% interval of their scores. scoring.changes finds where the level changes.
+
+A line is of a team, or of a study that has none: what a label says anybody may say of theirs.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
-from django.db.models import Count, F, Max, Min, Q
+from django.db.models import Case, Count, F, Max, Min, Q, When
 from django.db.models.functions import TruncDate
 from django.http import Http404
 
@@ -83,12 +85,33 @@ class History:
         return any(len(point.values) > 1 for point in self.points)
 
 
-def same_line(line: Series | Watch) -> Q:
-    """The series that measure the same as this one: all but the study and the system's software."""
+def owner_of(series: Series) -> tuple[int | None, int | None]:
+    """Whose line a series is on: (study, None) or (None, team), by key.
+
+    Its team's, whichever of the team's studies measured it; its study's alone where that has no
+    team, and where nobody says on what it was measured: two unknown machines are not the same.
+    """
+    team = series.study.team_id
+    if team is None or (series.hardware_id is None and series.lun_id is None):
+        return series.study_id, None
+    return None, team
+
+
+def same_line(line: Series | Watch, studies: Collection[int] = ()) -> Q:
+    """The series that measure the same as this one: all but the system's software.
+
+    They are of one owner, or of ``studies``, by key, where these are named (with known hardware).
+    """
     # By key: a watch is looked at every minute, and its rows need not be fetched for that.
     values = {name: getattr(line, name if name == "preparation" else f"{name}_id") for name in LINE}
+    study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
+    if studies and (line.hardware_id or line.lun_id):
+        of_owner = Q(study__in=studies)
+    else:
+        of_owner = Q(study=study) if team is None else Q(study__team=team)
     return (
-        Q(**{name: value for name, value in values.items() if value is not None})
+        of_owner
+        & Q(**{name: value for name, value in values.items() if value is not None})
         & Q(**{f"{name}__isnull": True for name, value in values.items() if value is None})
         & _same_machine(line.machine)
     )
@@ -101,14 +124,17 @@ def _same_machine(stored: Mapping[str, Any]) -> Q:
     return Q(**{name: stored.get(name.removeprefix("machine__")) for name in MACHINE})
 
 
-def choices(series: Series, asked: str = "") -> list[tuple[str, list[str]]]:
+def choices(
+    series: Series, asked: str = "", studies: Collection[int] = ()
+) -> list[tuple[str, list[str]]]:
     """What can be shown of the line: its tests in order, each with its categories. One query.
 
     Of more than ``limits.MOST_TESTS`` tests the first by name, and the one that is ``asked`` for;
     another query then.
     """
+    of_line = Series.objects.filter(same_line(series, studies)).values("pk")
     every = (
-        Score.objects.filter(series__in=Series.objects.filter(same_line(series)).values("pk"))
+        Score.objects.filter(series__in=of_line)
         .order_by()
         .values_list("test", "category")
         .distinct()
@@ -127,11 +153,19 @@ def choices(series: Series, asked: str = "") -> list[tuple[str, list[str]]]:
     return [(test, found[test]) for test in sorted(found, key=testnames.place)]
 
 
-def history(line: Series | Watch, test: str, category: str, along: str, margin: float) -> History:
+def history(
+    line: Series | Watch,
+    test: str,
+    category: str,
+    along: str,
+    margin: float,
+    studies: Collection[int] = (),
+) -> History:
     """The line that a series belongs to, or that is watched. Three queries."""
     runs = (
         Run.objects.filter(
-            series__in=Series.objects.filter(same_line(line)).values("pk"), state=RunState.DONE
+            series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
+            state=RunState.DONE,
         )
         .annotate(kernel=F("series__kernel"), day=TruncDate("ended_at"))
         .order_by("-pk")
@@ -219,12 +253,13 @@ class LineChoice:
     runs: int
 
 
-def line_choices(study_id: int, most: int) -> list[LineChoice]:
-    """The lines of a study, those over most kernels first. Two queries."""
+def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
+    """The lines of studies, taken together; those over most kernels first. Two queries."""
     rows = list(
-        Series.objects.filter(study=study_id)
+        Series.objects.filter(study__in=studies)
+        .annotate(alone=Case(When(hardware=None, lun=None, then=F("study"))))
         .order_by()
-        .values(*LINE, *MACHINE)
+        .values(*LINE, *MACHINE, "alone")
         .annotate(
             first=Min("pk"),
             kernels=Count("kernel", distinct=True, filter=~Q(kernel="")),
@@ -302,7 +337,8 @@ def series_of(text: str) -> Series:
     if text.isascii() and text.isdigit() and len(text) < 19:
         found = (
             Series.objects.select_related(
-                "study", "configuration", "workload", "hardware", "lun__worker", "journal_lun"
+                *("study__team", "configuration", "workload", "hardware"),
+                *("lun__worker", "journal_lun"),
             )
             .filter(pk=int(text))
             .first()

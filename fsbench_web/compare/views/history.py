@@ -44,6 +44,7 @@ def page(request: HttpRequest) -> HttpResponse:
     label = categories.label(category)
     context = {
         "series": series,
+        "is_of_team": lines.owner_of(series)[1] is not None,
         "shown": shown,
         "figure": lines.chart(shown, f"{title}, {categories.in_sentence(label)}", along),
         "tests": [(name, testnames.label(name)) for name in offered],
@@ -97,7 +98,7 @@ def _choose(request: HttpRequest) -> HttpResponse:
         "studies": studies,
         "study": study,
         "asked": slug,
-        "lines": lines.line_choices(study.pk, lines.MOST_LINES) if study else [],
+        "lines": lines.line_choices([study.pk], lines.MOST_LINES) if study else [],
         "most": lines.MOST_LINES,
     }
     return render(request, "compare/history_choice.html", context)

@@ -209,7 +209,7 @@ def _user(request: HttpRequest) -> User:
 
 def _mine(request: HttpRequest) -> QuerySet[Watch]:
     return Watch.objects.filter(user=_user(request)).select_related(
-        "configuration", "workload", "hardware", "lun__worker", "user"
+        "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
     )
 
 

@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit
 from fsbench_web.accounts.rights import as_user
-from fsbench_web.compare.history.lines import LINE, History, history, same_line
+from fsbench_web.compare.history.lines import LINE, History, history, owner_of, same_line
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watches import deliveries, retry
 from fsbench_web.compare.watches.rights import is_there
@@ -75,10 +75,15 @@ def watch(
     identity = [*line.values(), series.preparation, test, category, along]
     if series.machine:  # behind the rest: keys of watches without one stay what they are
         identity.append({k: v for k, v in series.machine.items() if k != "kernel"})
+    study, team = owner_of(series)
+    of_line = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    owner = f"study {study}" if team is None else f"team {team}"
     made = Watch(
         user=user,
-        key=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
+        key=hashlib.sha256(f"{of_line} {owner}".encode()).hexdigest(),
         series=series,
+        study_id=study,
+        team_id=team,
         **line,
         preparation=series.preparation,
         machine=series.machine,
@@ -324,6 +329,8 @@ def _payload(
         "line": {
             "configuration": one.configuration.label,
             "filesystem": one.configuration.filesystem,
+            "study": one.study.slug if one.study else None,
+            "team": one.team.name if one.team else None,
             "workload": one.workload.title if one.workload else None,
             "hardware": one.hardware.name if one.hardware else None,
             "lun": one.lun.name if one.lun else None,

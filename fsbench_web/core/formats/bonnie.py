@@ -18,6 +18,8 @@ _RATES = (
     *(("getc", "KB/s"), ("get_block", "KB/s"), ("seeks", "ops/s")),
 )
 _FILES = ("seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del")
+_SEEKS = ("seek chunk", "seek processes")
+_SETUP = ("files", "largest", "smallest", "directories", "file chunk")
 _LATENCY = re.compile(r"([0-9]{1,15}(?:[.,][0-9]{1,6})?)(us|ms|s)")
 _MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _SIZE = r"[0-9]+(?:\.[0-9]+)?[KMGTkmgt]"
@@ -59,41 +61,28 @@ def parse(lines: list[str]) -> ParsedResult:
         if (version := _version(line))
     ]
     machines = {row[0] if version == "1.03" else row[2] for _, version, row in rows}
-    modes: dict[str, None] = {}
     for number, version, row in rows:
-        found.begin()
         if version == "1.03":
-            _old(found, row, number, modes, named=len(machines) > 1)
+            _old(found, row, number, named=len(machines) > 1)
         else:
-            _new(found, version, row, number, modes, named=len(machines) > 1)
+            _new(found, version, row, number, named=len(machines) > 1)
     if len(machines) == 1 and (machine := machines.pop()):
         result.facts.append(("Machine", shown(machine, 80).strip('"')))
-    result.modes = tuple(modes)
     return found.finish("bonnie++ measured nothing: every test was too short (+++++).")
 
 
-def _old(
-    found: Collector, row: list[str], line: int, modes: dict[str, None], *, named: bool
-) -> None:
+def _old(found: Collector, row: list[str], line: int, *, named: bool) -> None:
     if len(row) > 15:
         row = row + [""] * (27 - len(row))
-        modes[f"size {row[1]}, files {row[14]}"[:200]] = None
+        found.begin([f"size {row[1]}, files {row[14]}"[:200]])
         rates, files = row[2:14], row[15:27]
     else:
-        modes[f"size {row[1]}"[:200]] = None
+        found.begin([f"size {row[1]}"[:200]])
         rates, files = row[2:14], []
     _keep(found, rates, files, [], line, "", row[0] if named else "")
 
 
-def _new(
-    found: Collector,
-    version: str,
-    row: list[str],
-    line: int,
-    modes: dict[str, None],
-    *,
-    named: bool,
-) -> None:
+def _new(found: Collector, version: str, row: list[str], line: int, *, named: bool) -> None:
     # 1.98 has two fields more before the rates: chunk size of seeks, and processes that seek.
     first = 9 if len(row) >= 50 else 7
     if len(row) not in (48, 50):
@@ -108,9 +97,11 @@ def _new(
     rates = row[first : first + 12]
     setup = row[first + 12 : first + 17]
     files = row[first + 17 : first + 29]
-    words = [f"size {row[5]}", f"chunk {row[6]}" if row[6] else ""]
-    words += [f"files {setup[0]}" if setup[0] else ""]
-    modes[", ".join(word for word in words if word)[:200]] = None
+    # All that the line has of settings but the seed, and the concurrency, which is the load.
+    named_settings = [("size", row[5]), ("chunk", row[6])]
+    named_settings += zip(_SEEKS, row[7:first], strict=False)
+    named_settings += zip(_SETUP, setup, strict=True)
+    found.begin([", ".join(f"{name} {text}" for name, text in named_settings if text)[:200]])
     load = load_text(processes=concurrency)
     _keep(found, rates, files, row[first + 29 :], line, load, row[2] if named else "")
 

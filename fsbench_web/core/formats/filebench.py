@@ -21,6 +21,8 @@ _PERSONALITY = re.compile(
     r"(?:^|[0-9]:\s+)([A-Za-z][A-Za-z0-9_ -]{0,60}?)(?: Version [0-9.]+)? personality "
     r"successfully loaded"
 )
+_SETTING = re.compile(r"(?:[0-9]:\s+)(Run took [0-9]+ seconds|\S+ populated: .*?)\.*\s*$")
+"""How long it ran, and the files that it ran on (their sizes come from a fixed seed)."""
 _THREADS = re.compile(r"Starting ([0-9]{1,9}) \S+ (instances|threads)")
 
 
@@ -36,16 +38,19 @@ def parse(lines: list[str]) -> ParsedResult:
     personality = ""
     threads: list[int] = []
     instances: list[int] = []
+    settings: list[str] = []
     for line_number, line in enumerate(lines, start=1):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
-            personality, threads, instances = "", [], []
+            personality, threads, instances, settings = "", [], [], []
         elif (loaded := _PERSONALITY.search(line)) is not None:
             personality = loaded[1]
         elif (starting := _THREADS.search(line)) is not None:
             (threads if starting[2] == "threads" else instances).append(int(starting[1]))
+        elif (setting := _SETTING.search(line)) is not None:
+            settings.append(setting[1][:200])
         elif (summary := _SUMMARY.search(line)) is not None:
-            found.begin()
+            found.begin(settings)
             rate, reads, writes, data, cpu, latency = summary.groups()
             # Threads of several kinds, or of several processes, are no one number.
             only = threads[0] if len(threads) == 1 and instances in ([], [1]) else None
@@ -61,7 +66,7 @@ def parse(lines: list[str]) -> ParsedResult:
                 if text is not None:
                     test = test_name("filebench", personality, name)
                     found.add(test, text, unit, line_number, load=load)
-            threads, instances = [], []
+            threads, instances, settings = [], [], []
         elif _STARTED.search(line):
             found.refuse(line_number, "The summary of filebench is cut off or was changed.")
     return found.finish("No IO Summary of filebench is there: the run did not end.", len(lines))

@@ -29,6 +29,8 @@ def parse(lines: list[str]) -> ParsedResult:
         raise UnreadableFile([error.problem]) from None
     threads = root.number("threads")
     load = load_text(threads=int(float(threads.text)) if threads else None)
+    if (files := root.number("files")) is not None:
+        result.modes = (f"files {files.text}",)
     samples = root.get("samples")
     rates = (
         [float(one.text) for one in samples or () if isinstance(one, Number)]

@@ -99,7 +99,12 @@ class Collector:
         ``settings`` are those it was made with; they become modes of the result.
         """
         self._blocks.append([])
-        self._settings.append(tuple(settings))
+        self._settings.append(())
+        self.made_with(settings)
+
+    def made_with(self, settings: Iterable[str]) -> None:
+        """The settings of the report that was begun last, where it says them below its numbers."""
+        self._settings[-1] = tuple(settings)
         self.result.modes = tuple(dict.fromkeys((*self.result.modes, *self._settings[-1])))
 
     def add(

@@ -25,6 +25,8 @@ _WHOLE = {
     "mb_write": ("throughput_write", "MiB/s"),
     "resp": ("response", "ms"),
 }
+# Rates that are asked for, sizes and threads are in the names of tests, in cells and in the load.
+_SETTINGS = ("rdpct", "rhpct", "whpct", "seekpct", "lunsize", "compratio", "dedupratio")
 
 
 @dataclass
@@ -50,7 +52,7 @@ def parse(lines: list[str]) -> ParsedResult:
     for mean in means:
         rates.setdefault(mean.row["run"], set()).add(mean.row.get("reqrate", ""))
     for mean in means:
-        found.begin()
+        found.begin(_settings(mean.row))
         # A curve runs the same again at other rates.
         row = mean.row
         at_rate = row.get("reqrate", "") if len(rates[row["run"]]) > 1 else ""
@@ -59,6 +61,14 @@ def parse(lines: list[str]) -> ParsedResult:
         if (stamp := row.get("timestamp", "")) and not result.facts:
             result.facts.append(("Run at", stamp[:80]))
     return found.finish("The flat file has no mean of a run: Vdbench did not end.", len(lines))
+
+
+def _settings(row: dict[str, str]) -> list[str]:
+    """What a row of means says of its run's parameters, with the run's name."""
+    said = [f"{name} {row[name]}" for name in _SETTINGS if row.get(name, "n/a") != "n/a"]
+    if not row["run"].startswith("format_for_"):  # which lasts as long as it takes
+        said.append(f"intervals {row['interval']}")
+    return [f"{row['run']}: {text}"[:200] for text in said]
 
 
 def _means(lines: list[str], found: Collector) -> Iterator[_Mean]:

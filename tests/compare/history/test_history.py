@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import transaction
 
+from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.compare.history.lines import chart, history, version_key
@@ -18,8 +19,10 @@ DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def measured(kernel: str, value: float, day: int = 0, study: str = "nightly", unit="KB/s") -> Run:
-    """A finished run of ext4, one test, every cell ``value``."""
-    row, _ = Study.objects.get_or_create(slug=study, defaults={"title": study})
+    """A finished run of ext4, one test, every cell ``value``, in a study of the team Lab."""
+    row, _ = Study.objects.get_or_create(
+        slug=study, defaults={"title": study, "team": Team.objects.get_or_create(name="Lab")[0]}
+    )
     hardware, _ = HardwareProfile.objects.get_or_create(slug="array", defaults={"name": "Array"})
     with transaction.atomic():
         series = series_for(row, configuration_for("ext4", {}), hardware=hardware, kernel=kernel)
@@ -41,7 +44,7 @@ def measured(kernel: str, value: float, day: int = 0, study: str = "nightly", un
 def line() -> Series:
     for kernel, level in (("6.10.0", 80), ("6.1.0", 100), ("6.9.0", 100), ("6.1.0-rc1", 100)):
         for part in (-1, 0, 1):
-            # Two studies measured it; what they measured is the same.
+            # Two studies of a team measured it; what they measured is the same.
             measured(kernel, level + part, study="nightly" if part else "weekly")
     return Series.objects.get(kernel="6.1.0", study__slug="nightly")
 
@@ -124,6 +127,27 @@ def test_other_hardware_and_failed_runs_are_not_in_the_line(line):
     other = HardwareProfile.objects.create(slug="other", name="Other")
     Series.objects.filter(kernel="6.9.0").update(hardware=other)
     assert len(history(line, "write", "maximum", "kernel", 10).points) == 3
+
+
+def test_a_line_is_of_a_team_or_of_a_study(line):
+    def runs(**studies: object) -> int:
+        shown = history(line, "write", "maximum", "kernel", 10, **studies)
+        return sum(len(point.runs) for point in shown.points)
+
+    line.study.refresh_from_db()
+    own, other = line.study, Study.objects.get(slug="weekly")
+    assert runs() == 12
+    Study.objects.update(team=None)
+    own.team = None
+    assert runs() == 8
+    assert runs(studies=[own.pk, other.pk]) == 12
+    # Nobody says that two studies had the same machine, even where they are named together.
+    Series.objects.update(hardware=None)
+    line.hardware = None
+    assert runs(studies=[own.pk, other.pk]) == 8
+    Study.objects.update(team=Team.objects.get())
+    own.team = Team.objects.get()
+    assert runs() == 8
 
 
 def test_two_units_are_no_line(line):

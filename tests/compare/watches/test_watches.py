@@ -3,8 +3,10 @@
 import json
 import threading
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.core import mail
 from django.core.management import call_command
@@ -12,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.accounts import tokens
-from fsbench_web.accounts.models import AuditEntry, Person, Role
+from fsbench_web.accounts.models import AuditEntry, Person, Role, Team
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, watching
 from fsbench_web.compare.watches.deliveries import secret_of
@@ -23,6 +25,7 @@ from tests.compare.history.test_history import measured
 from tests.compare.watches.test_webhook import receiver, says
 
 pytestmark = pytest.mark.django_db
+give_owners = import_module("fsbench_web.compare.migrations.0008_watches_of_owners").give_owners
 DELIVERED, WAITING, FAILED = "delivered", "waiting", "failed"
 
 
@@ -225,6 +228,39 @@ class TestWhatIsTold:
         assert len(watching.run_maintenance()) == 1
         one.refresh_from_db()
         assert one.series.study.slug == "weekly"
+
+    def test_another_team_cannot_silence_it(self, ada, line):
+        watched(ada, line)
+        Study.objects.create(slug="scattered", title="scattered")
+        for version in ("6.0", "6.1", "6.2", "6.3"):
+            for level in (20, 900, 300):
+                measured(version, level, study="scattered")
+        kernel("6.3", 80)
+        (message,) = watching.run_maintenance()
+        assert message.payload["line"]["team"] == "Lab"
+
+    def test_a_watch_from_before_lines_had_owners_goes_on_with_each(self, ada, line):
+        Study.objects.create(slug="other", title="other", team=Team.objects.create(name="Other"))
+        Study.objects.create(slug="late", title="late")
+        hidden = Study.objects.create(slug="hidden", title="hidden", visibility="private")
+        kernel("6.2", 100, study="other")
+        kernel("6.2", 100, study=hidden.slug)
+        made = watched(ada, line)
+        kernel("6.2", 5, study="late")
+        Watch.objects.update(study=None, team=None, key="of before")
+        give_owners(apps, None)
+        give_owners(apps, None)
+        one, other = Watch.objects.order_by("pk")
+        assert (one.pk, one.team.name, one.series) == (made.pk, "Lab", line)
+        assert (other.team.name, other.secret_salt) == ("Other", one.secret_salt)
+        assert watching.run_maintenance() == []
+        kernel("6.3", 80)
+        kernel("6.3", 70, study="other")
+        told = watching.run_maintenance()
+        assert [(message.watch, message.point) for message in told] == [
+            (one, "6.3"),
+            (other, "6.3"),
+        ]
 
     def test_the_command_says_what_it_found(self, ada, line, capsys):
         watched(ada, line)

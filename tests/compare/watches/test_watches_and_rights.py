@@ -56,18 +56,16 @@ def told(client: Client, watch: Watch) -> str:
 
 def test_a_private_study_of_the_same_line_is_not_told(eve, line):
     watched(eve, line)
-    Study.objects.create(slug="weekly", title="weekly", visibility=Visibility.PRIVATE)
     kernel("6.3", 80, study="weekly")
+    hide("weekly")
     assert watching.run_maintenance() == []
     assert mail.outbox == []
 
 
 def test_who_may_see_it_is_told(eve, line):
     watched(eve, line)
-    Study.objects.create(
-        slug="weekly", title="weekly", visibility=Visibility.PRIVATE, created_by=eve
-    )
     kernel("6.3", 80, study="weekly")
+    Study.objects.filter(slug="weekly").update(visibility=Visibility.PRIVATE, created_by=eve)
     assert len(watching.run_maintenance()) == 1
     assert len(mail.outbox) == 1
 

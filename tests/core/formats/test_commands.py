@@ -33,7 +33,10 @@ def test_copies_of_dd_are_repeats_only_if_their_commands_say_so(sample: Sample) 
     assert [problem.line for problem in refused.value.problems] == [6, 9]
     copy = sample("dd-9.1")
     same = b"$ dd if=/dev/zero of=/mnt/a bs=1M count=200 oflag=dsync\n" + copy
-    assert parse("x", same).modes == ("bs=1M", "count=200", "oflag=dsync")
+    assert parse("x", same).modes == (
+        *("bs=1M", "count=200", "if=/dev/zero", "oflag=dsync"),
+        *("209715200 bytes", "200 blocks"),
+    )
     again = parse("x", same + same.replace(b"/mnt/a", b"/mnt/b"))
     assert {value.repeat for value in again.values} == {1, 2}
     with pytest.raises(UnreadableFile, match="line 8: Another copy of dd"):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fsbench_web.core.formats import UnreadableFile, parse
+from fsbench_web.core.formats.iozone.command import settings_of
 from fsbench_web.core.formats.settings import differences, of_command
 
 Sample = Callable[[str], bytes]
@@ -77,3 +78,105 @@ def test_the_same_test_with_other_settings_in_one_file_is_no_repeat(sample: Samp
         parse("x", easy + hard)
     slower = easy.replace(b"468706.967", b"468706.000")
     assert {value.repeat for value in parse("x", easy + slower).values} == {1, 2}
+
+
+# A sample, what differs between repeats of it, and what makes another workload: each as the words
+# in the sample and those in their place.
+SAME = [
+    ("bonnie-2.00a-report", "1795243808", "1795243809"),
+    ("dd-9.1", "0.427196 s", "0.5 s"),
+    ("elbencho-3.1-mix-json", "r3.txt", "r4.txt"),
+    ("fio-3.33-json", '"bs" : "4k"', '"bs" : "4k", "randseed" : "7", "directory" : "/mnt/b"'),
+    ("iozone-3.489-direct-io", " -f t", " -f /mnt/other"),
+    ("iozone-3.489-tests-0-1-2", "-n 64k -g 256k", "-n 64k -g 128k"),
+    ("sysbench-0.4.12", "--num-threads=16", "--num-threads=16 --rand-seed=7"),
+    ("sysbench-0.4.12", " run", " --percentile=99 run"),
+]
+OTHERS = [
+    ("bonnie-2.00a-report", "64M,,8192,5", "64M,,8192,3"),
+    ("bonnie-2.00a-report", ",1,,,,,519", ",1,1024,0,4,,519"),
+    ("dd-9.1", "200+0 records", "400+0 records"),
+    ("db_bench-7.8.3", "Entries:    5000", "Entries:    6000"),
+    ("elbencho-3.1-mix-json", "--sync", "--fadv seq"),
+    ("elbencho-3.1", '""-w""', '""-w"" ""--backward""'),
+    ("filebench-1.4.9", "Run took 60", "Run took 120"),
+    ("fio-3.33-json", '"bs" : "4k"', '"bs" : "4k", "thread" : "1"'),
+    ("fio-3.33-json", '"bs" : "4k"', '"bs" : "4k", "stonewall" : "1"'),
+    ("fio-3.33-json", '"bs" : "4k"', '"bs" : "4k", "filesize" : "1g"'),
+    ("fio-3.33-normal", "ioengine=libaio", "ioengine=psync"),
+    ("iozone-3.489-tests-0-1-2", " -f t", " -f t -j 5"),
+    ("iozone-3.489-throughput", " -F a b", " -J 10 -F a b"),
+    ("phoronix-pgbench", "pts/pgbench-1.15.0", "pts/pgbench-1.14.0"),
+    ("sysbench-0.4.12", "10000\n", "20000\n"),
+    ("sysbench-0.4.12", " run", " --max-time=60 run"),
+    (
+        "sysbench-1.0.20-oltp-read-write",
+        "sysbench 1",
+        "$ sysbench oltp_a --tables=9 run\nsysbench 1",
+    ),
+    ("vdbench-5.0-flatfile", "100.0000    10.0000", " 50.0000    10.0000"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), SAME)
+def test_what_may_differ_between_repeats(sample: Sample, name: str, old: str, new: str) -> None:
+    data = sample(name)
+    changed = data.replace(old.encode(), new.encode())
+    assert changed != data
+    assert modes(changed) == modes(data)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), OTHERS)
+def test_everything_else_makes_another_workload(
+    sample: Sample, name: str, old: str, new: str
+) -> None:
+    data = sample(name)
+    changed = data.replace(old.encode(), new.encode())
+    assert changed != data
+    assert modes(changed) != modes(data)
+
+
+def test_a_spreadsheet_of_iozone_says_its_settings_as_its_text_does(sample: Sample) -> None:
+    said = settings_of("iozone -I -ecp -o -+w 50 -U /mnt/a -a -g 4m -f /mnt/a/t", has_head=False)
+    assert said == (
+        *("-U", "Dedup activated 50 percent.", "Include close in write timing"),
+        *("Include fsync in write timing", "O_DIRECT feature enabled", "Purge Mode On"),
+        "SYNC Mode.",
+    )
+    assert set(said) > modes(sample("iozone-3.489-direct-io"))
+    # -M prints host and kernel.
+    assert settings_of("iozone -M -f t", has_head=False) == ()
+    head = sample("iozone-3.489-direct-io")
+    named = head.replace(b"\tO_DIRECT", b"\tMachine = Linux a 6.1 #1 SMP\n\tO_DIRECT")
+    assert named != head
+    assert modes(named) == modes(head)
+
+
+def test_where_nothing_moves_in_a_copy_of_dd_is_part_of_it(sample: Sample) -> None:
+    write = b"$ dd if=/dev/zero of=/mnt/a bs=1M\n" + sample("dd-9.1")
+    read = b"$ dd if=/mnt/a of=/dev/null bs=1M\n" + sample("dd-9.1")
+    assert modes(read) ^ modes(write) == {"if=/dev/zero", "of=/dev/null"}
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("sysbench-0.4.12", "Block size 16Kb", "Block size 4Kb"),
+        ("db_bench-7.8.3", "Entries:    5000", "Entries:    6000"),
+        ("crystaldiskmark-8.0.1", "512 MiB", "1 GiB"),
+        ("bonnie-1.96", ",16G,", ",32G,"),
+        ("vdbench-5.0-flatfile", "100.0000    10.0000", " 50.0000    10.0000"),
+        ("iozone-3.489-throughput", "-t 2", "-c -t 2"),
+        ("ior-4.1-json", '"fsync": 0', '"fsync": 1'),
+    ],
+)
+def test_other_settings_below_each_other_are_refused(
+    sample: Sample, name: str, old: str, new: str
+) -> None:
+    data = sample(name)
+    if name.startswith("iozone"):
+        old, new = "\tCommand line", "\tInclude close in write timing\n\tCommand line"
+    changed = data.replace(old.encode(), new.encode())
+    assert changed != data
+    with pytest.raises(UnreadableFile, match="measured again with other settings"):
+        parse("x", data + b"\n" + changed)

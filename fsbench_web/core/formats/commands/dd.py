@@ -18,6 +18,7 @@ _DONE = re.compile(
 )
 _COMMAND = re.compile(r"(?:^|[$#>] ?|\bsudo )(dd (?:\S+ )*?(?:if|of)=.*\S)")
 _RECORDS = re.compile(r"^[0-9]+\+[0-9]+ records (?:in|out)\s*$")
+_WHOLE = re.compile(r"^([0-9]+)\+0 records out")
 _ERROR = re.compile(r"^dd: (?:error|failed|writing|reading|cannot)\b.*")
 _FACTORS: dict[str, Decimal | int] = {
     "B": Decimal("0.000001"),
@@ -27,8 +28,13 @@ _FACTORS: dict[str, Decimal | int] = {
     "GB": 1000,
     "TB": 10**6,
 }
-# What tells two copies apart: blocks and how they are written, not where and how many.
-_SETTING = re.compile(r"(?:bs|ibs|obs|count|conv|iflag|oflag)=\S+")
+_SETTING = re.compile(
+    r"(?<!\S)(?:bs|ibs|obs|cbs|count|conv|iflag|oflag|skip|seek|iseek|oseek)=\S+|"
+    r"(?<!\S)[io]f=/dev/(?:zero|null|u?random|full)(?!\S)"
+)
+"""What tells two copies apart: blocks, how they are written, and where nothing is read or written.
+Paths may differ.
+"""
 
 
 def recognises(lines: list[str]) -> bool:
@@ -51,7 +57,10 @@ def parse(lines: list[str]) -> ParsedResult:
             records = number
         # Progress looks the same, and has no records above it.
         elif (done := _DONE.match(line)) is not None and records == number - 1:
-            settings = tuple(sorted(_SETTING.findall(command)))
+            said = [f"{done[1]} bytes"]
+            # Blocks that came in pieces are counted otherwise each time.
+            said += [f"{blocks[1]} blocks"] if (blocks := _WHOLE.match(lines[number - 2])) else []
+            settings = (*sorted(_SETTING.findall(command)), *said)
             if first is None:
                 first, result.modes, result.command = number, settings, command[:2000]
             elif not command or not result.command or settings != result.modes:

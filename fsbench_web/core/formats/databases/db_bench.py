@@ -40,7 +40,7 @@ def parse(lines: list[str]) -> ParsedResult:
     for number, line in enumerate(lines[:-1], start=1):
         if (row := _ROW.match(line)) is not None:
             benchmark, operation = row[1], ""
-            found.begin()
+            found.begin(settings)
             _row(found, row, number)
         elif (histogram := _HISTOGRAM.match(line)) is not None:
             operation = histogram[1]
@@ -49,6 +49,8 @@ def parse(lines: list[str]) -> ParsedResult:
                 test = test_name("db_bench", benchmark, operation, f"latency_p{percent}")
                 found.add(test, text, "µs", number)
         elif (setting := _SETTING.match(line)) is not None:
+            if line.startswith("Keys:"):  # another db_bench
+                settings = {}
             settings[re.sub(r"\s+", " ", setting[1].strip())[:200]] = None
         elif (version := _VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[1]
@@ -56,7 +58,6 @@ def parse(lines: list[str]) -> ParsedResult:
             result.facts.append(("Run at", date[1]))
         elif (warning := _WARNING.match(line)) is not None:
             found.warn(number, f"db_bench says: {warning[1][:200]}")
-    result.modes = tuple(settings)
     return found.finish("No benchmark of db_bench has a result: the run did not end.", len(lines))
 
 

@@ -37,7 +37,7 @@ def parse(lines: list[str]) -> ParsedResult:
     for number, line in enumerate(lines, start=1):
         if (head := _TITLE.match(line)) is not None:
             result.tool_version = result.tool_version or head[1]
-            section, title = "", number
+            section, title, settings = "", number, {}
             found.begin()
         elif (part := _SECTION.match(line)) is not None:
             section = part[1].lower()
@@ -45,9 +45,9 @@ def parse(lines: list[str]) -> ParsedResult:
             _row(found, row, section, number)
         elif (setting := _SETTING.match(line)) is not None:
             settings[f"{setting[1]} {setting[2]}"[:200]] = None
+            found.made_with(settings)
         elif (date := _DATE.match(line)) is not None and not result.facts:
             result.facts.append(("Run at", date[1]))
-    result.modes = tuple(settings)
     if not settings:
         result.complete = False
         found.warn(len(lines), "The text ends before CrystalDiskMark's profile: it may be cut off.")

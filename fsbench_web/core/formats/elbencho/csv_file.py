@@ -8,6 +8,7 @@ elbencho's docs/csv-results.md, and headers of 1.9, 2.0 and 3.1.
 import csv
 import re
 
+from fsbench_web.core.formats.elbencho.command import further_settings_of
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile, load_text
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.formats.values import Collector, test_name
@@ -25,7 +26,10 @@ _NAMES = {
     "Ent lat us": ("entry_latency", "µs"),
     "IO lat us": ("io_latency", "µs"),
 }
-_SETTINGS = ("path type", "dirs", "files", "direct IO", "random aligned", "shared paths")
+_SETTINGS = (
+    *("path type", "dirs", "files", "direct IO", "random aligned", "shared paths"),
+    "truncate",
+)
 _MOST_KB = 2**31 - 1
 
 
@@ -48,7 +52,6 @@ def parse(lines: list[str]) -> ParsedResult:
     result = ParsedResult(FORMAT, "elbencho")
     found = Collector(result)
     header: list[str] = []
-    modes: dict[str, None] = {}
     for line_number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -70,10 +73,6 @@ def parse(lines: list[str]) -> ParsedResult:
         version = row.get("version", "")
         result.tool_version = result.tool_version or version[:40]
         result.command = result.command or row.get("command", "")[:2000]
-        for name in _SETTINGS:
-            if row.get(name):
-                modes[f"{name} {row[name]}"[:200]] = None
-    result.modes = tuple(modes)
     return found.finish("elbencho's header is there, and no phase with a result.", len(lines))
 
 
@@ -92,7 +91,12 @@ def _row(found: Collector, row: dict[str, str], line: int) -> None:
         if re.fullmatch("[0-9]{1,9}", row.get(column, ""))
     }
     load = load_text(**counts)
-    found.begin()
+    found.begin(
+        [
+            *(f"{name} {row[name]}"[:200] for name in _SETTINGS if row.get(name)),
+            *further_settings_of(row.get("command", "")),
+        ]
+    )
     operation = row["operation"]
     if row.get("random") == "1" and operation.upper() in ("READ", "WRITE", "RWMIX"):
         operation = f"random_{operation}"

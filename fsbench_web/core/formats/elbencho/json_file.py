@@ -8,6 +8,7 @@ times are milliseconds, latencies microseconds. Source: elbencho's ``Statistics.
 import re
 from decimal import Decimal
 
+from fsbench_web.core.formats.elbencho.command import further_settings_of
 from fsbench_web.core.formats.json_text import JsonError, JsonObject, JsonText
 from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
 from fsbench_web.core.formats.values import Collector, test_name
@@ -77,9 +78,8 @@ def parse(lines: list[str]) -> ParsedResult:
         first = first or settings
         found.begin()
         _phase(found, root, config)
-    result.modes = tuple(
-        f"{name} {text}"[:200] for name, text in first.items() if text and name not in _LOADS
-    )
+    said = [f"{name} {text}"[:200] for name, text in first.items() if text and name not in _LOADS]
+    result.modes = (*said, *further_settings_of(result.command))
     return found.finish("This is elbencho's JSON, and no phase in it has a result.", len(lines))
 
 

@@ -6,12 +6,12 @@ CSV, exactly. Source: elbencho's ``Statistics.cpp`` and ``UnitTk.cpp``, and outp
 """
 
 import re
-import shlex
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from fsbench_web.core.formats.elbencho.command import settings_of
 from fsbench_web.core.formats.elbencho.json_file import HOUSEKEEPING
-from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
 
 FORMAT = "elbencho"
@@ -28,12 +28,6 @@ _END = re.compile(r"(min|avg|max)=([0-9]+(?:\.[0-9]+)?)(us|ms|s)\b")
 _PERCENT = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,6})?)%<=([0-9]+(?:\.[0-9]+)?)")
 _ELAPSED = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+(?:\.[0-9]+)?)s)?(?:([0-9]+)ms)?")
 _MICROSECONDS = {"us": 1, "ms": 1000, "s": 10**6}
-# What does not change what is measured: where results go and how much of them.
-_NO_SETTINGS = re.compile(
-    r"--(?:resfile|csvfile|jsonfile|live\w*|label|nolive|lat\w*|cpu|allelapsed|svcelapsed|port|"
-    r"hosts\w*|no0usecerr|log|resdir|brief|dryrun)(?:=.*)?"
-)
-_VALUE_OF = {"-t": "threads", "--threads": "threads", "--iodepth": "iodepth"}
 
 
 @dataclass
@@ -75,7 +69,7 @@ def parse(lines: list[str]) -> ParsedResult:
     runs = [run for run in runs if run.values]
     _check(found, runs)
     for run in runs:
-        settings, load = _settings(run.command)
+        settings, load = settings_of(run.command)
         result.command = result.command or run.command[:2000]
         result.modes = result.modes or settings
         found.begin()
@@ -96,32 +90,12 @@ def _check(found: Collector, runs: list[_Run]) -> None:
                 "says its settings: make each a file of its own, or take what --csvfile, "
                 "--jsonfile or --resfile wrote.",
             )
-        elif _settings(run.command) != _settings(first.command):
+        elif settings_of(run.command) != settings_of(first.command):
             found.refuse(
                 run.line,
                 f"A run of elbencho with other settings than that in line {first.line} starts "
                 "here: make it a file of its own.",
             )
-
-
-def _settings(command: str) -> tuple[tuple[str, ...], str]:
-    """The options of a command with their values, without paths, and the load."""
-    try:
-        words = shlex.split(command)[1:]
-    except ValueError:
-        words = command.split()[1:]
-    settings: list[str] = []
-    counts: dict[str, int | None] = {}
-    for word, following in zip(words, [*words[1:], ""], strict=False):
-        if not word.startswith("-") or _NO_SETTINGS.fullmatch(word):
-            continue
-        option, _, value = word.partition("=")
-        takes = "" if following.startswith(("-", "/")) else following
-        if option in _VALUE_OF and re.fullmatch("[0-9]{1,9}", value or takes):
-            counts[_VALUE_OF[option]] = int(value or takes)
-        else:
-            settings.append(f"{word} {takes}".strip()[:200])
-    return tuple(dict.fromkeys(settings)), load_text(**counts)
 
 
 def _line(found: Collector, run: _Run, line: str, number: int) -> None:

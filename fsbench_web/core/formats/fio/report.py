@@ -21,11 +21,11 @@ _MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
 _START = re.compile(r'\{\s*"')
 # "mixed" is all of them together, where unified_rw_reporting asks for it.
 _DIRECTIONS = ("read", "write", "trim", "mixed")
-# Of the options, those that say where files lie and what is logged, and what a load says.
+# Of the options, what may differ between repeats: names, places, seeds, what is printed and logged,
+# and what the load says. All others make another workload, the order of jobs included.
 _NOT_SETTINGS = re.compile(
-    r"name|description|directory|filename.*|opendir|numjobs|iodepth|unlink.*|output.*|eta.*|"
-    r"status.interval|.*_log|log_.*|per_job_logs|thread|exec_.*|new_group|stonewall|"
-    r"wait_for.*|unique_filename|create_serialize"
+    r"name|description|directory|filename|filename_format|opendir|hostname|port|numjobs|iodepth|"
+    r"randseed|output.*|eta.*|status.interval|.*_log|log_.*|per_job_logs"
 )
 _LOAD_OPTIONS = {"iodepth": "iodepth", "jobs": "numjobs"}
 _LATENCIES = {"clat_ns": ("clat", "ns"), "clat": ("clat", "µs")}

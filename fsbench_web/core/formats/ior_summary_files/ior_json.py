@@ -50,7 +50,6 @@ def parse(lines: list[str]) -> ParsedResult:
     found = Collector(result)
     source = JsonText(lines)
     position = 0
-    modes: dict[str, None] = {}
     while (start := _START.search(source.text, position)) is not None:
         try:
             root, position = source.read(start.start())
@@ -61,16 +60,23 @@ def parse(lines: list[str]) -> ParsedResult:
         result.command = result.command or root.text("Command line")[:2000]
         if (began := root.text("Began")) and not result.facts:
             result.facts.append(("Run at", began[:80]))
-        for test in tests:
-            for name in ("Options", "Parameters"):
-                modes.update(dict.fromkeys(_settings(test.object(name))))
-        found.begin()
+        made_with = {
+            _whole(test, "TestID"): [
+                text for name in ("Options", "Parameters") for text in _settings(test.object(name))
+            ]
+            for test in tests
+        }
         if summary := root.objects("summary"):
-            for entry in summary:
+            last: int | None = None
+            for place, entry in enumerate(summary):
+                test_id = _whole(entry, "TestID")
+                if not place or test_id != last:
+                    found.begin(made_with.get(test_id, ()))
+                last = test_id
                 _summary(found, entry, tests)
         else:
-            _repetitions(found, tests)
-    result.modes = tuple(modes)
+            for test in tests:
+                _repetitions(found, test, made_with[_whole(test, "TestID")])
     return found.finish("This is IOR's JSON, and no test in it has a result.", len(lines))
 
 
@@ -126,20 +132,19 @@ def _sizes(entry: JsonObject) -> tuple[int | None, int | None]:
     return (transfer // 1024, size // 1024) if in_range else (None, None)
 
 
-def _repetitions(found: Collector, tests: list[JsonObject]) -> None:
-    line = tests[0].line if tests else None
+def _repetitions(found: Collector, test: JsonObject, settings: list[str]) -> None:
     found.result.complete = False
-    found.warn(line, "IOR's summary is not there: the run did not end. Its repetitions are read.")
-    for test in tests:
-        load = load_text(tasks=_whole(test.object("Options"), "tasks"))
-        seen: set[str] = set()
-        for entry in test.objects("Results"):
-            access = entry.text("access")
-            if access in seen:
-                found.begin()
-                seen = set()
-            seen.add(access)
-            for key, (kind, unit) in REPETITION.items():
-                if (value := entry.number(key)) is not None:
-                    name = test_name("ior", access, kind)
-                    found.add(name, value.text, unit, value.line, load=load)
+    message = "IOR's summary is not there: the run did not end. Its repetitions are read."
+    found.warn(test.line, message)
+    load = load_text(tasks=_whole(test.object("Options"), "tasks"))
+    seen: set[str] = set()
+    for entry in test.objects("Results"):
+        access = entry.text("access")
+        if not seen or access in seen:
+            found.begin(settings)
+            seen = set()
+        seen.add(access)
+        for key, (kind, unit) in REPETITION.items():
+            if (value := entry.number(key)) is not None:
+                name = test_name("ior", access, kind)
+                found.add(name, value.text, unit, value.line, load=load)

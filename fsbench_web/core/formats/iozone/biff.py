@@ -11,6 +11,7 @@ import re
 import struct
 from collections.abc import Iterator
 
+from fsbench_web.core.formats.iozone.command import options_of, settings_of
 from fsbench_web.core.formats.iozone.report import MISSING, test_of_title
 from fsbench_web.core.formats.result import (
     MAX_VALUE,
@@ -44,8 +45,6 @@ _TESTS = {
     "fwrite": "fwrite",
     "fread": "fread",
 }
-# The options of iozone that take an argument; of the others several may stand in one word.
-_WITH_ARGUMENT = "rstfFdluUSLHkVPjJibXYgnyqQ"
 _SIZE = re.compile(r"([0-9]{1,12})([kmgKMG]?)")
 _KB = {"": 1, "k": 1, "m": 1024, "g": 1024 * 1024}
 _LARGEST_KB = 2**31 - 1
@@ -83,7 +82,8 @@ def parse(data: bytes) -> ParsedResult:
         )
         raise UnreadableFile([Problem(1, None, message)])
     result.command = command
-    options = _options(command)
+    options = options_of(command)
+    result.modes = settings_of(command, has_head=False)
     unit = "ops/s" if "O" in options else "µs" if "N" in options else "KB/s"
     is_throughput = any(isinstance(text, str) and _THROUGHPUT.search(text) for *_, text in cells)
     problems: list[Problem] = []
@@ -208,26 +208,3 @@ def _kilobytes(content: float) -> int | None:
 def _size_option(text: str) -> int | None:
     size = _SIZE.fullmatch(text)
     return int(size[1]) * _KB[size[2].lower()] if size else None
-
-
-def _options(command: str) -> dict[str, str]:
-    """The options of a command line: letter -> argument, empty for those that take none."""
-    found: dict[str, str] = {}
-    words = command.split()[1:]
-    index = 0
-    while index < len(words):
-        word = words[index]
-        index += 1
-        if not word.startswith("-") or word.startswith("-+"):
-            continue
-        for place, letter in enumerate(word[1:], start=1):
-            if letter not in _WITH_ARGUMENT:
-                found[letter] = ""
-                continue
-            rest = word[place + 1 :]
-            if not rest and index < len(words):
-                rest = words[index]
-                index += 1
-            found[letter] = rest
-            break
-    return found

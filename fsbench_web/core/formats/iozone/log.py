@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from fsbench_web.core.formats.iozone.command import settings_of
 from fsbench_web.core.formats.iozone.header import Column, column_of, parse_header
 from fsbench_web.core.formats.iozone.report import MISSING, is_report_title, parse_report
 from fsbench_web.core.formats.result import (
@@ -45,7 +46,10 @@ _REMARK = re.compile(
     r"The test completed too quickly|You will get a more precise|performance by re-running|"
     r"iozone [0-9]+\s+\(i\.e\., file size"
 )
-_NO_SETTING = ("Compiled", "Contributors", "Build", "Run began", "Command line", "Version")
+_NO_SETTING = (
+    *("Compiled", "Contributors", "Build", "Run began", "Command line", "Version"),
+    "Machine =",  # -M: host and kernel
+)
 # Settings that say what was measured, not how: they do not make two runs different.
 _SIZES_ONLY = re.compile(
     r"Auto Mode|Cross over of record size|Using [Mm](in|ax)imum|File size set to|Record Size|"
@@ -376,9 +380,8 @@ def _compare(reading: _Reading, report: list[ParsedValue]) -> None:
 
 def _name_modes(result: ParsedResult, settings: list[str]) -> None:
     # Whatever else IOzone was told (O_DIRECT, fsync in the times, ...) changes what is measured.
-    result.modes = tuple(
-        text for text in settings if not _SIZES_ONLY.search(text) and not _UNIT.search(text)
-    )
+    said = [text for text in settings if not _SIZES_ONLY.search(text) and not _UNIT.search(text)]
+    result.modes = tuple(dict.fromkeys((*said, *settings_of(result.command, has_head=True))))
 
 
 def _nothing(lines: list[str]) -> Problem:

@@ -91,10 +91,9 @@ def _run(found: Collector, lines: list[str], start: int, end: int) -> None:
     result.tool_version = result.tool_version or head.tool_version
     result.command = result.command or head.command
     result.facts += [fact for fact in head.facts if fact not in result.facts]
-    result.modes = tuple(dict.fromkeys((*result.modes, *head.modes)))
     for problem in problems:
         found.refuse((problem.line or 0) + start, problem.message)
-    found.begin()
+    found.begin(head.modes)
     test = _Test()
     for index in range(start, end):
         if is_matrix_header(lines[index]):

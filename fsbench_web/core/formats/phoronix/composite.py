@@ -24,6 +24,7 @@ from fsbench_web.core.formats.values import Collector, number
 FORMAT = "phoronix-xml"
 LONG_LINES = True
 _ROOT = re.compile(r"<PhoronixTestSuite[\s>]")
+_VERSIONED = re.compile(r"-[0-9]+(?:\.[0-9]+)*$")
 _MAX_DEPTH = 32
 _MAX_TEXT = 1_000_000
 _REFUSED = (
@@ -84,6 +85,7 @@ def parse(lines: list[str]) -> ParsedResult:
     tests = TestNames()
     for one in document.results:
         _keep(found, one, places, tests)
+    result.modes = tuple(sorted(result.modes))
     if len(names) == 1:
         result.facts.append(("System", shown(names.pop(), 200).strip('"')))
     return found.finish("The file holds no result that is a rate or a time.", 1)
@@ -91,7 +93,7 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def _keep(found: Collector, one: _Result, places: dict[str, System], tests: TestNames) -> None:
     name = " ".join(filter(None, (one.text("Identifier") or one.text("Title"),)))
-    name = re.sub(r"^(pts|local|system)/|-[0-9]+(\.[0-9]+)*$", "", name)
+    name = re.sub(r"^(?:pts|local|system)/", "", _VERSIONED.sub("", name))
     line = one.line("Scale") or one.line("Identifier") or None
     unit = unit_of(one.text("Scale"), one.text("Proportion"))
     test = tests.name(name or one.text("Title"), one.text("Description"), unit)
@@ -99,6 +101,9 @@ def _keep(found: Collector, one: _Result, places: dict[str, System], tests: Test
         scale = shown(one.text("Scale") or "nothing")
         found.warn(line, f"{test} is measured in {scale}, which is no rate and no time: left out.")
         return
+    if _VERSIONED.search(one.text("Identifier")):
+        # Another version of a profile measures something else (the suite's documentation).
+        found.made_with([one.text("Identifier")[:200]])
     for entry in one.entries:
         text = entry.text("Value")
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", text):

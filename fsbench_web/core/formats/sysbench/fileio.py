@@ -30,8 +30,19 @@ _DOING = re.compile(r"^\s*Doing (.*test)\s*$")
 THREADS = re.compile(r"^\s*Number of threads:\s*([0-9]{1,9})\s*$")
 _SETTINGS = re.compile(
     r"^\s*(Extra file open flags:.*|[0-9]+ files, .* each|.* total file size|Block size .*|"
-    r"Read/Write ratio .*|Periodic FSYNC enabled.*|Calling fsync\(\) .*|Using .* I/O mode)\s*$"
+    r"Read/Write ratio .*|Periodic FSYNC enabled.*|Calling fsync\(\) .*|Using .* I/O mode|"
+    r"Number of IO requests: [1-9].*|Number of random requests for random IO: .*|"
+    r"Target transaction rate: .*|Additional request validation enabled.*)\s*$"
 )
+COMMAND = re.compile(r"\bsysbench\b.*?\s(?:--test=)?([a-z]\w+)(?:\.lua)?\s.*\brun\b")
+_OPTION = re.compile(r"(?<!\S)--[a-z][a-z0-9-]*(?:=\S+)?")
+_MAY_DIFFER = re.compile(
+    r"--(?:test|threads|num-threads|report-interval|rand-seed|seed|verbosity|percentile|debug|"
+    r"(?:mysql|pgsql|db)-(?:host|port|user|password|socket|db|driver)|"
+    # What the output says itself.
+    r"file-[a-z-]+|max-requests|rate|cpu-max-prime|memory-[a-z-]+|mutex-[a-z-]+|thread-[a-z-]+)\b"
+)
+"""Load, seeds, places, what is printed, and what sysbench prints itself (its manual)."""
 _RATE = re.compile(rf"^\s*(reads|writes|fsyncs)/s:\s+{_NUMBER}\s*$")
 _DATA = re.compile(rf"^\s*(read|written), MiB/s:\s+{_NUMBER}\s*$")
 _BOTH = re.compile(rf"^\s*(read|write|fsync):\s+IOPS={_NUMBER}(?:\s+{_NUMBER} MiB/s)?")
@@ -53,6 +64,12 @@ _MEBIBYTES: dict[str, Decimal | int] = {
 }
 
 
+def options_of(command: str) -> tuple[str, ...]:
+    """The options of a command above the output, as of a terminal, that make another workload."""
+    options = dict.fromkeys(_OPTION.findall(command))
+    return tuple(sorted(one for one in options if not _MAY_DIFFER.match(one)))
+
+
 def recognises(lines: list[str]) -> bool:
     """Whether sysbench's title and something of its file test are there."""
     return any(TITLE.match(line) for line in lines) and any(FILEIO.search(line) for line in lines)
@@ -65,6 +82,7 @@ class _Run:
     mode: str = ""
     threads: int | None = None
     settings: list[str] = field(default_factory=list)
+    options: tuple[str, ...] = ()
     # Test, text, unit, factor, line; the load is known before, the mode maybe not.
     values: list[tuple[str, str, str, Decimal | int, int]] = field(default_factory=list)
     intervals: list[tuple[str, ...]] = field(default_factory=list)
@@ -79,7 +97,7 @@ def parse(lines: list[str]) -> ParsedResult:
         if not run.values:
             result.complete = False
             continue
-        found.begin()
+        found.begin([*run.settings, *run.options])
         load = load_text(threads=run.threads)
         samples = _samples(run)
         for name, text, unit, times, line in run.values:
@@ -90,7 +108,6 @@ def parse(lines: list[str]) -> ParsedResult:
                 result.complete = False
                 continue
             found.add(test, text, unit, line, times=times, load=load, samples=taken)
-        result.modes = tuple(dict.fromkeys((*result.modes, *run.settings)))
     if not result.complete:
         found.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
     return found.finish(
@@ -101,11 +118,14 @@ def parse(lines: list[str]) -> ParsedResult:
 
 def _runs(lines: list[str], result: ParsedResult) -> Iterator[_Run]:
     run: _Run | None = None
+    options: tuple[str, ...] = ()
     for line_number, line in enumerate(lines, start=1):
-        if (title := TITLE.match(line)) is not None:
+        if COMMAND.search(line):
+            options = options_of(line)
+        elif (title := TITLE.match(line)) is not None:
             if run is not None:
                 yield run
-            run = _Run()
+            run, options = _Run(options=options), ()
             result.tool_version = result.tool_version or title[1]
         elif run is not None:
             _line(run, line, line_number)

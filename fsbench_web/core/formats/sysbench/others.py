@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.sysbench.fileio import FILEIO, LATENCY, THREADS, TITLE
+from fsbench_web.core.formats.sysbench.fileio import (
+    COMMAND,
+    FILEIO,
+    LATENCY,
+    THREADS,
+    TITLE,
+    options_of,
+)
 from fsbench_web.core.formats.values import Collector, number, test_name
 
 FORMAT = "sysbench"
-_COMMAND = re.compile(r"\bsysbench\b.*?\s(?:--test=)?([a-z]\w+)(?:\.lua)?\s.*\brun\b")
 _TESTS = frozenset({"cpu", "memory", "threads", "mutex", "oltp"})
 _SAID = (
     (re.compile(r"CPU speed:|Prime numbers limit|Maximum prime number|Doing CPU perf"), "cpu"),
@@ -64,6 +70,7 @@ class _Run:
 
     line: int
     command: str = ""
+    options: tuple[str, ...] = ()
     said: str = ""
     operation: str = ""
     threads: int | None = None
@@ -118,24 +125,25 @@ def parse(lines: list[str]) -> ParsedResult:
                     "are: make each a file of its own, or put its command above it.",
                 )
             unknown = run.line
-        found.begin()
+        found.begin([*run.settings, *run.options])
         _values(found, run)
-        result.modes = tuple(dict.fromkeys((*result.modes, *run.settings)))
     return found.finish("No result of sysbench is there: the run did not end.", len(lines))
 
 
 def _runs(lines: list[str]) -> Iterator[_Run]:
     run: _Run | None = None
     command = ""
+    options: tuple[str, ...] = ()
     for number_of_line, line in enumerate(lines, start=1):
         if TITLE.match(line):
             if run is not None:
                 yield run
-            run, command = _Run(number_of_line, command), ""
-        elif (given := _COMMAND.search(line)) is not None and (
+            run = _Run(number_of_line, command, options)
+            command, options = "", ()
+        elif (given := COMMAND.search(line)) is not None and (
             given[1] in _TESTS or given[1].startswith(("oltp_", "select_", "bulk_"))
         ):
-            command = given[1]
+            command, options = given[1], options_of(line)
         elif run is not None:
             _line(run, line, number_of_line)
     if run is not None:
