@@ -124,6 +124,12 @@ def exact(value: float) -> Fraction:
     return Fraction(Decimal(repr(float(value))))
 
 
+def converted(value: float, times: Fraction) -> float:
+    """``exact(value) * times``, rounded once."""
+    number, whole = Decimal(repr(float(value))).as_integer_ratio()
+    return number * times.numerator / (whole * times.denominator)
+
+
 @dataclass(frozen=True)
 class Shown:
     """What a unit becomes beside others: ``times`` a number in it is one in ``unit``.

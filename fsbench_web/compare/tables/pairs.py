@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 
 from fsbench_web.compare.tables.shown_units import Placed, TableKey
-from fsbench_web.core.conversion import exact
+from fsbench_web.core.conversion import converted
 from fsbench_web.core.scoring.significance import welch_p_values
 from fsbench_web.core.units import lower_is_better
 
@@ -47,7 +47,7 @@ def p_values(
                 scale = 1.0 if times == 1 else float(times)
                 interval = (found["mean"] * scale, found["half_width"] * scale, found["count"])
                 intervals.append(interval)
-            shown = value if times == 1 else float(exact(value) * times)
+            shown = value if times == 1 else converted(value, times)
             table.append((shown, series, len(intervals) - 1 if found else -1))
         for value, series, place in _against(table, key.unit, names, baseline):
             if place < 0:
