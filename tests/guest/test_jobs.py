@@ -111,7 +111,8 @@ def test_what_no_kernel_can_is_a_problem_and_so_is_a_kernel_that_can_nothing(
     assert said["configurations"] == ["mkfs.btrfs is not in the image."]
     ext4 = (ConfigurationSpec("ext4", {}, "none"),)
     said = problems_of(guest_spec(configurations=ext4, guest=old_and_new))
-    assert said == {"kernels": ["The kernel own-2.6 can run nothing of this job: leave it out."]}
+    sentence = "The kernel own-2.6 can run nothing of this job: leave it out."
+    assert said == {"guest.kernels": [sentence]}
 
 
 def test_runs_of_a_guest_are_repeats_of_nothing_else(guest_spec: MakeSpec, ann: User) -> None:
@@ -136,14 +137,14 @@ def test_runs_of_a_guest_are_repeats_of_nothing_else(guest_spec: MakeSpec, ann: 
 @pytest.mark.parametrize(
     ("guest", "part", "sentence"),
     [
-        (GuestSpec(()), "kernels", "Choose at least one kernel"),
-        (GuestSpec(("debian-7",)), "kernels", 'has no kernel "debian-7"'),
-        (GuestSpec(("broken-5",)), "kernels", "It panics"),
-        (GuestSpec(("own-2.6", "own-2.6")), "kernels", "in the job twice"),
-        (GuestSpec(("debian-6.1",), 8192), "guest_memory_mib", "can give a guest 4 GiB"),
-        (GuestSpec(("debian-6.1",), 1), "guest_memory_mib", "256 MiB or more"),
-        (GuestSpec(("debian-6.1",), cpus=5), "guest_cpus", "can give a guest 4 CPUs"),
-        (GuestSpec(("debian-6.1",), cpus=0), "guest_cpus", "1 to 256 CPUs"),
+        (GuestSpec(()), "guest.kernels", "Choose at least one kernel"),
+        (GuestSpec(("debian-7",)), "guest.kernels[0]", 'has no kernel "debian-7"'),
+        (GuestSpec(("broken-5",)), "guest.kernels[0]", "It panics"),
+        (GuestSpec(("own-2.6", "own-2.6")), "guest.kernels[0]", "in the job twice"),
+        (GuestSpec(("debian-6.1",), 8192), "guest.memory_mib", "can give a guest 4 GiB"),
+        (GuestSpec(("debian-6.1",), 1), "guest.memory_mib", "256 MiB or more"),
+        (GuestSpec(("debian-6.1",), cpus=5), "guest.cpus", "can give a guest 4 CPUs"),
+        (GuestSpec(("debian-6.1",), cpus=0), "guest.cpus", "1 to 256 CPUs"),
     ],
 )
 def test_it_refuses_guests_that_cannot_be(
@@ -225,7 +226,7 @@ def test_texts_that_are_no_numbers_are_refused(disk: Lun) -> None:
         f"lun={disk.pk}&fs=ext4.1&executor=guest&kernel=debian-6.1&guest_memory_mib=2G&repeats=1"
     )
     unreadable = job_form.read(QueryDict(query)).spec().unreadable
-    assert list(unreadable) == ["guest_memory_mib"]
+    assert list(unreadable) == ["guest.memory_mib"]
     assert "executor" in job_form.read(QueryDict("executor=vm&repeats=1")).spec().unreadable
 
 

@@ -1,6 +1,5 @@
 """What bodies have in common, and forms of the pages that check them."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -10,6 +9,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from fsbench_web.api.protocol import text
 from fsbench_web.api.protocol.errors import Refused, nearest
+from fsbench_web.platform.declared import UNKNOWN_KEY, keys_at
 
 
 class Closed(Schema):
@@ -24,7 +24,7 @@ class Closed(Schema):
             return handler(value)
         except ValidationError as error:
             raise ValidationError.from_exception_data(
-                error.title, [_error_details(one, cls.model_fields) for one in error.errors()]
+                error.title, [_error_details(one, cls) for one in error.errors()]
             ) from None
 
 
@@ -40,11 +40,12 @@ class Strict(Closed):
         return value
 
 
-def _error_details(error: Any, known: Iterable[str]) -> InitErrorDetails:
-    """The same problem; that of a key which this model has not, with those that it has."""
+def _error_details(error: Any, model: type[Closed]) -> InitErrorDetails:
+    """The same problem; that of a key which is not declared, with those that are."""
     place, text = error["loc"], error["msg"]
-    if error["type"] == "extra_forbidden" and len(place) == 1:
-        text = f"not permitted, there is no such field{nearest(str(place[0]), known)}"
+    if error["type"] in UNKNOWN_KEY:
+        known = keys_at(model, place[:-1])
+        text = f"not permitted, there is no such field{nearest(str(place[-1]), known)}"
     said = PydanticCustomError("value_error", "{text}", {"text": text})
     return InitErrorDetails(type=said, loc=place, input=error["input"])
 

@@ -24,12 +24,10 @@ from fsbench_web.api.runs.schemas import (
     ScoreOut,
     Submitted,
 )
-from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.lookup import existing_study, lun_named
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobRefused, JobSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobRefused, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.runs import authority, control, logs
@@ -97,7 +95,7 @@ def submit_runs(
         made = submit(_spec(job), job.confirm, user, token, idempotency.digest(job))
     except JobRefused as refused:
         problems: list[tuple[str | None, str]] = [
-            (_FIELDS.get(part, part), sentence)
+            (_FIELDS.get(part, part.partition("[")[0]), sentence)
             for part, sentences in refused.by_part.items()
             for sentence in sentences
         ]
@@ -177,31 +175,24 @@ def get_log(
     }
 
 
-# Where the form's parts are called otherwise in JSON.
+# What is called otherwise in JSON.
 _FIELDS = {
     "confirmation": "confirm",
     "schedulers": "configurations",
     "journals": "configurations",
     "executor": "guest",
-    "kernels": "guest.kernels",
-    "guest_memory_mib": "guest.memory_mib",
-    "guest_cpus": "guest.cpus",
 }
 
 
 def _spec(job: JobIn) -> JobSpec:
     lun_id, problem = lun_named(job.lun, job.worker)
     slug = existing_study(job.study)
-    configurations = (one.model_dump() for one in job.configurations)
     return JobSpec(
         **job.options(),
         lun_id=lun_id,
-        configurations=tuple(ConfigurationSpec(**one) for one in configurations),
+        configurations=tuple(ConfigurationSpec(**vars(one)) for one in job.configurations),
         workload=job.workload,
         parameters=job.parameters,
-        until=RepeatTarget(**job.until.model_dump()) if job.until else None,
-        preparation=Preparation(**job.preparation.model_dump()) if job.preparation else PLAIN,
-        guest=GuestSpec(**job.guest.model_dump()) if job.guest else None,
         study=slug,
         new_study="" if slug else job.study,
         unreadable={"lun": [problem]} if problem else {},

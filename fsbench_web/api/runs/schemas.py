@@ -2,115 +2,47 @@
 
 import json
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import (
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field
 
-from fsbench_web.api.protocol import text
-from fsbench_web.api.protocol.bodies import Closed
+from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
-from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
-from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.workloads import presets
-from fsbench_web.studies.jobs.spec import JobOptions
+from fsbench_web.studies.jobs.spec import Configuration, JobOptions, ParameterValues
 from fsbench_web.studies.models import RunState
 
 MOST_LINES = 10_000
 
 
-class ConfigurationIn(Closed):
-    """One file system; options left out stay at their tool's defaults."""
-
-    filesystem: str = Field(examples=["ext4"])
-    options: dict[str, StrictInt | str] = Field({}, examples=[{"atime": "noatime"}])
-    scheduler: str = Field("", description="one of the LUN's schedulers", examples=["none"])
-    journal: str = Field(
-        "",
-        description="name of the worker's LUN that keeps the journal; it is erased as well. "
-        "Empty: the journal is kept on the data LUN",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_an_object(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            raise ValueError(
-                f"an entry is an object: write {json.dumps({'filesystem': value[:60]})}, with "
-                "options, scheduler and journal if any (a job's document takes the bare name)"
-            )
-        return value
+def _object(value: Any) -> Any:
+    if isinstance(value, str):
+        raise ValueError(
+            f"an entry is an object: write {json.dumps({'filesystem': value[:60]})}, with "
+            "options, scheduler and journal if any (a job's document takes the bare name)"
+        )
+    return value
 
 
-class PreparationIn(Closed):
-    """What is done before each run, beyond a new file system; not on a directory LUN."""
-
-    discard: StrictBool = Field(False, description="discard (TRIM) the LUN before mkfs")
-    precondition: StrictBool = Field(
-        False, description="write the whole LUN once with random data before mkfs"
-    )
-    fill_percent: StrictInt = Field(
-        0, ge=0, le=MAXIMUM_FILL_PERCENT, description="fill so much of the new file system"
-    )
-
-
-class UntilIn(Closed):
-    """Repeat until the 95% Student-t half-width of the overall score is small in every test."""
-
-    half_width_percent: StrictInt | StrictFloat = Field(description="of the mean", examples=[5])
-    least: StrictInt = Field(3, description="finished repeats at least")
-    most: StrictInt = Field(10, description="repeats at most, failed ones among them")
-
-
-class GuestIn(Closed):
-    """A virtual machine, booted anew for every run: a reboot before each, with its own kernel."""
-
-    kernels: list[str] = Field(
-        description="names of the worker's kernels; every configuration is run with each",
-        min_length=1,
-        max_length=50,
-        examples=[["debian-6.1"]],
-    )
-    memory_mib: StrictInt = Field(DEFAULT_MEMORY_BYTES // MIB, description="MiB")
-    cpus: StrictInt = DEFAULT_CPUS
-
-
-class JobIn(Closed, JobOptions):
+class JobIn(Strict, JobOptions):
     """What to run. Every configuration is run ``repeats`` times on the LUN, which is erased."""
 
     study: str = Field(description="slug of a study, or the title of one to be made")
     lun: str = Field(description="the LUN's name")
     worker: str = Field("", description="the LUN's worker, where several have one of that name")
-    configurations: list[ConfigurationIn] = Field(
+    configurations: list[Annotated[Configuration, BeforeValidator(_object)]] = Field(
         max_length=1000, description="each is run in turn, then all of them again"
     )
     workload: str = Field(description=", ".join(presets()), examples=["iozone-small"])
-    parameters: dict[str, StrictBool | StrictInt | StrictStr | list[StrictInt]] = Field(
+    parameters: ParameterValues = Field(
         {}, description="replace those of the workload", examples=[{"maximum_file_kb": 1024}]
     )
-    until: UntilIn | None = Field(None, description="instead of a fixed number of repeats")
-    preparation: PreparationIn | None = None
-    guest: GuestIn | None = Field(None, description="null: the worker's own executor")
     confirm: str = Field(
         "",
         description="the LUN's name once more, and behind it those of all journals, with a space "
         "between them: all data on them will be lost",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_storable(cls, value: Any) -> Any:
-        place = text.unstorable(value)
-        if place is not None:
-            raise ValueError(f"{place or 'a key'} {text.UNSTORABLE}")
-        return value
 
 
 class RunConfiguration(Schema):

@@ -5,7 +5,9 @@ Runs with different preparation are never repeats of each other (studies.series)
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, StrictBool, StrictInt
 
 MAXIMUM_FILL_PERCENT = 90
 MIB = 1024 * 1024
@@ -24,15 +26,28 @@ class PreparationError(ValueError):
 
 @dataclass(frozen=True)
 class Preparation:
-    """``discard``: tell the device that nothing on it is needed (TRIM), before mkfs.
+    """What is done before each run, beyond a new file system; not on a directory LUN."""
 
-    ``precondition``: write the whole LUN once, one block after the other, with random data, before
-    mkfs. ``fill_percent``: fill so much of the new file system with files before the benchmark.
-    """
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
-    discard: bool = False
-    precondition: bool = False
-    fill_percent: int = 0
+    discard: Annotated[
+        StrictBool, Field(description="discard (TRIM) the LUN before mkfs: nothing on it is needed")
+    ] = False
+    precondition: Annotated[
+        StrictBool,
+        Field(
+            description="write the whole LUN once, one block after the other, with random data, "
+            "before mkfs"
+        ),
+    ] = False
+    fill_percent: Annotated[
+        StrictInt,
+        Field(
+            ge=0,
+            le=MAXIMUM_FILL_PERCENT,
+            description="fill so much of the new file system with files before the benchmark",
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         for name in ("discard", "precondition"):

@@ -7,11 +7,15 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong at one place of a file. ``line`` and ``column`` count from 1."""
+    """What is wrong, or worth knowing, at one place of a file.
+
+    ``line`` and ``column`` count from 1. ``is_note``, of warnings: nothing is missing for it.
+    """
 
     line: int | None
     column: int | None
     message: str
+    is_note: bool = False
 
     def __str__(self) -> str:
         if self.line is None:
@@ -100,7 +104,7 @@ class ParsedResult:
     ``modes`` are settings of the tool, as it prints them, that change what its numbers mean
     (O_DIRECT, fsync in the times): only runs with the same modes are repeats of each other.
     ``complete`` is False when the file ends before the tool did; its numbers are still numbers.
-    ``warnings`` are what a reader should know and what makes no number wrong.
+    ``warnings`` are what was left out, what the tool says went wrong, and notes on the numbers.
     """
 
     format: str

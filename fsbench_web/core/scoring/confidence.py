@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import fsum, isfinite, sqrt
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import ConfigDict, Field, Strict, StrictInt
 from scipy.special import stdtrit
 
 from fsbench_web.core.scoring import testnames
@@ -142,12 +143,15 @@ def intervals_of(values: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
 class RepeatTarget:
     """Repeat until the half-width is at most ``half_width_percent`` of the mean, in every test.
 
-    ``least`` finished repeats at least, and ``most`` at most, whether they finished or not.
+    The half-width is of the 95% Student-t interval of the overall score. ``least`` finished repeats
+    at least, and ``most`` at most, whether they finished or not.
     """
 
-    half_width_percent: float
-    least: int
-    most: int
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    half_width_percent: Annotated[float, Strict(), Field(description="of the mean", examples=[5])]
+    least: Annotated[StrictInt, Field(description="finished repeats at least")] = 3
+    most: Annotated[StrictInt, Field(description="repeats at most, failed ones among them")] = 10
 
 
 @dataclass(frozen=True)

@@ -120,14 +120,15 @@ def _checked_workloads(
     found: list[tuple[str, Workload]] = []
     # The reference is run with the first workload alone.
     reference = [spec.reference.configuration] if spec.reference else []
-    for place, wanted in enumerate(spec.workloads):
-        configurations = [*spec.configurations, *(reference if place == 0 else ())]
-        workload = _checked_workload(wanted, lun, configurations, spec.guest, problems)
+    for index, wanted in enumerate(spec.workloads):
+        configurations = [*spec.configurations, *(reference if index == 0 else ())]
+        place = spec.workload_place(index)
+        workload = _checked_workload(wanted, place, lun, configurations, spec.guest, problems)
         if workload is None:
             continue
         if workload in [other for _, other in found]:
             problems.add(
-                wanted.place,
+                place,
                 f"The workload {wanted.name} is in the job twice with the same parameters: "
                 "remove one of them, or change it. To run it more often, raise the repeats.",
             )
@@ -194,6 +195,7 @@ def _checked_lun(spec: JobSpec, problems: Problems) -> Lun | None:
 
 def _checked_workload(
     wanted: WorkloadSpec,
+    place: str,
     lun: Lun | None,
     configurations: Sequence[ConfigurationSpec],
     guest: GuestSpec | None,
@@ -202,11 +204,11 @@ def _checked_workload(
     preset = preset_of(wanted.name)
     if not wanted.name:
         if not problems.is_reported("workloads"):
-            problems.add(wanted.place, "Choose at least one workload.")
+            problems.add(place, "Choose at least one workload.")
         return None
     if preset is None:
         problems.add(
-            wanted.place,
+            place,
             f'There is no workload "{wanted.name}": choose one of {", ".join(presets())}.',
         )
         return None
@@ -214,12 +216,12 @@ def _checked_workload(
         check_changes(preset.tool, wanted.parameters)
         workload = workload_of(preset.tool, {**preset.parameters, **wanted.parameters})
     except ParameterError as error:
-        problems.add(wanted.place, str(error))
+        problems.add(place, str(error))
         return None
     if lun is None:
         return workload
     for sentence in workload_checks.problems(workload, lun, configurations, guest):
-        problems.add(wanted.place, sentence)
+        problems.add(place, sentence)
     return workload
 
 

@@ -4,7 +4,7 @@ what is ticked at first, and a digest that tells when any of that is another.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -23,7 +23,7 @@ from fsbench_web.studies.jobs import suggestions
 from fsbench_web.studies.jobs.checks import workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
 from fsbench_web.studies.jobs.forms.workload import PresetFields
-from fsbench_web.studies.jobs.spec import ConfigurationSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs.listing import runs_before
 
 _SHOWN = ("filesystems", "tools", "kernel", "is_usable", "reason")
@@ -86,10 +86,8 @@ def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
     shown = form.presets()
     if lun is None:
         return shown
-    configurations = form.spec().configurations
-    return [
-        replace(one, problems=tuple(_problems(form, one, lun, configurations))) for one in shown
-    ]
+    spec = form.spec()
+    return [replace(one, problems=tuple(_problems(form, one, lun, spec))) for one in shown]
 
 
 def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]]) -> None:
@@ -123,19 +121,21 @@ def _suggested_filesystems(form: JobForm, problems: Mapping[str, Sequence[str]])
 
 
 def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[str]:
-    configurations = [ConfigurationSpec(slug, {}) for slug in slugs if slug in FILESYSTEMS]
-    found = {
-        one.preset.slug: list(_problems(form, one, lun, configurations)) for one in form.presets()
-    }
+    spec = _plain(form, [slug for slug in slugs if slug in FILESYSTEMS])
+    found = {one.preset.slug: _problems(form, one, lun, spec) for one in form.presets()}
     kept = [] if form.is_suggested_for_now else form.suggested_workloads
     return suggestions.workloads(found, kept)
 
 
-def _problems(
-    form: JobForm, shown: PresetFields, lun: Lun, configurations: Sequence[ConfigurationSpec]
-) -> list[str]:
-    guest = form.guest({})
-    return list(workload.problems(_workload(form, shown), lun, configurations, guest))
+def _plain(form: JobForm, slugs: Iterable[str]) -> JobSpec:
+    """The job of the form with these file systems, each without options."""
+    configurations = tuple(ConfigurationSpec(slug) for slug in slugs)
+    return form.spec().model_copy(update={"configurations": configurations})
+
+
+def _problems(form: JobForm, shown: PresetFields, lun: Lun, spec: JobSpec) -> list[str]:
+    wanted = _workload(form, shown)
+    return list(workload.problems(wanted, lun, spec.configurations, spec.guest))
 
 
 def _workload(form: JobForm, shown: PresetFields) -> Workload:
@@ -171,8 +171,8 @@ def nothing(
         if not usable:
             said = [each for slug in FILESYSTEMS for each in problems.get(slug, ())]
         else:
-            configurations = [ConfigurationSpec(slug, {}) for slug in usable]
-            every = [_problems(form, one, lun, configurations) for one in form.presets()]
+            spec = _plain(form, usable)
+            every = [_problems(form, one, lun, spec) for one in form.presets()]
             if any(not each for each in every):
                 return ""
             said = [each for one in every for each in one]

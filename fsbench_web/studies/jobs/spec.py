@@ -3,34 +3,62 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+)
 
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.scoring.confidence import RepeatTarget
-from fsbench_web.core.workloads.parameters import Value
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.jobs.sequence import AS_WRITTEN, reference_count
 
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
+DEFAULT_REFERENCE_EVERY = 10
+ParameterValues = Mapping[str, StrictBool | StrictInt | StrictStr | list[StrictInt]]
+
+
+_CLOSED = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
-class ConfigurationSpec:
-    """One file system with options of ``catalog.configurations.filesystems`` and one scheduler of
-    the LUN.
+class Configuration:
+    """One file system; options left out stay at their tool's defaults."""
 
-    ``journal`` names the LUN of the same worker that keeps the journal; "": the LUN itself.
+    __pydantic_config__ = _CLOSED
+
+    filesystem: Annotated[str, Field(examples=["ext4"])]
+    options: Annotated[Mapping[str, StrictInt | str], Field(examples=[{"atime": "noatime"}])] = (
+        field(default_factory=dict)
+    )
+    scheduler: Annotated[
+        str, Field(description="one of the LUN's schedulers", examples=["none"])
+    ] = ""
+    journal: Annotated[
+        str,
+        Field(
+            description="name of the worker's LUN that keeps the journal; it is erased as well. "
+            "Empty: the journal is kept on the data LUN"
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True)
+class ConfigurationSpec(Configuration):
+    """The same with where it was said.
+
     ``places`` says where in a document it stands: under "" as a whole, under "scheduler" that part
     of it. Problems are told there; without a place, under the part of the form.
     """
 
-    filesystem: str
-    options: Mapping[str, object] = field(default_factory=dict)
-    scheduler: str = ""
-    journal: str = ""
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def place(self, part: str = "") -> str:
@@ -43,9 +71,10 @@ class ConfigurationSpec:
 class WorkloadSpec:
     """A preset of ``workloads`` and what replaces its parameters."""
 
-    name: str
-    parameters: Mapping[str, Value] = field(default_factory=dict)
-    place: str = field(default="workload", compare=False)
+    __pydantic_config__ = _CLOSED
+
+    name: StrictStr
+    parameters: ParameterValues = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,35 +90,32 @@ class ReferenceSpec:
 
 @dataclass(frozen=True)
 class GuestSpec:
-    """Runs in guests: each configuration is run with each of the worker's ``kernels`` named.
+    """A virtual machine, booted anew for every run: a reboot before each, with its own kernel."""
 
-    ``places`` says where in a document each kernel stands, and memory and CPUs; without, problems
-    are told under ``kernels``, ``guest_memory_mib`` and ``guest_cpus``.
-    """
+    __pydantic_config__ = _CLOSED
 
-    kernels: tuple[str, ...]
-    memory_mib: int = DEFAULT_MEMORY_BYTES // MIB
-    cpus: int = DEFAULT_CPUS
-    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    kernels: Annotated[
+        tuple[StrictStr, ...],
+        Field(
+            max_length=50,
+            description="names of the worker's kernels; every configuration is run with each",
+            examples=[["debian-6.1"]],
+        ),
+    ]
+    memory_mib: Annotated[StrictInt, Field(description="MiB")] = DEFAULT_MEMORY_BYTES // MIB
+    cpus: StrictInt = DEFAULT_CPUS
 
     @property
     def memory_bytes(self) -> int:
         return self.memory_mib * MIB
 
-    def place(self, kernel: str) -> str:
-        """Where problems of this kernel are told."""
-        return self.places.get(f"kernel {kernel}", "kernels")
-
-    def place_of(self, part: str) -> str:
-        """Where problems of this part of the form are told."""
-        return self.places.get(part, part)
-
 
 class JobOptions(BaseModel):
-    """How the runs of a job are run, as far as a number or a word says it.
+    """How the runs of a job are run.
 
-    Every such option is declared here alone: the API has these fields, documents have these keys,
-    and the form has its texts of them (``forms.options``). What may be in them says ``checking``.
+    Every such option is declared here alone, with the parts it is made of: the API has these
+    fields, documents have these keys, and the form has its texts of them (``forms.options``).
+    pydantic says what is no such value, and where; what may be in them says ``checking``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -115,6 +141,16 @@ class JobOptions(BaseModel):
         description="how often in a row a run that was interrupted (its worker, host or daemon "
         f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
     )
+    until: RepeatTarget | None = Field(
+        default=None, description="instead of a fixed number of repeats"
+    )
+    preparation: Annotated[
+        Preparation,
+        BeforeValidator(
+            lambda said: PLAIN if said is None else said, json_schema_input_type=Preparation | None
+        ),
+    ] = PLAIN
+    guest: GuestSpec | None = Field(default=None, description="null: the worker's own executor")
 
     def options(self) -> dict[str, Any]:
         """These alone, by name."""
@@ -126,9 +162,7 @@ class JobSpec(JobOptions):
 
     Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
     ``parameters`` replace those of the preset named ``workload``; each configuration is run with
-    it, and with ``more_workloads``. ``until`` runs it until its scores are sure enough, instead of
-    ``repeats`` times. ``preparation`` precedes every run. ``guest`` boots a kernel for each run;
-    None: the worker's own executor. ``document`` is the job as somebody wrote it, ``left_out`` what
+    it, and with ``more_workloads``. ``document`` is the job as somebody wrote it, ``left_out`` what
     cannot be and was left out of it: (place, configuration, why), and ``notes`` are sentences about
     what was taken where it says nothing. ``unreadable`` is what the reader of a form or of JSON
     could not even turn into a value: {part: [sentence]}.
@@ -138,9 +172,6 @@ class JobSpec(JobOptions):
     configurations: tuple[ConfigurationSpec, ...]
     workload: str
     parameters: Mapping[str, Any] = {}
-    until: RepeatTarget | None = None
-    preparation: Preparation = PLAIN
-    guest: GuestSpec | None = None
     study: str = ""
     new_study: str = ""
     more_workloads: tuple[WorkloadSpec, ...] = ()
@@ -153,8 +184,11 @@ class JobSpec(JobOptions):
     @property
     def workloads(self) -> tuple[WorkloadSpec, ...]:
         """All workloads, the first one first."""
-        place = "workload" if self.document is None else "workloads[0]"
-        return (WorkloadSpec(self.workload, self.parameters, place), *self.more_workloads)
+        return (WorkloadSpec(self.workload, self.parameters), *self.more_workloads)
+
+    def workload_place(self, index: int) -> str:
+        """Where problems of this one of the workloads are told."""
+        return "workload" if self.document is None else f"workloads[{index}]"
 
     @property
     def planned_repeats(self) -> int:
@@ -182,9 +216,9 @@ class JobSpec(JobOptions):
 class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
-    lun, executor, kernels, guest_memory_mib, guest_cpus, configurations, schedulers, workload,
-    repeats, preparation, study, order, seed, reference, priority, time_limit_s, run_again,
-    confirmation; or the place in a document, ``configurations[2].options.atime``.
+    lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, configurations, schedulers,
+    journals, workload, repeats, preparation, study, order, seed, reference, priority, time_limit_s,
+    run_again, confirmation; or the place in a document, ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """
 
@@ -226,7 +260,7 @@ class Problems:
 
     def is_reported(self, part: str) -> bool:
         """Whether anything was said of this part, or of a place in it."""
-        return any(re.match(rf"{re.escape(part)}\b", place) for place in self.by_part)
+        return any(re.match(rf"{re.escape(part)}(?!\w)", place) for place in self.by_part)
 
     def refuse_if_any(self) -> None:
         if self.by_part:

@@ -23,6 +23,7 @@ from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_paper
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED
@@ -101,6 +102,8 @@ def _form_page(
     request: HttpRequest, form: job_form.JobForm, refused: JobRefused | None = None
 ) -> HttpResponse:
     assert isinstance(request.user, User)
+    if refused is not None:
+        refused = JobRefused(by_field(refused.by_part))
     cards = possible_runs.lun_cards(request.user)
     usable = [card for card in cards if not card.problems]
     if refused is None and not form.lun and len(usable) == 1:

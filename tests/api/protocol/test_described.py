@@ -168,7 +168,7 @@ def test_every_body_is_closed() -> None:
             waiting += item.values()
         elif isinstance(item, list):
             waiting += item
-    assert "ConfigurationIn" in seen
+    assert {"Configuration", "GuestSpec", "Preparation", "RepeatTarget"} <= seen
 
 
 def test_an_unknown_key_is_refused_with_the_nearest(admin: Client, job: JobBody) -> None:

@@ -8,12 +8,14 @@ import pytest
 from django.http import QueryDict
 
 from fsbench_web.api.runs.schemas import JobIn
+from fsbench_web.catalog.configurations.preparation import Preparation
+from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import written
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.options import OptionsForm
-from fsbench_web.studies.jobs.spec import JobOptions, JobSpec
+from fsbench_web.studies.jobs.spec import GuestSpec, JobOptions, JobSpec
 
 OPTIONS = {
     "repeats": 3,
@@ -23,18 +25,22 @@ OPTIONS = {
     "time_limit_s": 900,
     "run_again": 0,
 }
+PARTS = {
+    "until": RepeatTarget(2.5, 3, 8),
+    "preparation": Preparation(discard=True, fill_percent=50),
+    "guest": GuestSpec(("debian-6.1", "own-2.6"), 2048, 1),
+}
 
 
 def test_each_has_an_example_here_and_a_place_everywhere() -> None:
-    names = set(JobOptions.model_fields)
-    assert names == set(OPTIONS)
-    assert names <= {one.name for one in fields(OptionsForm)}
-    assert {name: JobIn.model_fields[name].description for name in names} == {
-        name: one.description for name, one in JobOptions.model_fields.items()
-    }
+    assert set(JobOptions.model_fields) == {*OPTIONS, *PARTS}
+    assert set(OPTIONS) <= {one.name for one in fields(OptionsForm)}
+    for name, one in JobOptions.model_fields.items():
+        assert JobIn.model_fields[name].description == one.description
+        assert JobIn.model_fields[name].annotation == one.annotation
 
 
-@pytest.mark.parametrize("said", [{}, OPTIONS, {"order": "as-written"}])
+@pytest.mark.parametrize("said", [{}, OPTIONS, {"order": "as-written"}, PARTS])
 def test_documents_and_the_form_say_the_same(
     spec: Callable[..., JobSpec], said: dict[str, Any]
 ) -> None:
@@ -52,3 +58,22 @@ def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]
     assert set(wrong) == set(expand(document | wrong).problems)
     query = job_form.prefilled(spec()).to_query() + "&" + "&".join(f"{name}=x" for name in wrong)
     assert set(wrong) == set(job_form.read(QueryDict(query)).spec().unreadable)
+
+
+def test_a_part_of_a_part_is_told_at_its_place_too(spec: Callable[..., JobSpec]) -> None:
+    document = written(spec(**PARTS), study="S", lun="disk1", worker="lab1")
+    document["repeats"] |= {"least": "x", "mots": 1}
+    document["preparation"] = {"discard": "x", "fill_percent": 91}
+    document["guest"] = {"kernels": ["a", 3], "cpus": 1.5}
+    assert set(expand(document).problems) == {
+        *("repeats", "repeats.least", "preparation.discard", "preparation.fill_percent"),
+        *("guest.kernels[1]", "guest.cpus"),
+    }
+    query = job_form.prefilled(spec(**PARTS)).to_query()
+    wrong = "&least=x&discard=x&fill_percent=91&guest_cpus=1.5"
+    found = job_form.read(QueryDict(query + wrong)).spec()
+    assert {place: len(said) for place, said in found.unreadable.items()} == {
+        **{"repeats": 1, "preparation": 2, "guest.cpus": 1}
+    }
+    # What can be read stays, so that nothing else seems to be wrong.
+    assert found.guest == GuestSpec(("debian-6.1", "own-2.6"), 2048)

@@ -222,7 +222,7 @@ def test_an_entry_of_which_nothing_can_be_is_a_problem() -> None:
         ({"repeats": {"least": 3, "most": 5}}, "repeats.half_width_percent", "a number"),
         ({"repeats": {"half_width_percent": 5, "most": 5}}, "repeats.least", "missing"),
         ({"repeats": {"half_width_percent": 5, "least": "3", "most": 5}}, "repeats.least", "whole"),
-        ({"preparation": {"trim": True}}, "preparation", "no preparation trim"),
+        ({"preparation": {"trim": True}}, "preparation", '"trim" means nothing here'),
         ({"preparation": [True]}, "preparation", "map"),
         ({"seed": "x"}, "seed", "whole number"),
         ({"priority": 1.5}, "priority", "whole number"),

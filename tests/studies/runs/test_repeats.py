@@ -304,12 +304,12 @@ class TestPages:
     @pytest.mark.parametrize(
         ("query", "said"),
         [
-            ("least=x", "is not a number: say how many repeats there are at least"),
+            ("least=x", "is not a whole number: say how many repeats there are at least"),
             ("half_width=", "is not a number"),
             ("least=9&most=3", "the most is not less than that"),
             ("repeat_by=magic", "is no way to repeat"),
             ("fill_percent=95", "must be 0 to 90 percent"),
-            ("fill_percent=-1", "is not a whole number of percent"),
+            ("fill_percent=-1", "must be 0 to 90 percent"),
             ("discard=maybe", "is neither yes nor no"),
             ("discard=yes", "disk1 takes no discard"),
             ("iozone-small.minimum_record_kb=64", "gives no overall score"),

@@ -45,11 +45,11 @@ def hosts_of(guest: GuestSpec | None, lun: Lun | None, problems: Problems) -> li
     if guest is None:
         return [THIS_HOST]
     before = problems.count
-    if not guest.kernels and not problems.is_reported("kernels"):
-        problems.add("kernels", "Choose at least one kernel for the guest to boot.")
+    if not guest.kernels and not problems.is_reported("guest.kernels"):
+        problems.add("guest.kernels", "Choose at least one kernel for the guest to boot.")
     for name in dict.fromkeys(guest.kernels):
         if guest.kernels.count(name) > 1:
-            problems.add(guest.place(name), f"The kernel {name} is in the job twice.")
+            problems.add(_place(guest, name), f"The kernel {name} is in the job twice.")
     _check_size(guest, problems)
     if lun is None:
         return []
@@ -63,23 +63,27 @@ def hosts_of(guest: GuestSpec | None, lun: Lun | None, problems: Problems) -> li
     for name in guest.kernels:
         kernel = ability.kernel(name)
         if kernel is None or kernel.problem:
-            problems.add(guest.place(name), availability.kernel_problem(lun.worker, name))
+            problems.add(_place(guest, name), availability.kernel_problem(lun.worker, name))
         else:
             machine = Machine(name, ability.accelerator, guest.memory_bytes, guest.cpus)
             hosts.append(Host(machine, kernel))
     return hosts if problems.count == before else []
 
 
+def _place(guest: GuestSpec, kernel: str) -> str:
+    return f"guest.kernels[{guest.kernels.index(kernel)}]"
+
+
 def _check_size(guest: GuestSpec, problems: Problems) -> None:
     if not LEAST_MEMORY_BYTES <= guest.memory_bytes <= MOST_MEMORY_BYTES:
         problems.add(
-            guest.place_of("guest_memory_mib"),
+            "guest.memory_mib",
             f"The memory of a guest is {LEAST_MEMORY_BYTES // MIB} MiB or more, and at most "
             f"{memory_words(MOST_MEMORY_BYTES)}, not {guest.memory_bytes // MIB} MiB.",
         )
     if not LEAST_CPUS <= guest.cpus <= MOST_CPUS:
         problems.add(
-            guest.place_of("guest_cpus"),
+            "guest.cpus",
             f"A guest has {LEAST_CPUS} to {MOST_CPUS} CPUs, not {guest.cpus}.",
         )
 
@@ -88,13 +92,13 @@ def _check_room(guest: GuestSpec, ability: GuestAbility, lun: Lun, problems: Pro
     most, cpus = ability.most_memory_bytes, ability.most_cpus
     if most is not None and guest.memory_bytes > most:
         problems.add(
-            guest.place_of("guest_memory_mib"),
+            "guest.memory_mib",
             f"The worker {lun.worker.name} can give a guest {memory_words(most)} of memory, and "
             f"{memory_words(guest.memory_bytes)} are asked for: choose less, or another worker.",
         )
     if cpus is not None and guest.cpus > cpus:
         problems.add(
-            guest.place_of("guest_cpus"),
+            "guest.cpus",
             f"The worker {lun.worker.name} can give a guest {cpus} CPUs, and {guest.cpus} are "
             "asked for: choose fewer, or another worker.",
         )
@@ -123,7 +127,7 @@ def pairs(
             left_out.append((wanted.place(), f"{label_of(wanted)} {host.machine.kernel}", why[1]))
         if len(found) == before and len(hosts) > 1:
             problems.add(
-                "kernels",
+                "guest.kernels",
                 f"The kernel {host.machine.kernel} can run nothing of this job: leave it out.",
             )
     for place, wanted in enumerate(configurations):

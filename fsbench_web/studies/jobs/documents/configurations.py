@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     OptionError,
@@ -17,7 +19,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     filesystem,
 )
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
-from fsbench_web.studies.jobs.documents.reader import DocumentMap, names, read, values
+from fsbench_web.studies.jobs.documents.reader import names, read_map, values
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, Problems
 
 MAXIMUM_COMBINATIONS = 5000
@@ -25,7 +27,9 @@ INTERNAL_JOURNAL = "internal"
 DEFAULT_VALUES = (None, "", "default")
 
 
-class _Entry(DocumentMap):
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     filesystem: Any = None
     options: Any = None
     schedulers: Any = None
@@ -72,7 +76,7 @@ class ConfigurationReader:
             self.problems.add(place, "An entry is a map with filesystem, and options if any.")
             return []
         before = self.problems.count
-        read(_Entry, entry, self.problems, place)
+        read_map(_Entry, entry, self.problems, place)
         filesystems = self.filesystems(entry, place)
         options = self.options(
             entry.get("options"), f"{place}.options", [f for f, _ in filesystems]

@@ -26,19 +26,17 @@ No database. A document is plain data (studies.jobs.documents.text)::
 Lists multiply (studies.jobs.documents.configurations).
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, StrictStr, StringConstraints
 
-from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation, PreparationError
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST
-from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.jobs.documents.configurations import ConfigurationReader
-from fsbench_web.studies.jobs.documents.reader import DocumentMap, names, needed, read
+from fsbench_web.studies.jobs.documents.reader import needed, read_map
 from fsbench_web.studies.jobs.sequence import RANDOM
 from fsbench_web.studies.jobs.spec import (
-    DEFAULT_REPEATS,
+    DEFAULT_REFERENCE_EVERY,
     GuestSpec,
     JobOptions,
     JobSpec,
@@ -46,8 +44,6 @@ from fsbench_web.studies.jobs.spec import (
     ReferenceSpec,
     WorkloadSpec,
 )
-
-DEFAULT_REFERENCE_EVERY = 10
 
 
 class JobDocument(JobSpec):
@@ -62,48 +58,42 @@ class JobDocument(JobSpec):
         return self.unreadable
 
 
-class _Document(JobOptions, DocumentMap):
-    """The keys of a document; those that are lists and maps are read one by one."""
+def _name_alone(said: Any) -> Any:
+    return {"name": said} if isinstance(said, str) else said
 
-    study: StrictStr = ""
-    lun: StrictStr = ""
-    worker: StrictStr = ""
+
+def _kernel_alone(said: Any) -> Any:
+    if isinstance(said, Mapping) and isinstance(said.get("kernels"), str):
+        return {**said, "kernels": [said["kernels"]]}
+    return said
+
+
+_Name = Annotated[StrictStr, StringConstraints(strip_whitespace=True)]
+
+
+class _Reference(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    configuration: Any = None
+    every: StrictInt = DEFAULT_REFERENCE_EVERY
+
+
+class _Document(JobOptions):
+    """The keys of a document. Configurations, which multiply, are read one by one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    study: _Name = ""
+    lun: _Name = ""
+    worker: _Name = ""
     configurations: Any = None
     schedulers: Any = None
     journals: Any = None
-    workloads: Any = None
-    repeats: Any = DEFAULT_REPEATS
-    preparation: Any = {}
-    executor: StrictStr = ""
-    guest: Any = None
-    order: StrictStr = RANDOM
-    reference: Any = None
-
-
-class _Until(DocumentMap):
-    half_width_percent: StrictFloat = -1.0
-    least: StrictInt = 0
-    most: StrictInt = 0
-
-
-class _Repeats(DocumentMap):
-    repeats: StrictInt = DEFAULT_REPEATS
-
-
-class _Guest(DocumentMap):
-    kernels: Any = None
-    memory_mib: StrictInt = Field(GuestSpec.memory_mib)
-    cpus: StrictInt = Field(GuestSpec.cpus)
-
-
-class _Workload(DocumentMap):
-    name: StrictStr = ""
-    parameters: Any = {}
-
-
-class _Reference(DocumentMap):
-    configuration: Any = None
-    every: StrictInt = DEFAULT_REFERENCE_EVERY
+    workloads: list[Annotated[WorkloadSpec, BeforeValidator(_name_alone)]] = []
+    executor: _Name = ""
+    guest: Annotated[GuestSpec | None, BeforeValidator(_kernel_alone)] = None
+    order: _Name = RANDOM
+    reference: _Reference | None = None
 
 
 def expand(data: object) -> JobDocument:
@@ -114,28 +104,22 @@ def expand(data: object) -> JobDocument:
             "document", "A job is a map: study, lun, configurations and workloads are needed."
         )
         return JobDocument(lun_id=None, configurations=(), workload="", unreadable=problems.by_part)
-    said = read(_Document, data, problems)
-    study, lun = said.study.strip(), said.lun.strip()
-    needed(study, "study", "the slug of a study, or the title of a new one", problems)
-    needed(lun, "lun", "the name of the LUN to run on", problems)
+    said = _read(data, problems)
+    needed(said.study, "study", "the slug of a study, or the title of a new one", problems)
+    needed(said.lun, "lun", "the name of the LUN to run on", problems)
     reader = ConfigurationReader(problems)
-    until = _until(said.repeats, problems)
     configurations = tuple(reader.configurations(data))
-    first, *more = [*_workloads(said.workloads, problems)] or [WorkloadSpec("")]
+    first, *more = _workloads(said, problems)
     return JobDocument(
-        **said.options()
-        | {"repeats": _repeats(said.repeats, problems), "order": said.order.strip() or RANDOM},
-        study=study,
-        lun=lun,
-        worker=said.worker.strip(),
+        **said.options() | {"order": said.order or RANDOM, "guest": _guest(said, problems)},
+        study=said.study,
+        lun=said.lun,
+        worker=said.worker,
         lun_id=None,
         configurations=configurations,
         workload=first.name,
         parameters=first.parameters,
         more_workloads=tuple(more),
-        until=until,
-        preparation=_preparation(said.preparation, problems),
-        guest=_guest(said, problems),
         reference=_reference(said.reference, reader, data),
         left_out=tuple(reader.left_out),
         document=dict(data),
@@ -143,105 +127,53 @@ def expand(data: object) -> JobDocument:
     )
 
 
-def _repeats(value: object, problems: Problems) -> int:
-    if isinstance(value, Mapping):  # ``_until`` says what is wrong with it
-        return DEFAULT_REPEATS
-    return read(_Repeats, {"repeats": value}, problems).repeats
+def _read(data: Mapping[str, Any], problems: Problems) -> _Document:
+    """The document by its keys. ``until`` is written under ``repeats``, in place of a number."""
+    if data.get("until") is not None:
+        problems.add("until", '"until" means nothing here: write its map under repeats.')
+    keys = {key: value for key, value in data.items() if key != "until"}
+    if not isinstance(target := data.get("repeats"), Mapping):
+        return read_map(_Document, keys, problems)
+    del keys["repeats"]
+    said = read_map(_Document, keys | {"until": target}, problems)
+    for key in ("least", "most"):
+        needed(key in target, f"repeats.{key}", "a number of repeats", problems)
+    return said
 
 
-def _until(value: object, problems: Problems) -> RepeatTarget | None:
-    if not isinstance(value, Mapping):
-        return None
-    before = problems.count
-    half_width = value.get("half_width_percent")
-    if isinstance(half_width, int) and not isinstance(half_width, bool):
-        half_width = float(half_width)
-    said = read(_Until, {**value, "half_width_percent": half_width}, problems, "repeats")
-    if half_width is None:
-        problems.add("repeats.half_width_percent", "half_width_percent must be a number, not None.")
-    needed(said.least or "least" in value, "repeats.least", "a number of repeats", problems)
-    needed(said.most or "most" in value, "repeats.most", "a number of repeats", problems)
-    found = RepeatTarget(said.half_width_percent, said.least, said.most)
-    return found if problems.count == before else None
-
-
-def _preparation(value: object, problems: Problems) -> Preparation:
-    try:
-        if not isinstance(value, Mapping):
-            raise PreparationError("preparation must be a map.")
-        return Preparation.of(value)
-    except PreparationError as error:
-        problems.add("preparation", str(error))
-        return PLAIN
-
-
-def _guest(document: _Document, problems: Problems) -> GuestSpec | None:
-    value = document.guest
-    executor = document.executor.strip() or (HOST if value is None else GUEST)
+def _guest(said: _Document, problems: Problems) -> GuestSpec | None:
+    executor = said.executor or (HOST if said.guest is None else GUEST)
     if executor not in EXECUTORS:
         problems.add(
             "executor", f'"{executor}" is no executor: write one of {", ".join(EXECUTORS)}.'
         )
-    if executor != GUEST:
-        if value is not None and executor in EXECUTORS:
-            problems.add(
-                "guest", "guest says how guests are run: write executor: guest, or leave it out."
-            )
         return None
-    if not isinstance(value, Mapping):
+    if executor == GUEST and said.guest is None and not problems.is_reported("guest"):
         problems.add("guest", "guest must be a map with kernels, a list of names.")
-        return None
-    said = read(_Guest, value, problems, "guest")
-    if said.kernels is None:
-        problems.add("guest.kernels", "kernels is missing: the kernels that are booted.")
-        return None
-    kernels = names(said.kernels, "guest.kernels", problems)
-    return GuestSpec(
-        tuple(name for name, _ in kernels),
-        said.memory_mib,
-        said.cpus,
-        places={f"kernel {name}": place for name, place in kernels}
-        | {"guest_memory_mib": "guest.memory_mib", "guest_cpus": "guest.cpus"},
-    )
+    if executor != GUEST and said.guest is not None:
+        problems.add(
+            "guest", "guest says how guests are run: write executor: guest, or leave it out."
+        )
+    return said.guest if executor == GUEST else None
 
 
-def _workloads(entries: object, problems: Problems) -> Iterator[WorkloadSpec]:
-    if not isinstance(entries, list) or not entries:
+def _workloads(said: _Document, problems: Problems) -> list[WorkloadSpec]:
+    """All of them with their places, also those that could not be read: without a name."""
+    if not said.workloads and "workloads" not in problems.by_part:
         problems.add("workloads", "workloads must be a list with at least one name.")
-        return
-    for index, entry in enumerate(entries):
-        place = f"workloads[{index}]"
-        if isinstance(entry, str):
-            entry = {"name": entry}
-        if not isinstance(entry, Mapping):
-            problems.add(place, "A workload is a name, or a map with name and parameters.")
-            continue
-        said = read(_Workload, entry, problems, place)
-        if not isinstance(said.parameters, Mapping):
-            problems.add(f"{place}.parameters", "parameters must be a map.")
-            continue
-        for key, value in said.parameters.items():
-            parts = value if isinstance(value, list) else [value]
-            if not all(isinstance(part, int | str) for part in parts):
-                problems.add(
-                    f"{place}.parameters.{key}",
-                    f"{key} must be a whole number, a list of them, a word, true or false, "
-                    f"not {value!r}.",
-                )
-        if needed(said.name.strip(), f"{place}.name", "the name of a workload", problems):
-            yield WorkloadSpec(said.name.strip(), dict(said.parameters), place)
+    found = [WorkloadSpec(one.name.strip(), one.parameters) for one in said.workloads]
+    for index, one in enumerate(found):
+        if not problems.is_reported(f"workloads[{index}]"):
+            needed(one.name, f"workloads[{index}].name", "the name of a workload", problems)
+    return found or [WorkloadSpec("")]
 
 
 def _reference(
-    value: object, reader: ConfigurationReader, data: Mapping[str, Any]
+    said: _Reference | None, reader: ConfigurationReader, data: Mapping[str, Any]
 ) -> ReferenceSpec | None:
     problems, place = reader.problems, "reference.configuration"
-    if value is None:
+    if said is None:
         return None
-    if not isinstance(value, Mapping):
-        problems.add("reference", "reference must be a map with configuration and every.")
-        return None
-    said = read(_Reference, value, problems, "reference")
     if said.configuration is None:
         problems.add(place, "configuration is missing: the one that is run again and again.")
         return None

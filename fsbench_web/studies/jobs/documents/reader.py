@@ -1,49 +1,72 @@
 """The values of a document by their place in it, and what is wrong with them. No database."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel
 
+from fsbench_web.platform.declared import UNKNOWN_KEY, keys_at
+from fsbench_web.studies.jobs.reading import Read, Steps, read
 from fsbench_web.studies.jobs.spec import Problems
 
+_MISSING = {
+    "kernels": "the kernels that are booted",
+    "name": "the name of a workload",
+    "half_width_percent": "a number of percent",
+}
+_MUST_BE = {
+    "string_type": "must be a text: put {!r} in quotes if it is meant so",
+    "int_type": "must be a whole number, not {!r}",
+    "float_type": "must be a number, not {!r}",
+    "bool_type": "must be true or false, not {!r}",
+    "list_type": "must be a list with at least one name",
+    "tuple_type": "must be a list of names, not {!r}",
+    "mapping_type": "must be a map",
+    "dict_type": "must be a map",
+    "dataclass_type": "must be a map with ",
+    "model_type": "must be a map with ",
+    "parameter": "must be a whole number, a list of them, a word, true or false, not {!r}",
+}
 
-class DocumentMap(BaseModel):
-    """A map of a document. Every key has a default, which is also what a wrong value becomes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-Read = TypeVar("Read", bound=DocumentMap)
-
-
-def read(model: type[Read], data: Mapping[str, Any], problems: Problems, at: str = "") -> Read:
+def read_map(model: type[Read], data: Mapping[str, Any], problems: Problems, at: str = "") -> Read:
     """The map without what is wrong, which is noted with its place; null is as if left out."""
-    said = {str(key): value for key, value in data.items() if value is not None}
-    try:
-        return model.model_validate(said)
-    except ValidationError as refused:
-        for error in refused.errors():
-            key = str(error["loc"][0])
-            place = (at or key) if error["type"] == "extra_forbidden" else _joined(at, key)
-            problems.add(place, _sentence(key, error["type"], error["input"], model))
-            said.pop(key, None)
-        return model.model_validate(said)
+    return read(model, data, partial(_tell, model, problems, at))
 
 
-def _joined(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
+def _tell(model: type[BaseModel], problems: Problems, at: str, steps: Steps, error: Any) -> None:
+    kind, value, last = error["type"], error["input"], steps[-1]
+    is_parameter = steps[-2:-1] == ("parameters",)
+    if value is None and isinstance(last, str) and not is_parameter:
+        return
+    if kind in UNKNOWN_KEY:
+        known = ", ".join(key for key in keys_at(model, steps[:-1]) if key != "until")
+        sentence = f'"{last}" means nothing here: leave it out, or write one of {known}.'
+        problems.add(_place(steps[:-1], at) or str(last), sentence)
+    elif kind == "missing":
+        key = error["loc"][-1]
+        needed(None, _place((*steps, key), at), _MISSING[key], problems)
+    elif is_parameter:
+        problems.add(_place(steps, at), f"{last} {_MUST_BE['parameter'].format(value)}.")
+    elif isinstance(last, int):
+        is_map = kind == "dataclass_type"
+        keys = " and ".join(keys_at(model, steps)) if is_map else ""
+        said = f"a name, or a map with {keys}" if is_map else f"a name, not {value!r}"
+        problems.add(_place(steps, at), f"This must be {said}.")
+    else:
+        said = _MUST_BE.get(kind) or error["msg"].replace("Input should", "must", 1)
+        keys = ", ".join(keys_at(model, steps)) if kind in ("dataclass_type", "model_type") else ""
+        problems.add(_place(steps, at), f"{last} {said.format(value)}{keys}.")
 
 
-def _sentence(key: str, kind: str, value: object, model: type[BaseModel]) -> str:
-    if kind == "extra_forbidden":
-        known = ", ".join(model.model_fields)
-        return f'"{key}" means nothing here: leave it out, or write one of {known}.'
-    if kind == "string_type":
-        return f"{key} must be a text: put {value!r} in quotes if it is meant so."
-    if kind == "int_type":
-        return f"{key} must be a whole number, not {value!r}."
-    return f"{key} must be a number, not {value!r}."
+def _place(steps: Steps, at: str) -> str:
+    """``configurations[2].options``; what is under ``until`` is written under ``repeats``."""
+    if steps[:1] == ("until",):
+        steps = ("repeats", *steps[1:])
+    for step in steps:
+        at += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return at.removeprefix(".")
 
 
 def needed(value: Any, place: str, what: str, problems: Problems) -> bool:

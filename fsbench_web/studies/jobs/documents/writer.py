@@ -1,17 +1,22 @@
 """A job as a document, which ``documents.plan.expand`` reads as the same job. No database."""
 
-from dataclasses import asdict
 from typing import Any
 
 from fsbench_web.catalog.configurations.preparation import PLAIN
 from fsbench_web.catalog.workers.machines import GUEST
-from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN
 from fsbench_web.studies.jobs.documents.configurations import DEFAULT_VALUES
 from fsbench_web.studies.jobs.sequence import AS_WRITTEN
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobOptions, JobSpec
 
-# What a document does not say at its default, so that those of before stay as they were.
-_LEFT_OUT = {"priority": 0, "time_limit_s": None, "run_again": DEFAULT_RUN_AGAIN}
+
+def _options(spec: JobOptions) -> dict[str, Any]:
+    return spec.model_dump(mode="json", include=set(JobOptions.model_fields))
+
+
+_USUAL = _options(JobOptions())
+# Said at its default too; of what else is at its default a document says nothing, so that those of
+# before stay as they were.
+_ALWAYS = ("repeats", "order", "seed")
 
 
 def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, Any]:
@@ -25,24 +30,20 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
             {"name": one.name, "parameters": dict(one.parameters)} if one.parameters else one.name
             for one in spec.workloads
         ],
-        **spec.options(),
+        **{
+            name: value
+            for name, value in _options(spec).items()
+            if name in _ALWAYS or value != _USUAL[name]
+        },
     }
     if spec.until is not None:
-        document["repeats"] = asdict(spec.until)
+        document["repeats"] = document.pop("until")
     if spec.order == AS_WRITTEN:
         del document["seed"]
-    for name, usual in _LEFT_OUT.items():
-        if document[name] == usual:
-            del document[name]
     if spec.preparation != PLAIN:
         document["preparation"] = spec.preparation.stored()
     if spec.guest is not None:
         document["executor"] = GUEST
-        document["guest"] = {
-            "kernels": list(spec.guest.kernels),
-            "memory_mib": spec.guest.memory_mib,
-            "cpus": spec.guest.cpus,
-        }
     if spec.reference is not None:
         document["reference"] = {
             "every": spec.reference.every,

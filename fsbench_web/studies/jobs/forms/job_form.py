@@ -221,10 +221,10 @@ class JobForm(OptionsForm):
             workload=first.name,
             parameters=first.parameters,
             more_workloads=tuple(more),
-            reference=self._reference(unreadable),
+            reference=self._reference(options.reference_every, unreadable),
             study=self.study,
             new_study="" if self.study else self.new_study,
-            **options,
+            **options.options(),
             unreadable=unreadable,
         )
 
@@ -238,7 +238,7 @@ class JobForm(OptionsForm):
                 unreadable.setdefault("workload", []).append(str(error))
         return WorkloadSpec(slug, parameters)
 
-    def _reference(self, unreadable: dict[str, list[str]]) -> ReferenceSpec | None:
+    def _reference(self, every: int, unreadable: dict[str, list[str]]) -> ReferenceSpec | None:
         if not self.reference:
             return None
         match = _VARIANT.match(self.reference)
@@ -248,7 +248,7 @@ class JobForm(OptionsForm):
             ]
             return None
         wanted = self._variant_spec(self.reference, (self.schedulers or [""])[0])
-        return ReferenceSpec(wanted, self.every(unreadable))
+        return ReferenceSpec(wanted, every)
 
     def _configurations(self) -> tuple[ConfigurationSpec, ...]:
         return tuple(

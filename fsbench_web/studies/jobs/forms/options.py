@@ -6,44 +6,82 @@ into it and shown from it by that name.
 
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 from django.http import QueryDict
+from pydantic import StrictInt
 
-from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation, PreparationError
+from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
-from fsbench_web.studies.jobs.documents.plan import DEFAULT_REFERENCE_EVERY
+from fsbench_web.studies.jobs.reading import Steps, read
 from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED, RANDOM
-from fsbench_web.studies.jobs.spec import DEFAULT_REPEATS, GuestSpec, JobOptions, JobSpec
+from fsbench_web.studies.jobs.spec import (
+    DEFAULT_REFERENCE_EVERY,
+    DEFAULT_REPEATS,
+    GuestSpec,
+    JobOptions,
+    JobSpec,
+)
 
 BY_NUMBER, BY_INTERVAL = "number", "interval"
-_WHOLE = re.compile(r"^[0-9]{1,12}$")
-_DECIMAL = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
-_NUMBERS = {
+_WHOLE = re.compile(r"^-?[0-9]{1,12}$")
+_DECIMAL = re.compile(r"^[0-9]{1,6}\.[0-9]{1,6}$")
+_PLACES = {
+    "half_width": "until.half_width_percent",
+    "least": "until.least",
+    "most": "until.most",
+    "discard": "preparation.discard",
+    "precondition": "preparation.precondition",
+    "fill_percent": "preparation.fill_percent",
+    "kernels": "guest.kernels",
+    "guest_memory_mib": "guest.memory_mib",
+    "guest_cpus": "guest.cpus",
+}
+"""The fields that are in a part of the job; the others are called as they are there."""
+_FIELDS = {place: name for name, place in _PLACES.items()}
+_ASKED = {
     "repeats": "say how often each configuration is run",
+    "half_width": "say how many percent of the mean the half-width may be",
+    "least": "say how many repeats there are at least",
+    "most": "say how many repeats there are at most",
+    "discard": "say whether the LUN is discarded",
+    "precondition": "say whether the LUN is written once",
+    "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
+    "kernels": "choose fewer kernels",
+    "guest_memory_mib": "say how much memory the guest has, in MiB",
+    "guest_cpus": "say how many CPUs the guest has",
     "seed": "leave the seed empty to get one",
     "reference_every": "say after how many runs the reference is run again",
     "priority": "say -10 to 10, or leave it at 0",
     "time_limit_s": "say how many seconds a run may take",
     "run_again": f"say 0 to {MOST_RUN_AGAIN}, or leave it at {DEFAULT_RUN_AGAIN}",
-    "guest_memory_mib": "say how much memory the guest has, in MiB",
-    "guest_cpus": "say how many CPUs the guest has",
 }
-"""The fields that are whole numbers, and what to say of one that is none."""
-_INTERVAL = {
-    "half_width": "say how many percent of the mean the half-width may be",
-    "least": "say how many repeats there are at least",
-    "most": "say how many repeats there are at most",
+"""What to say of a field that cannot be read."""
+_IS = {
+    "bool_type": "is neither yes nor no",
+    "float_type": "is not a number",
+    "int_type": "is not a whole number",
 }
+_PARTS = {"until": "repeats", "preparation": "preparation", "reference_every": "reference"}
+"""The part of the form under which it is said, where that is not the field's own."""
+_INTERVAL = ("half_width", "least", "most")
+_TEXTS = ("order", "kernels")
 _REFUSED_EMPTY = ("repeats", "repeat_by", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
-_PARTS = {"reference_every": "reference"}
 _USUAL_GUEST = GuestSpec(())
 
 Unreadable = dict[str, list[str]]
+
+
+class FormOptions(JobOptions):
+    """What the form says of them, and after how many runs the reference is run again."""
+
+    reference_every: StrictInt = DEFAULT_REFERENCE_EVERY
 
 
 @dataclass
@@ -60,8 +98,8 @@ class OptionsForm:
     repeats: str = str(DEFAULT_REPEATS)
     repeat_by: str = BY_NUMBER
     half_width: str = "5"
-    least: str = "3"
-    most: str = "10"
+    least: str = str(RepeatTarget.least)
+    most: str = str(RepeatTarget.most)
     discard: str = ""
     precondition: str = ""
     fill_percent: str = ""
@@ -100,92 +138,41 @@ class OptionsForm:
         if self.order == RANDOM and not self.seed:
             self.seed = str(secrets.randbelow(MAXIMUM_SEED + 1))
 
-    def run_options(self, unreadable: Unreadable) -> dict[str, Any]:
-        """What a JobSpec says of them, but for the reference."""
-        numbers = {name for name in JobOptions.model_fields if name in _NUMBERS}
-        said = {name: self._number(name, unreadable) for name in numbers - {"repeats"}}
-        # What has a default is not None in a job: it is refused for its text.
-        said |= {name: said[name] or 0 for name in ("priority", "run_again")}
-        return {
-            **said,
-            "order": self.order,
-            "repeats": self._repeats(unreadable),
-            "until": self._until(unreadable),
-            "preparation": self._preparation(unreadable),
-            "guest": self.guest(unreadable),
-        }
-
-    def every(self, unreadable: Unreadable) -> int:
-        """After how many runs the reference is run again."""
-        number = self._number("reference_every", unreadable)
-        return DEFAULT_REFERENCE_EVERY if number is None else number
-
-    def guest(self, unreadable: Unreadable) -> GuestSpec | None:
-        """The guest that the form asks for; None for the worker's own executor."""
+    def run_options(self, unreadable: Unreadable) -> FormOptions:
+        """What the texts say; what cannot be read is noted and left at its default."""
         if self.executor not in EXECUTORS:
             unreadable["executor"] = [
                 f'"{self.executor}" is no executor: choose one of {", ".join(EXECUTORS)}.'
             ]
-        if not self.is_guest:
-            return None
-        memory, cpus = (
-            self._number(f"guest_{name}", unreadable) for name in ("memory_mib", "cpus")
-        )
-        return GuestSpec(
-            tuple(self.kernels),
-            _USUAL_GUEST.memory_mib if memory is None else memory,
-            _USUAL_GUEST.cpus if cpus is None else cpus,
-        )
-
-    def _number(self, name: str, unreadable: Unreadable) -> int | None:
-        """None for an empty text, and for one that is no number."""
-        text = getattr(self, name)
-        if _WHOLE.match(text.removeprefix("-") if name == "priority" else text):
-            return int(text)
-        if text or name in _REFUSED_EMPTY:
-            sentence = f'"{text}" is not a whole number: {_NUMBERS[name]}.'
-            unreadable.setdefault(_PARTS.get(name, name), []).append(sentence)
-        return None
-
-    def _repeats(self, unreadable: Unreadable) -> int:
-        if self.is_by_interval:
-            return DEFAULT_REPEATS
-        if self.repeat_by != BY_NUMBER:
+        if self.repeat_by not in (BY_NUMBER, BY_INTERVAL):
             unreadable["repeats"] = [
                 f'"{self.repeat_by}" is no way to repeat: choose {BY_NUMBER} or {BY_INTERVAL}.'
             ]
-            return 0
-        return self._number("repeats", unreadable) or 0
+        said: dict[str, Any] = {}
+        for name in _SAID:
+            *part, key = _PLACES.get(name, name).split(".")
+            text = getattr(self, name)
+            if self._is_asked((*part, key)[0]) and (text != "" or name in _REFUSED_EMPTY):
+                holder = said.setdefault(part[0], {}) if part else said
+                holder[key] = text if name in _TEXTS else _value(text)
+        return read(FormOptions, said, partial(self._tell, unreadable))
 
-    def _until(self, unreadable: Unreadable) -> RepeatTarget | None:
-        if not self.is_by_interval:
-            return None
-        problems = [
-            f'"{text}" is not a number: {what}.'
-            for name, what in _INTERVAL.items()
-            if not (_DECIMAL if name == "half_width" else _WHOLE).match(text := getattr(self, name))
-        ]
-        if problems:
-            unreadable["repeats"] = problems
-            return None
-        return RepeatTarget(float(self.half_width), int(self.least), int(self.most))
+    def _is_asked(self, part: str) -> bool:
+        """Whether this part of the job counts as the form is filled in."""
+        return {
+            "repeats": self.repeat_by == BY_NUMBER,
+            "until": self.is_by_interval,
+            "guest": self.is_guest,
+            "reference_every": bool(self.reference),
+        }.get(part, True)
 
-    def _preparation(self, unreadable: Unreadable) -> Preparation:
-        problems = [
-            f'{name}: "{text}" is neither yes nor no.'
-            for name, text in (("Discard", self.discard), ("Writing once", self.precondition))
-            if text not in ("", "yes", "no")
-        ]
-        fill = self.fill_percent or "0"
-        if not _WHOLE.match(fill):
-            problems.append(f'Fill level: "{fill}" is not a whole number of percent.')
-        if not problems:
-            try:
-                return Preparation(self.discard == "yes", self.precondition == "yes", int(fill))
-            except PreparationError as error:
-                problems.append(str(error))
-        unreadable["preparation"] = problems
-        return PLAIN
+    def _tell(self, unreadable: Unreadable, steps: Steps, error: Any) -> None:
+        if error["type"] == "missing":  # it was told why
+            return
+        place = ".".join(map(str, steps))
+        name = _FIELDS.get(place, place)
+        said = f'"{getattr(self, name)}" {_IS.get(error["type"], "cannot be")}: {_ASKED[name]}.'
+        unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(said)
 
     def write_options(self, query: QueryDict) -> None:
         """Put into a query string what is not left at its default."""
@@ -207,6 +194,7 @@ class OptionsForm:
 
 _USUAL = {one.name: getattr(OptionsForm(), one.name) for one in fields(OptionsForm)}
 _SHOWN_WHERE_CHANGED = list(_USUAL)[list(_USUAL).index("discard") :]
+_SAID = [name for name in _USUAL if name not in ("executor", "repeat_by", "reference")]
 _NOTHING = {"discard": ("no",), "precondition": ("no",), "fill_percent": ("0",)}
 
 
@@ -224,21 +212,37 @@ def read_options(query: QueryDict) -> dict[str, Any]:
 
 def options_of(spec: JobSpec) -> dict[str, Any]:
     """The fields that say what a job says, without the reference (a variant of the form)."""
-    found = {name: str(value) for name, value in spec.options().items() if value is not None}
-    for name, value in spec.preparation.stored().items():
-        found[name] = "yes" if value is True else str(value)
-    if spec.until is not None:
-        found |= {
-            "repeat_by": BY_INTERVAL,
-            "half_width": f"{spec.until.half_width_percent:g}",
-            "least": str(spec.until.least),
-            "most": str(spec.until.most),
-        }
-    if spec.guest is None:
-        return found
-    return found | {
-        "executor": GUEST,
-        "kernels": list(spec.guest.kernels),
-        "guest_memory_mib": str(spec.guest.memory_mib),
-        "guest_cpus": str(spec.guest.cpus),
-    }
+    said = spec.model_dump(mode="json", include=set(JobOptions.model_fields))
+    said["preparation"] = spec.preparation.stored()
+    found: dict[str, Any] = {"repeat_by": BY_INTERVAL} if spec.until else {}
+    if spec.guest:
+        found["executor"] = GUEST
+    for name in _SAID:
+        *part, key = _PLACES.get(name, name).split(".")
+        value = ((said[part[0]] or {}) if part else said).get(key)
+        if value is not None:
+            found[name] = value if isinstance(value, list) else _text(value)
+    return found
+
+
+def by_field(by_part: Mapping[str, list[str]]) -> Unreadable:
+    """Problems of a job under the fields of the form."""
+    found: Unreadable = {}
+    for place, sentences in by_part.items():
+        place = place.partition("[")[0]
+        found.setdefault(_FIELDS.get(place, place), []).extend(sentences)
+    return found
+
+
+def _value(text: str) -> object:
+    """What the text stands for; the text itself where it is neither number, yes nor no."""
+    if _WHOLE.match(text):
+        return int(text)
+    return float(text) if _DECIMAL.match(text) else {"yes": True, "no": False}.get(text, text)
+
+
+def _text(value: object) -> str:
+    """The inverse."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,51 @@
+"""What forms and documents say, as pydantic takes it: without what is wrong, which is told."""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+Read = TypeVar("Read", bound=BaseModel)
+Steps = tuple[int | str, ...]
+
+
+def read(model: type[Read], data: Mapping[str, Any], tell: Callable[[Steps, Any], None]) -> Read:
+    """The model without what is wrong in the data: that becomes what it is by default.
+
+    ``tell`` hears of each problem as pydantic says it, with the steps that lead to it in the data.
+    Every key of the model itself has a default.
+    """
+    said: Any = deepcopy(dict(data))
+    while True:
+        try:
+            return model.model_validate(said)
+        except ValidationError as refused:
+            wrong: dict[Steps, Any] = {}
+            for error in refused.errors(include_url=False):
+                wrong.setdefault(_there(said, error["loc"]), error)
+            for steps, error in wrong.items():
+                tell(steps, error)
+            for steps in reversed(wrong):
+                _leave_out(said, steps)
+
+
+def _there(said: Any, steps: Steps) -> Steps:
+    """As many of pydantic's steps as lead to something in the data."""
+    for index, step in enumerate(steps):
+        try:
+            said = said[step] if not isinstance(said, str) else None
+        except (KeyError, IndexError, TypeError):
+            return steps[:index]
+    return steps
+
+
+def _leave_out(said: Any, steps: Steps) -> None:
+    """Without the value there; in a list an empty text keeps the places of those behind it."""
+    *before, last = steps
+    for step in before:
+        said = said[step]
+    if isinstance(last, int) and said[last] != "":
+        said[last] = ""
+    else:
+        del said[last]
