@@ -273,6 +273,11 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
     parser.add_argument(
+        "--blocks",
+        choices=("folders",),
+        help="files in folders of the same name were measured beside each other",
+    )
+    parser.add_argument(
         "--ignore-columns",
         metavar="NAMES",
         help="of tables, by commas: not to be read; any other that nothing reads is refused then",

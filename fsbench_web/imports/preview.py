@@ -22,7 +22,7 @@ from fsbench_web.platform import limits, plain_text
 MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
 MAX_KEYS_SHOWN = 100
-TARGET_FIELDS = ("study", "source", "licence")
+TARGET_FIELDS = ("study", "source", "licence", "blocks")
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ def _file(
                 "configuration": one.stored.planned.configuration,
                 "hardware": one.stored.planned.hardware,
                 "repeat": one.stored.planned.repeat,
+                "block": one.stored.planned.block,
                 "tests": [
                     {name: getattr(test, name) for name in TestOut.model_fields}
                     for test in one.tests

@@ -235,6 +235,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "journal": series.journal_lun.name if series.journal_lun else None,
         "worker": lun.worker.name if lun else None,
         "repeat": run.repeat,
+        "block": run.block,
         "job": run.job_id,
         "sweep": run.job_id,
         "reference": run.is_reference,
@@ -256,6 +257,9 @@ def run_summary(run: Run) -> dict[str, Any]:
         "created_at": run.created_at,
         "started_at": run.started_at,
         "ended_at": run.ended_at,
+        "date": run.date,
+        "date_is_of": run.date_is_of,
+        "date_source": run.measured_source,
         "links": {
             "self": address,
             "log": f"{address}/log",

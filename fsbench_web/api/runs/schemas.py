@@ -72,6 +72,7 @@ class RunSummary(Schema):
     journal: str | None
     worker: str | None
     repeat: int
+    block: str
     job: int | None
     sweep: int | None = Field(description="the same as `job`, as it was called first")
     reference: bool
@@ -93,6 +94,15 @@ class RunSummary(Schema):
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+    date: datetime | None = Field(description="what lines over time go by")
+    date_is_of: str = Field(
+        description="file: when it was measured, as its file says; import: its file does not say, "
+        "it is when it was imported; run: when fsbench ended it; empty: it has not ended"
+    )
+    date_source: dict[str, Any] = Field(
+        description="of a date of the file: its text and line, and assumed_zone, the time zone "
+        "that was taken because the text names none"
+    )
     links: dict[str, str]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 from django.db.models import Case, Count, F, Max, Min, Q, When
-from django.db.models.functions import TruncDate
+from django.db.models.functions import Coalesce, TruncDate
 from django.http import Http404
 
 from fsbench_web.compare.models import Watch
@@ -70,9 +70,10 @@ class ShownChange:
 class History:
     """A line: its points in order, and where its level changes.
 
-    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``problem`` says in a sentence
-    why nothing can be shown or judged. ``printed_units`` are those of the runs, where they were
-    converted to ``unit``.
+    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``dates_of_import`` counts those
+    whose file does not say when they were measured. ``problem`` says in a sentence why nothing can
+    be shown or judged. ``printed_units`` are those of the runs, where they were converted to
+    ``unit``.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -80,6 +81,7 @@ class History:
     unit: str = ""
     lower_is_better: bool = False
     left_out: int = 0
+    dates_of_import: int = 0
     problem: str = ""
     printed_units: tuple[str, ...] = ()
 
@@ -175,14 +177,17 @@ def history(
             state=RunState.DONE,
         )
         .annotate(
-            kernel=F("series__kernel"), day=TruncDate("ended_at"), tool=F("series__workload__tool")
+            kernel=F("series__kernel"),
+            when=Coalesce("measured_at", "ended_at"),
+            tool=F("series__workload__tool"),
         )
-        .order_by("-pk")
+        .annotate(day=TruncDate("when"))
+        .order_by("-when", "-pk")
     )
     count = runs.count()
-    found = list(runs.values_list("pk", "kernel", "day", "tool")[:MOST_RUNS])
-    latest = [row[:3] for row in found]
-    scores, printed = _scores({pk: tool for pk, _, _, tool in found}, test, category)
+    columns = ("pk", "kernel", "day", "origin", "measured_at", "tool")
+    latest = list(runs.values_list(*columns)[:MOST_RUNS])
+    scores, printed = _scores({row[0]: row[-1] for row in latest}, test, category)
     shown = shown_units(set(printed.values()), units)
     if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
         names = sorted({unit for unit, _ in shown})
@@ -193,9 +198,11 @@ def history(
         if pk in scores and shown[one].is_converted:
             scores[pk] = converted(scores[pk], shown[one].times)
     groups: dict[Any, list[int]] = defaultdict(list)
-    for pk, kernel, day in reversed(latest):
+    of_import = 0
+    for pk, kernel, day, origin, measured_at, _ in reversed(latest):
         if pk in scores:
             groups[kernel if along == "kernel" else day].append(pk)
+            of_import += origin == Run.Origin.IMPORTED and measured_at is None
     unknown = len(groups.pop(None, [])) + len(groups.pop("", []))
     ordered = sorted(groups, key=version_key if along == "kernel" else None)
     points = [_point(str(name), groups[name], scores) for name in ordered]
@@ -209,6 +216,7 @@ def history(
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
+        dates_of_import=of_import,
         problem=f"{unknown} of its runs do not say their {along}, and are left out."
         if unknown
         else "",
@@ -247,7 +255,7 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
         ],
         shown.unit,
         title,
-        "Kernel" if along == "kernel" else "Day on which the runs ended",
+        "Kernel" if along == "kernel" else "Day on which the runs were measured",
         {float(place): point.name for place, point in enumerate(shown.points)},
         shown.lower_is_better,
     )

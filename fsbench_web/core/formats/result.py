@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,10 @@ class ParsedValue:
 
     ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of
     1024 bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs,
-    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware`` and
-    ``repeat`` are set when the file itself says what the number belongs to; a tool's output that
-    holds the same test more than once counts its repeats from 1.
+    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware``,
+    ``repeat`` and ``block`` (what was measured beside each other) are set when the file itself says
+    what the number belongs to; a tool's output that holds the same test more than once counts its
+    repeats from 1.
 
     ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
     alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
@@ -87,6 +90,34 @@ class ParsedValue:
     repeat: int | None = None
     load: str = ""
     samples: tuple[float, ...] = ()
+    block: str = ""
+
+
+OwnKey = tuple[str, str, str, int | None, str]
+"""What a file itself says of a run: file system, configuration, hardware, repeat and block."""
+
+
+def own_key(value: ParsedValue) -> OwnKey:
+    """What the file itself says the number belongs to."""
+    return value.filesystem, value.configuration, value.hardware, value.repeat, value.block
+
+
+def stored_key(stored: Sequence[Any]) -> OwnKey:
+    """A key as an import keeps it; one of before there were blocks has none."""
+    filesystem, configuration, hardware, repeat, block = (*stored, "")[:5]
+    return filesystem, configuration, hardware, repeat, block
+
+
+@dataclass(frozen=True)
+class PrintedDate:
+    """When a run was measured, as a file prints it: ``text`` exactly, in its line.
+
+    ``at`` has no time zone where the file names none, and is None where the text is no date.
+    """
+
+    at: datetime | None
+    text: str
+    line: int
 
 
 def load_text(**counts: int | None) -> str:
@@ -116,5 +147,7 @@ class ParsedResult:
     complete: bool = True
     warnings: list[Problem] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
+    dates: dict[OwnKey, PrintedDate] = field(default_factory=dict)
+    """When the runs that the file tells apart were measured, of those where it says so."""
     unread_columns: list[tuple[int, str]] = field(default_factory=list)
     """Columns of a table that nothing reads: the header's line and the name."""

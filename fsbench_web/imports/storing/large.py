@@ -79,6 +79,7 @@ def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedR
             repeat=own[3] if own[3] is not None else said.repeat,
             columns=columns,
             own=[own],
+            block=own[4],
             reason=f"Imported from {source.path}.",
             begins=int(columns.lines[0]),
         )

@@ -12,11 +12,13 @@ from django.db import models
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
 from fsbench_web.catalog.models import Environment, Workload
+from fsbench_web.core.formats.result import OwnKey
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
 from fsbench_web.imports import existing_runs
+from fsbench_web.imports.dates import Measured
 from fsbench_web.imports.existing_runs import Known
 from fsbench_web.imports.models import Import, ImportedFile, RunContent
-from fsbench_web.imports.plan import OwnKey, PlannedRun
+from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.targets import ONCE, artefact_of, hardware_for
@@ -38,9 +40,9 @@ Say = Callable[[str, float], None]
 class PlacedRun:
     """One run to be: what it is of, and its numbers.
 
-    ``repeat`` is what somebody says; None: it is numbered on. ``own`` is what the file calls the
-    run. ``begins`` is its first line where one table holds all runs, which are told by it.
-    ``planned`` is what it was made of, for whoever shows it.
+    ``repeat`` is what somebody says; None: it is numbered on. ``block``: see ``Run.block``.
+    ``own`` is what the file calls the run. ``begins`` is its first line where one table
+    holds all runs, which are told by it. ``planned`` is what it was made of, for whoever shows it.
     """
 
     source: SourceFile
@@ -55,6 +57,8 @@ class PlacedRun:
     workload: Workload | None = None
     environment: Environment | None = None
     begins: int | None = None
+    block: str = ""
+    measured: Measured = field(default_factory=Measured)
     planned: PlannedRun | None = None
 
 
@@ -198,7 +202,7 @@ def _twice(entry: PlacedRun, content: Content) -> ImportProblem | None:
     first, second = entry.columns.lines[list(content.twice)].tolist()
     message = (
         f"The same cell was already given in line {first}. Repeats of a cell need a column "
-        "repeat, or a file each."
+        "repeat or block, or a file each."
     )
     return ImportProblem(message, entry.source.path, second)
 
@@ -210,7 +214,7 @@ def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | N
     coarse clock gave two of them the same numbers; the same file sent again is then told by its
     numbers of repeats. A tool that ran several times in one file may print the same each time.
     """
-    counts_repeats = entry.own[0][3] is not None
+    counts_repeats = entry.own[0][3] is not None or bool(entry.block)
     if isinstance(same, PlacedRun) and same.source is entry.source and counts_repeats:
         return None
     if entry.repeat is None or (isinstance(same, Run) and same.repeat == entry.repeat):
@@ -265,7 +269,16 @@ def _record(
         if id(source) not in artefacts:
             artefact = artefacts[id(source)] = artefact_of(source)
         finished.append(
-            FinishedRun(one.series, one.repeat, one.placed.reason, one.placed.environment, artefact)
+            FinishedRun(
+                one.series,
+                one.repeat,
+                one.placed.reason,
+                one.placed.environment,
+                artefact,
+                one.placed.measured.at,
+                one.placed.measured.source,
+                one.placed.block,
+            )
         )
     beside: list[models.Model] = [row] if row.pk is None else []
     runs = new_runs.record_all_finished(finished, by=user, beside=beside)

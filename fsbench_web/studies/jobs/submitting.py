@@ -170,8 +170,12 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
     for planned in plan.runs:
         key = _key(planned)
         confirmed = new_runs.confirmed_of(plan.lun, planned.journal)
+        # A reference shows how blocks differ, and is in none.
+        block = "" if planned.is_reference else new_runs.block_of(job, planned.repeat)
         wanted.append(
-            NewRun(series[key], repeats[key], planned.is_reference, rules.get(key), confirmed)
+            NewRun(
+                *(series[key], repeats[key], planned.is_reference, rules.get(key), confirmed, block)
+            )
         )
         repeats[key] += 1
     return new_runs.create_all_queued(wanted, by=user, job=job)

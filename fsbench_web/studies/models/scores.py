@@ -77,6 +77,11 @@ class Score(models.Model):
         "samples of a single run; null where there is none, and in scores of before it was "
         "kept",
     )
+    repeat_scores = models.JSONField(
+        null=True,
+        help_text="[[Run.block, score of that run by itself or null], ...] as run_ids; null below "
+        "two runs, and in scores of before it was kept",
+    )
     cells = models.PositiveIntegerField(null=True, help_text="Cells the score is made of")
     cells_expected = models.PositiveIntegerField(
         null=True, help_text="Cells of the category's region in the full matrix of the workload"

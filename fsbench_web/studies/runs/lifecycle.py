@@ -236,6 +236,7 @@ def _run_again(run: Run, cause: Cause) -> str:
         retry_of=run,
         repeat_rule=run.repeat_rule,
         follows=run,
+        block=run.block,
         why=f"Run again by itself after run {run.pk}: {cause.label}.",
     )
     audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)
@@ -265,9 +266,17 @@ def _repeat_again(run: Run, now: datetime) -> None:
             job=run.job,
             repeat_rule=rule,
             follows=run,
+            block=_next_block(rule, run),
             why=f"Repeated after run {run.pk}: {verdict.reason}.",
         )
         nudges.nudge_after_commit([following])
+
+
+def _next_block(rule: RepeatRule, run: Run) -> str:
+    """That of the next repeat: the others of its job that go on are in it too."""
+    if run.job is None or not run.block:
+        return ""
+    return new_runs.block_of(run.job, new_runs.blocks_in(rule.runs.all()) + 1)
 
 
 def _wake_others(run: Run) -> None:

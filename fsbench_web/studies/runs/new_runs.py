@@ -6,6 +6,7 @@ What becomes of a run afterwards is written by ``lifecycle`` alone.
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -30,6 +31,7 @@ def create_queued(
     retry_of: Run | None = None,
     repeat_rule: RepeatRule | None = None,
     follows: Run | None = None,
+    block: str = "",
     why: str = "",
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
@@ -49,6 +51,7 @@ def create_queued(
         repeat_rule=repeat_rule,
         rerun=follows.rerun + 1 if follows is not None and follows == retry_of else 0,
         place=_place_of(follows) if follows is not None and follows == retry_of else None,
+        block=block,
         confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
     )
     submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
@@ -61,6 +64,16 @@ def create_queued(
     )
     logger.info("run %s waits: %s%s", run.pk, submitted, again, extra={"run": run.pk})
     return run
+
+
+def block_of(job: Job, number: int) -> str:
+    """What the ``number``-th block of a job is called in its runs (``Run.block``)."""
+    return f"job {job.pk} block {number}"
+
+
+def blocks_in(runs: models.QuerySet[Run]) -> int:
+    """In how many blocks these are."""
+    return runs.exclude(block="").order_by().values("block").distinct().count()
 
 
 def _place_of(run: Run) -> int:
@@ -82,6 +95,7 @@ class NewRun:
     is_reference: bool = False
     repeat_rule: RepeatRule | None = None
     confirmed: dict[str, Any] = field(default_factory=dict)
+    block: str = ""
 
 
 @transaction.atomic
@@ -99,6 +113,7 @@ def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | N
                 is_reference=one.is_reference,
                 repeat_rule=one.repeat_rule,
                 confirmed=one.confirmed,
+                block=one.block,
             )
             for one in wanted
         ],
@@ -138,13 +153,19 @@ def record_finished(
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own."""
+    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own.
+
+    ``measured_at`` and ``measured_source`` are the columns of the run.
+    """
 
     series: Series
     repeat: int
     reason: str
     environment: Environment | None = None
     artefact: Artefact | None = None
+    measured_at: datetime | None = None
+    measured_source: dict[str, Any] = field(default_factory=dict)
+    block: str = ""
 
 
 @transaction.atomic(savepoint=False)
@@ -162,8 +183,11 @@ def record_all_finished(
             reason=one.reason,
             progress=1,
             environment=one.environment,
+            block=one.block,
             created_by=by,
             ended_at=now,
+            measured_at=one.measured_at,
+            measured_source=one.measured_source,
         )
         for one in finished
     ]

@@ -17,6 +17,10 @@ EMULATED = "emulated"
 """It was measured in a guest that was emulated: for function, not for speed."""
 
 
+RepeatScores = tuple[tuple[str, float | None], ...]
+"""(block, "" for none; score of the repeat by itself, None where it has none)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationFacts:
     """What is said of a configuration.
@@ -71,6 +75,8 @@ class ScoreRow(SeriesFacts):
     what it is of, or that of the samples of a single run. ``run_ids`` are the runs that it is made
     of, oldest first: as many as ``repeats``; a published score has none. ``left_out`` is how many
     cells a selection is without, and why (see Score); None where nothing was left out.
+    ``repeat_scores`` are those of each of the runs by itself, None where there are fewer than two
+    or nobody kept them.
     """
 
     test: str
@@ -89,6 +95,7 @@ class ScoreRow(SeriesFacts):
     run_ids: tuple[int, ...] = field(default=())
     left_out: Mapping[str, Any] | None = None
     summed_unit: str | None = None
+    repeat_scores: RepeatScores | None = None
 
     @property
     def printed_unit(self) -> str:
@@ -124,7 +131,7 @@ _OF_SCORE = (
     *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
     *("published", "half_width", "half_width_percent", "left_out", "summed_unit"),
 )
-ROW = ("series_id", "flags", "selection", "interval", "run_ids", *_OF_SCORE)
+ROW = ("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", *_OF_SCORE)
 _LUN = ("lun__name", "lun__worker__name")
 _JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
@@ -183,7 +190,7 @@ def series_facts(
 
 def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
     """``values`` are the columns of ``ROW``."""
-    _, flags, selection, interval, run_ids, *rest = values
+    _, flags, selection, interval, run_ids, repeat_scores, *rest = values
     score = dict(zip(_OF_SCORE, rest, strict=True))
     cells, expected = score["cells"], score["cells_expected"]
     # Of a selection fewer cells are what was asked for; left_out counts them.
@@ -197,6 +204,7 @@ def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
         interval=Interval.from_dict(interval) if interval else None,
         flags=tuple(flags),
         run_ids=tuple(run_ids or ()),
+        repeat_scores=repeat_scores and tuple((block, value) for block, value in repeat_scores),
         **score,
     )
 

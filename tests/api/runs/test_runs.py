@@ -23,6 +23,7 @@ SUMMARY = [
     "journal",
     "worker",
     "repeat",
+    "block",
     "job",
     "sweep",
     "reference",
@@ -44,6 +45,9 @@ SUMMARY = [
     "created_at",
     "started_at",
     "ended_at",
+    "date",
+    "date_is_of",
+    "date_source",
     "links",
 ]
 

@@ -23,7 +23,7 @@ def say_what_is_summed(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0021_drop_measurement_rows"),
+        ("studies", "0024_blocks_of_runs"),
     ]
 
     operations = [
