@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0024_blocks_of_runs"),
+        ("studies", "0025_score_summed_unit"),
     ]
 
     operations = [
