@@ -247,6 +247,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--margin", help="percent by which means must differ (10)")
     group.add_argument("--min-runs", help="runs behind a score, at least")
     group.add_argument("--cells", choices=["sound", "cached", "uncached"])
+    group.add_argument("--units", choices=["binary", "decimal", "printed"], help="(printed)")
     group.add_argument("--matched", action="store_true", help="cells that all have, alone")
 
 

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 
 from fsbench_web.compare.selection import properties
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.spec import (
-    CELLS,
-    CONTENDERS,
-    EMULATED,
-    FILTERS,
-    SORTS,
-    ComparisonSpec,
-)
+from fsbench_web.compare.selection.settings import CELLS, CONTENDERS, EMULATED, RULES, SORTS, UNITS
+from fsbench_web.compare.selection.spec import FILTERS, ComparisonSpec
 from fsbench_web.compare.tables.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
@@ -72,6 +66,8 @@ class Form:
     sorts: list[Choice]
     cells: list[Choice]
     emulated: list[Choice]
+    rules: list[Choice]
+    units: list[Choice]
 
 
 def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()) -> Form:
@@ -86,6 +82,8 @@ def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTabl
         sorts=_options(SORTS, spec.sort),
         cells=_options(CELLS, spec.cells),
         emulated=_options(EMULATED, spec.emulated) if choices.has_emulated or spec.emulated else [],
+        units=_options(UNITS, spec.units),
+        rules=_options(RULES, spec.rule),
     )
 
 

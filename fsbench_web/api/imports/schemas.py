@@ -54,12 +54,16 @@ class TestOut(Schema):
 
 
 class PlannedOut(Schema):
-    """One run that a commit would make."""
+    """One run that a commit would make, or a part of one.
+
+    ``repeat`` is what was said; ``numbered`` is what it gets: files with the same are parts of one.
+    """
 
     filesystem: str
     configuration: str
     hardware: str
     repeat: int | None
+    numbered: int
     block: str
     tests: list[TestOut]
 

@@ -11,6 +11,15 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.compare.selection import properties
+from fsbench_web.compare.selection.settings import (
+    CELLS,
+    CONTENDERS,
+    EMULATED,
+    RULES,
+    SORTS,
+    UNITS,
+)
+from fsbench_web.core.conversion import PRINTED
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
 from fsbench_web.core.scoring.significance import FREENIX, MARGIN_PERCENT
@@ -18,37 +27,6 @@ from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.score_filter import ScoreFilter
 
-CONTENDERS = properties.contenders()
-CELLS = {
-    "": "All cells",
-    "sound": "Sound cells: those with a quality flag left out",
-    "cached": "Cells of files that fit into the cache",
-    "uncached": "Cells of files that do not fit into the cache",
-}
-EMULATED = {
-    "": "Left out, unless there is nothing else",
-    "out": "Left out",
-    "with": "Shown with the others",
-    "only": "Shown alone",
-}
-SORTS = {
-    "": "Worst first",
-    "best": "Best first",
-    "score": "Score, lowest first",
-    "-score": "Score, highest first",
-    "contender": "Contender, A to Z",
-    "-contender": "Contender, Z to A",
-    "change": "Change against the baseline, lowest first",
-    "-change": "Change against the baseline, highest first",
-    "runs": "Runs, fewest first",
-    "-runs": "Runs, most first",
-    "cells": "Cells, fewest first",
-    "-cells": "Cells, most first",
-}
-RULES = {
-    "": "Paired where runs share blocks, else unpaired",
-    FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
-}
 LONGEST_VALUE = 200
 MOST_VALUES = 500
 # Of what a refusal names: it must stay readable, whatever was asked.
@@ -79,7 +57,8 @@ class ComparisonSpec:
     the contender that all are set against besides the best, "" for none. ``cells`` says of which
     cells the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test
     have. ``emulated`` says what becomes of scores that were emulated: for function, not for speed
-    (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``rule`` how verdicts
+    (``EMULATED``). ``units`` are those that scores of one test are shown in, side by side
+    (``UNITS``). ``sort`` is the order in which rows are shown (``SORTS``), ``rule`` how verdicts
     are made (``RULES``), ``margin`` the percent of the rule of FREENIX 2002, ``equivalence`` the
     percent below which a difference is none by the others, ``min_runs`` the least number of runs
     behind a score.
@@ -114,6 +93,7 @@ class ComparisonSpec:
     cells: str = ""
     matched: bool = False
     emulated: str = ""
+    units: str = ""
     sort: str = ""
     rule: str = ""
     margin: float = MARGIN_PERCENT
@@ -195,6 +175,14 @@ class ComparisonSpec:
         """The same comparison with one filter or setting as it is when nothing is said."""
         nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
+
+    @property
+    def for_programs(self) -> "ComparisonSpec":
+        """The same with units as printed, unless it says others: what version 1 of the API answers.
+
+        A program must not find its numbers in another unit because a study was added.
+        """
+        return self if self.units else replace(self, units=PRINTED)
 
     @property
     def is_part(self) -> bool:
@@ -286,11 +274,13 @@ FILTERS = {
 }
 PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
 _SINGLE = (
-    *("by", "baseline", "cells", "matched", "emulated", "sort"),
-    *("rule", "margin", "equivalence", "min_runs"),
-    *("from_test", "from_row"),
+    *("by", "baseline", "cells", "matched", "emulated", "units", "sort"),
+    *("rule", "margin", "equivalence", "min_runs", "from_test", "from_row"),
 )
-_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS, "rule": RULES}
+_CHOICES = {
+    **{"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "units": UNITS},
+    **{"sort": SORTS, "rule": RULES},
+}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,

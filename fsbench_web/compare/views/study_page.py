@@ -16,7 +16,8 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.papers import comparison
 from fsbench_web.compare.selection import folds
-from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import bounds, uncertainty
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.compare.tables.parts import part_links

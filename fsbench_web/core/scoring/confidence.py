@@ -47,6 +47,10 @@ class Interval:
     def high(self) -> float:
         return self.mean + self.half_width
 
+    def scaled(self, times: float) -> "Interval":
+        """The same in another unit, of which one of its own is ``times`` as many."""
+        return replace(self, mean=self.mean * times, half_width=self.half_width * times)
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)

@@ -7,11 +7,10 @@ from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, 
 from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
-from fsbench_web.imports import existing_runs
 from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.imports.storing import large
+from fsbench_web.imports.storing import existing_runs, large
 from fsbench_web.studies.models import Artefact
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.digests import digest_of

@@ -18,10 +18,10 @@ from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
-from fsbench_web.imports import existing_runs
 from fsbench_web.imports.dates import Measured, measured
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements
@@ -190,7 +190,10 @@ def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], found: Differe
     keys: dict[int, list[OwnKey]] = defaultdict(list)
     for key, run_id in runs.items():
         keys[run_id].append(key)
+    # A run that came as several files has the date of one of them.
+    others = MeasurementBlock.objects.filter(run__in=keys).exclude(artefact=found.artefact)
     imported = Run.objects.filter(pk__in=keys, origin=Run.Origin.IMPORTED)
+    imported = imported.exclude(pk__in=others.values("run"))
     for run_id, *stored in imported.values_list("pk", "measured_at", "measured_source"):
         now = measured(parsed, keys[run_id])
         if [now.at, now.source] != stored:

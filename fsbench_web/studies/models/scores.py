@@ -54,6 +54,11 @@ class Score(models.Model):
     selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
     value = models.FloatField()
     unit = models.CharField(max_length=20)
+    summed_unit = models.CharField(
+        null=True,
+        max_length=20,
+        help_text="Of an overall score of rates, whose unit is a sum's: what is summed; else null",
+    )
     repeats = models.PositiveIntegerField(null=True)
     run_ids = models.JSONField(
         null=True,

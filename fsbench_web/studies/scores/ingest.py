@@ -17,7 +17,7 @@ from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.columns import MixedMeasurements as MixedMeasurements
 from fsbench_web.core.scoring.confidence import LEAST_REPEATS, REPEATS
-from fsbench_web.core.units import overall_unit
+from fsbench_web.core.units import SUM, overall_unit
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import (
     COMPUTED,
@@ -36,6 +36,7 @@ from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
 
 _WRITTEN_SCORES = (
     *("series_id", "test", "category", "selection", "value", "unit", "repeats", "run_ids"),
+    "summed_unit",
     *(
         "half_width",
         "half_width_percent",
@@ -166,9 +167,10 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
                 category,
                 str(selection),
                 score.value,
-                overall_unit(found.units[test]) if category == "overall" else found.units[test],
+                unit,
                 len(selected.runs[category]),
                 as_json(selected.runs[category]),
+                measured if unit == SUM else None,
                 sure.half_width if sure and sure.of == REPEATS else None,
                 sure.relative_percent if sure and sure.of == REPEATS else None,
                 as_json(sure.as_dict() if sure else None),
@@ -190,6 +192,8 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
             for selection, selected in quality_of_test.scores.items()
             for category, score in selected.scores.items()
             for sure in [selected.intervals.get(category)]
+            for measured in [found.units[test]]
+            for unit in [overall_unit(measured) if category == "overall" else measured]
             if (test, category) not in printed
         ),
     )

@@ -45,7 +45,7 @@ class SeriesFacts(ConfigurationFacts):
 
     ``preparation`` says in words what was done to the LUN before each run beyond a new file system.
     ``machine`` is a guest in words, "" for the worker's own executor, and ``guest_kernel`` the name
-    of its kernel.
+    of its kernel. ``tool`` is that of the workload; None of a table, which names none.
     """
 
     study: str
@@ -53,6 +53,7 @@ class SeriesFacts(ConfigurationFacts):
     series_id: int
     workload: str | None
     workload_title: str | None
+    tool: str | None = None
     hardware: str | None
     hardware_name: str | None
     lun: str | None
@@ -93,7 +94,13 @@ class ScoreRow(SeriesFacts):
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
     left_out: Mapping[str, Any] | None = None
+    summed_unit: str | None = None
     repeat_scores: RepeatScores | None = None
+
+    @property
+    def printed_unit(self) -> str:
+        """What its tool printed: of an overall score, what is summed where that is known."""
+        return self.summed_unit or self.unit
 
     @property
     def lacks_runs(self) -> bool:
@@ -114,6 +121,7 @@ _OF_SERIES = {
     "filesystem": "configuration__filesystem",
     "workload": "workload__slug",
     "workload_title": "workload__title",
+    "tool": "workload__tool",
     "hardware": "hardware__slug",
     "hardware_name": "hardware__name",
     "kernel": "kernel",
@@ -121,7 +129,7 @@ _OF_SERIES = {
 }
 _OF_SCORE = (
     *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
-    *("published", "half_width", "half_width_percent", "left_out"),
+    *("published", "half_width", "half_width_percent", "left_out", "summed_unit"),
 )
 ROW = ("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", *_OF_SCORE)
 _LUN = ("lun__name", "lun__worker__name")

@@ -7,15 +7,8 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.selection.spec import (
-    CELLS,
-    CONTENDERS,
-    EMULATED,
-    MOST_VALUES,
-    SORTS,
-    ComparisonSpec,
-    SpecError,
-)
+from fsbench_web.compare.selection.settings import CELLS, CONTENDERS, EMULATED, SORTS
+from fsbench_web.compare.selection.spec import MOST_VALUES, ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.core.scoring import categories
 from fsbench_web.studies.scores.choices import ScoreChoices
