@@ -46,7 +46,13 @@ def order_address(said: Finding) -> str:
 def findings_of(context: template.Context, sections: Iterable[Section]) -> dict[str, Any]:
     """What the tables of a comparison say, in sentences that lead to their tables."""
     tables = [table for section in sections for table in section.tables]
-    return {"findings": collected(tables), "submitting": context.get("submitting")}
+    return {"findings": collected(tables), "may_order": _may_order(context)}
+
+
+def _may_order(context: template.Context) -> bool:
+    """Whether whoever looks may submit jobs; a stranger would have to sign in first."""
+    user, submitting = context.get("user"), context.get("submitting")
+    return bool(user and user.is_authenticated and submitting and submitting.is_allowed)
 
 
 @register.inclusion_tag("compare/findings.html", takes_context=True)
@@ -62,6 +68,6 @@ def study_findings(
 
     return {
         "findings": collected(tables, place),
-        "submitting": context.get("submitting"),
+        "may_order": _may_order(context),
         "checked": statements.check(stated, tables, place),
     }
