@@ -9,7 +9,7 @@ from typing import Any
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.confidence import Interval
 from fsbench_web.core.scoring.quality import left_out_in_words
-from fsbench_web.core.scoring.significance import Verdict
+from fsbench_web.core.scoring.significance import FREENIX, Verdict
 
 RepeatScores = tuple[tuple[str, float | None], ...]
 """(block, "" for none; score of the repeat by itself, None where it has none)."""
@@ -119,6 +119,18 @@ class DeltaRow:
         if self.printed_score is None or self.printed_unit is None:
             return ""
         return f"{self.printed_score!r} {self.printed_unit}"
+
+    @property
+    def mark(self) -> str:
+        """*best*, or *leading* where no verdict says so yet; "" of any other row.
+
+        The rule of FREENIX 2002 calls the better score best, whatever its verdict is.
+        """
+        found = self.verdict
+        if not self.best:
+            return ""
+        is_open = found is not None and found.method != FREENIX and found.is_inconclusive
+        return "leading" if is_open else "best"
 
     @property
     def left_out_words(self) -> str:

@@ -54,16 +54,6 @@ def interval_sentence(found: Interval, unit: str) -> str:
     return f"{said}."
 
 
-def is_leading(row: DeltaRow) -> bool:
-    """Whether a best row has no verdict yet: it leads, and is not the best.
-
-    That is not asked of what the rule of FREENIX 2002 judges, which calls the better score best.
-    """
-    verdict = row.verdict
-    has_rule = verdict is not None and verdict.method != FREENIX
-    return row.best and has_rule and verdict is not None and verdict.is_inconclusive
-
-
 def standing(row: DeltaRow) -> str:
     """The verdict of a row in a few words; empty where there is nothing to stand against."""
     verdict = row.verdict
@@ -77,6 +67,19 @@ def standing(row: DeltaRow) -> str:
         said = "significantly ahead" if row.best else "significantly slower"
         return f"{said}{_no_scatter(verdict)}"
     return NOT_KNOWN
+
+
+def told(row: DeltaRow) -> str:
+    """The same with how large the difference is, where there is room for it."""
+    verdict = row.verdict
+    if verdict is None or verdict.method == FREENIX:
+        return standing(row)
+    if verdict.status == UNKNOWN:
+        return NOT_KNOWN
+    said = effect(verdict)
+    if verdict.status == SIGNIFICANT and said:
+        return said + _no_scatter(verdict)
+    return f"{standing(row)}, {how(verdict)}"
 
 
 def change_standing(row: DeltaRow) -> str:

@@ -115,7 +115,8 @@ def test_it_says_what_a_setting_can_be(query):
 def test_what_is_as_it_would_be_anyway_is_not_in_the_address():
     spec = ComparisonSpec.from_query("margin=10.0&min_runs=1&sort=&cells=&baseline=&matched=")
     assert spec == ComparisonSpec()
-    assert ComparisonSpec(margin=5.0, matched=True).to_query() == "matched=1&margin=5"
+    assert ComparisonSpec(margin=5.0, matched=True).to_query() == "matched=1&rule=freenix&margin=5"
+    assert ComparisonSpec.from_query("margin=5").rule == "freenix", "of before there was another"
 
 
 @pytest.mark.parametrize(

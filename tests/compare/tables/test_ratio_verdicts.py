@@ -60,7 +60,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     ]
     [said] = findings.findings([found])
     assert said.text == (
-        "Write, overall: xfs is first with 1,103.70 KB/s, before ext4 with 1,004.00 KB/s: "
+        "Write, overall: xfs is first with 1,104.50 KB/s, before ext4 with 1,004.00 KB/s: "
         "10.0% faster, 8.3 to 11.7, paired in 5 blocks."
     )
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=6))
@@ -112,7 +112,7 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
     [found] = judged([table(in_blocks("ext4", EXT4), in_blocks("xfs", noisy))])
     lead = verdict_of(found, "xfs")
     assert (lead.status, lead.reasons) == ("tie", ("scatter",))
-    assert [uncertainty.is_leading(each) for each in found.rows] == [False, True]
+    assert [each.mark for each in found.rows] == ["", "leading"]
     [said] = findings.findings([found])
     assert "xfs leads with" in said.text
     assert "faster" not in said.text, "what is not known is no difference"
@@ -141,7 +141,7 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
     old = Verdict.from_dict(kept | {"against": ["xfs"], "margin_percent": 10.0})
     shown = row("ext4", 100, best=True, verdict=old)
     assert uncertainty.standing(shown) == "tie with xfs"
-    assert not uncertainty.is_leading(shown)
+    assert shown.mark == "best"
     assert "The means differ by 5.00%" in uncertainty.why(old)
 
 
