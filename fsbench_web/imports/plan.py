@@ -12,12 +12,13 @@ from fsbench_web.core.formats import (
     UnreadableFile,
     parse,
 )
+from fsbench_web.core.formats.result import OwnKey, own_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.units import UnknownUnit, lower_is_better
-from fsbench_web.imports import guesses
+from fsbench_web.imports import dates, guesses
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform import plain_text
@@ -28,14 +29,6 @@ MAX_VALUES = 300_000
 
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
-
-OwnKey = tuple[str, str, str, int | None]
-"""What the file's own columns say of file system, configuration, hardware and repeat."""
-
-
-def own_key(value: ParsedValue) -> OwnKey:
-    """What the file itself says the number belongs to."""
-    return value.filesystem, value.configuration, value.hardware, value.repeat
 
 
 @dataclass(frozen=True)
@@ -237,6 +230,7 @@ def _read_file(source: SourceFile) -> PlannedFile:
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
         is_unknown = isinstance(error, UnknownFormat)
         return PlannedFile(source, problems=problems, is_table=is_table, is_unknown=is_unknown)
+    parsed.warnings += dates.doubts(parsed)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
     planned.is_table = parsed.tool == "table"
     return planned

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 
 
@@ -89,6 +90,27 @@ class ParsedValue:
     samples: tuple[float, ...] = ()
 
 
+OwnKey = tuple[str, str, str, int | None]
+"""What a file itself says of a run: file system, configuration, hardware and repeat."""
+
+
+def own_key(value: ParsedValue) -> OwnKey:
+    """What the file itself says the number belongs to."""
+    return value.filesystem, value.configuration, value.hardware, value.repeat
+
+
+@dataclass(frozen=True)
+class PrintedDate:
+    """When a run was measured, as a file prints it: ``text`` exactly, in its line.
+
+    ``at`` has no time zone where the file names none, and is None where the text is no date.
+    """
+
+    at: datetime | None
+    text: str
+    line: int
+
+
 def load_text(**counts: int | None) -> str:
     """A load as measurements keep it: ``load_text(jobs=4, iodepth=16)`` is iodepth=16,jobs=4.
 
@@ -116,5 +138,7 @@ class ParsedResult:
     complete: bool = True
     warnings: list[Problem] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
+    dates: dict[OwnKey, PrintedDate] = field(default_factory=dict)
+    """When the runs that the file tells apart were measured, of those where it says so."""
     unread_columns: list[tuple[int, str]] = field(default_factory=list)
     """Columns of a table that nothing reads: the header's line and the name."""

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from fsbench_web.imports import work
+from fsbench_web.imports import dates, work
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
@@ -178,5 +178,6 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         samples=samples,
         workload=workload_of(entry.parsed),
         environment=environment_of(entry.parsed),
+        measured=dates.measured(entry.parsed, entry.own),
         planned=entry,
     )
