@@ -71,8 +71,8 @@ def text(lines: Sequence[str]) -> tuple[int, str] | None:
     return None
 
 
-# As C, Java and Microsoft's libraries print them, with a unit behind them or without; a minus before
-# a number, and tags of forums and pages. Not within words, paths and dates.
+# NaN and infinity as C, Java and Microsoft's libraries print them, with a unit behind them or
+# without; a minus before a number; tags of forums and pages. Not within words, paths and dates.
 _ODD = re.compile(
     r"(?<![\w./\-])(?:"
     r"[-+]?(?:nan|inf(?:inity)?|1\.#(?:inf|ind|qnan|snan)0*)"

@@ -74,7 +74,7 @@ def test_tags_around_a_line_are_told() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["nice=-10", "at /data/nan/inf", "Information: infinite nano-2", "2026-11-22 -0500", "[OK] <x>"],
+    ["nice=-10", "at /data/nan/inf", "Info: infinite nano-2", "2026-11-22 -0500", "[OK] <x>"],
 )
 def test_what_no_number_was_is_no_loss(line: str) -> None:
     path = Path(__file__).parent / "samples" / "postmark-1.51.txt"
