@@ -10,6 +10,8 @@ import pytest
 from celery.fixups.django import DjangoWorkerFixup
 from django.conf import settings
 from django.core.management import call_command, get_commands, load_command_class
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.loader import MigrationLoader
 from django.template.loader import get_template
 
 from fsbench_web.celery import app as celery_app
@@ -38,6 +40,15 @@ def test_no_migration_is_missing() -> None:
     output = StringIO()
     call_command("makemigrations", "--check", "--dry-run", stdout=output, stderr=output)
     assert "No changes detected" in output.getvalue()
+
+
+def test_a_new_database_and_one_of_before_have_the_same_tables() -> None:
+    """Migrations in one step leave what each of them by itself leaves."""
+    loader = MigrationLoader(None)
+    one_step = loader.project_state()
+    each = MigrationLoader(None, replace_migrations=False).project_state()
+    for here, there in ((one_step, each), (each, one_step)):
+        assert MigrationAutodetector(here, there).changes(loader.graph) == {}
 
 
 COMMANDS = {

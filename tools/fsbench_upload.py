@@ -7,6 +7,8 @@
 Files, archives (zip, tar.gz) and folders; in a folder each sub-folder is a configuration, and its
 files are the repeats. The token comes from the environment, so that no list of processes shows it.
 
+What is left out of the files is printed as a warning; with --strict nothing is stored then.
+
 Exit codes: 0 stored, 1 refused (every problem is printed, nothing was stored), 2 wrong use,
 3 the token opens nothing, 4 the server cannot be reached or failed.
 """
@@ -22,6 +24,7 @@ import ssl
 import sys
 import tarfile
 import tempfile
+import time
 import urllib.parse
 import uuid
 from collections.abc import Sequence
@@ -31,6 +34,7 @@ from typing import IO, Any
 STORED, REFUSED, WRONG_USE, NOT_ALLOWED, UNREACHABLE = 0, 1, 2, 3, 4
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 PIECE_BYTES = 256 * 1024
+POLL_S = 1.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,10 +49,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if missing:
         return complain(WRONG_USE, *(f"{path}: no such file or folder" for path in missing))
     fields = [(name, getattr(options, name)) for name in FIELDS if getattr(options, name)]
+    if options.strict:
+        fields.append(("strict", "true"))
+    if options.ignore_columns is not None:
+        fields.append(("ignore_columns", options.ignore_columns))
     try:
         with tempfile.TemporaryFile() as body:
             content_type = write_form(body, fields, options.paths)
-            status, answer = post(options.url, token, body, content_type, options.timeout)
+            status, answer = ask(options, token, "/api/v1/imports", body, content_type)
+        while status in (200, 202) and answer.get("state") == "accepted":
+            time.sleep(POLL_S)  # it is large: the site stores it beside its other work
+            status, answer = ask(options, token, f"/api/v1/imports/{answer.get('id')}")
     except (OSError, http.client.HTTPException) as error:
         return complain(UNREACHABLE, f"{options.url} cannot be reached: {error}")
     except ValueError as error:
@@ -73,6 +84,12 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--hardware", default="", help="name of a hardware profile")
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
+    parser.add_argument(
+        "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="store nothing where anything is left out"
+    )
     parser.add_argument("--timeout", type=float, default=600, help="seconds (%(default)s)")
     return parser
 
@@ -123,54 +140,63 @@ def copy(file: IO[bytes], body: IO[bytes]) -> None:
         body.write(piece)
 
 
-def post(
-    url: str, token: str, body: IO[bytes], content_type: str, timeout: float
-) -> tuple[int, str]:
-    """Send the form; returns status and answer. Raises OSError, or ValueError for the address."""
-    parts = urllib.parse.urlsplit(url)
+def ask(
+    options: argparse.Namespace,
+    token: str,
+    path: str,
+    body: IO[bytes] | None = None,
+    content_type: str = "",
+) -> tuple[int, dict[str, Any]]:
+    """Send the form, or ask without one; returns status and answer. Raises OSError, or ValueError
+    for the address.
+    """
+    parts = urllib.parse.urlsplit(options.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url} is not an address such as https://fsbench.example")
+        raise ValueError(f"{options.url} is not an address such as https://fsbench.example")
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
         connection = http.client.HTTPSConnection(
-            parts.hostname, parts.port, timeout=timeout, context=ssl.create_default_context()
+            parts.hostname,
+            parts.port,
+            timeout=options.timeout,
+            context=ssl.create_default_context(),
         )
     else:
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
-    size = body.tell()
-    body.seek(0)
-    headers = {
-        "Authorization": f"Bearer {token}",
-        "Content-Type": content_type,
-        "Content-Length": str(size),
-        "Accept": "application/json",
-    }
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=options.timeout)
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+    if body is not None:
+        headers.update({"Content-Type": content_type, "Content-Length": str(body.tell())})
+        body.seek(0)
     try:
         # Refused while it is sent: the answer says why.
         with contextlib.suppress(BrokenPipeError):
-            connection.request("POST", parts.path.rstrip("/") + "/api/v1/imports", body, headers)
+            method = "GET" if body is None else "POST"
+            connection.request(method, parts.path.rstrip("/") + path, body, headers)
         response = connection.getresponse()
-        return response.status, response.read().decode("utf-8", "replace")
+        text = response.read().decode("utf-8", "replace")
     finally:
         connection.close()
-
-
-def report(status: int, text: str) -> int:
-    """Print what the server said; returns the exit code."""
     try:
         answer = json.loads(text)
     except ValueError:
         answer = {}
-    if not isinstance(answer, dict):
-        answer = {}
-    if status == 201:
+    return response.status, answer if isinstance(answer, dict) else {}
+
+
+def report(status: int, answer: dict[str, Any]) -> int:
+    """Print what the server said; returns the exit code."""
+    for warning in answer.get("warnings", []):
+        count = warning.get("count", 1)
+        print(line_of(warning) + (f" ({count} times)" if count > 1 else ""), file=sys.stderr)
+    if status in (200, 201) and answer.get("state") == "done":
         runs = answer.get("runs", [])
         print(f"Import {answer.get('id')}: {len(runs)} runs stored.")
         return STORED
     if status in (401, 403):
         return complain(NOT_ALLOWED, answer.get("detail", "The token opens nothing."))
-    lines = [line_of(problem) for problem in answer.get("errors", [])]
-    if status in (413, 422):
+    problems = answer.get("errors", []) or answer.get("problems", [])
+    lines = [line_of(problem) for problem in problems]
+    if status in (200, 413, 422):
         return complain(REFUSED, "Nothing was stored.", *(lines or [answer.get("detail", "")]))
     said = answer.get("detail") or "no reason given"
     return complain(UNREACHABLE, f"The server answered {status}: {said}")

@@ -76,6 +76,10 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
     paths = [Path(path) for path in options.paths]
     if options.if_new:
         fields["if_new"] = "true"
+    if options.strict:
+        fields["strict"] = "true"
+    if options.ignore_columns is not None:
+        fields["ignore_columns"] = options.ignore_columns
     where = "/imports/previews" if options.preview else "/imports"
     try:
         found = client.upload(where, fields, paths)
@@ -89,6 +93,8 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
         if found["state"] != "done":
             terminal.complain("Nothing was stored.", *[line_of(one) for one in found["problems"]])
             return REFUSED
+    for one in found.get("warnings", []):
+        terminal.note(line_of(one) + times(one))
     if options.json:
         terminal.print_json(found)
     elif options.preview:
@@ -100,8 +106,6 @@ def import_files(client: Client, options: argparse.Namespace) -> int:
 
 def _show_stored(found: Mapping[str, Any], url: str) -> None:
     runs, known = found["runs"], found.get("known", [])
-    for one in found.get("warnings", []):
-        terminal.note(line_of(one))
     if known:
         shown = ", ".join(f"run {one['run']}" for one in known[:SHOWN_RUNS])
         more = f" and {len(known) - SHOWN_RUNS:,} more" if len(known) > SHOWN_RUNS else ""
@@ -149,6 +153,12 @@ def _show_preview(found: dict[str, Any], url: str) -> None:
         terminal.say(terminal.table(columns, rows))
     terminal.complain(*[line_of(one) for one in found["problems"]])
     terminal.say(f"Nothing is stored yet: {url}/imports/{found['id']}/ has the rest.")
+
+
+def times(warning: Mapping[str, Any]) -> str:
+    """How often there is what a warning tells of the first place."""
+    count = warning.get("count", 1)
+    return f" ({count:,} times)" if isinstance(count, int) and count > 1 else ""
 
 
 def line_of(problem: Mapping[str, Any]) -> str:

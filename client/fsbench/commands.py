@@ -271,6 +271,14 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hardware", default="", help="name of a hardware profile")
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
+    parser.add_argument(
+        "--ignore-columns",
+        metavar="NAMES",
+        help="of tables, by commas: not to be read; any other that nothing reads is refused then",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="store nothing where anything is left out"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--preview", action="store_true", help="look, and store nothing yet")
     how.add_argument(

@@ -53,6 +53,7 @@ def _show_run(run: Mapping[str, Any], output: Mapping[str, Any], url: str) -> No
         ("submitted (UTC)", terminal.when(run["created_at"])),
         ("started (UTC)", run["started_at"] and terminal.when(run["started_at"])),
         ("ended (UTC)", run["ended_at"] and terminal.when(run["ended_at"])),
+        ("measured (UTC)", _measured(run)),
         ("raw output", ", ".join(one["name"] for one in artefacts)),
     ]
     _say_facts(f"Run {run['id']}", facts, f"{url}{run['links']['page']}")
@@ -129,6 +130,13 @@ def _show_job(job: Mapping[str, Any], url: str) -> None:
     for one in job["left_out"]:
         label, why = terminal.clean(one["configuration"]), terminal.clean(one["reason"])
         terminal.say(f"left out: {label}: {why}")
+
+
+def _measured(run: Mapping[str, Any]) -> str:
+    """Of an imported run: when it was measured, where its file says so."""
+    if run.get("date_is_of") == "file":
+        return terminal.when(run["date"])
+    return "not stated: its date is that of the import" if run.get("date_is_of") == "import" else ""
 
 
 def _place(one: Mapping[str, Any]) -> str:

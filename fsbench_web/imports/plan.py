@@ -1,7 +1,7 @@
 """Files and what was said about them -> the runs they are. No database."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fsbench_web.catalog.configurations.labels import parse_label
@@ -12,13 +12,14 @@ from fsbench_web.core.formats import (
     UnreadableFile,
     parse,
 )
+from fsbench_web.core.formats.result import OwnKey, own_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
-from fsbench_web.core.formats.tables.table import NeedsMapping, unkept
-from fsbench_web.core.formats.text import MAX_PROBLEMS
+from fsbench_web.core.formats.tables.table import NeedsMapping
+from fsbench_web.core.formats.text import shown
 from fsbench_web.core.units import UnknownUnit, lower_is_better
-from fsbench_web.imports import guesses
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports import dates, guesses
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform import plain_text
 from fsbench_web.platform.names import slug_of
@@ -29,18 +30,13 @@ MAX_VALUES = 300_000
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 
-OwnKey = tuple[str, str, str, int | None]
-"""What the file's own columns say of file system, configuration, hardware and repeat."""
-
-
-def own_key(value: ParsedValue) -> OwnKey:
-    """What the file itself says the number belongs to."""
-    return value.filesystem, value.configuration, value.hardware, value.repeat
-
 
 @dataclass(frozen=True)
 class Target:
-    """What the user says of the files. A table's own columns go before it."""
+    """What the user says of the files. A table's own columns go before it.
+
+    ``strict``: nothing of the files may be left out.
+    """
 
     study: str
     filesystem: str = ""
@@ -48,6 +44,17 @@ class Target:
     hardware: str = ""
     source: str = ""
     licence: str = ""
+    strict: bool = False
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """All of it but ``strict``, by name."""
+        return {name: text for name, text in vars(self).items() if name != "strict"}
+
+    def stripped(self) -> "Target":
+        """The same without blanks around what was typed."""
+        texts = {name: text.strip() for name, text in self.texts.items()}
+        return Target(**texts, strict=self.strict)
 
     def study_slug(self) -> str:
         return slug_of(self.study)
@@ -91,25 +98,42 @@ class PlannedFile:
     def path(self) -> str:
         return self.source.path
 
+    @property
+    def unread(self) -> list[str]:
+        """Columns that nothing reads, whatever was said of them."""
+        return [word for _, word in self.parsed.unread_columns] if self.parsed else []
+
+    @property
+    def warnings(self) -> list[ImportProblem]:
+        """What is left out of the file, and what else a reader should know."""
+        if self.parsed is None:
+            return []
+        said, _ = unread_columns(self.parsed.unread_columns, self.source)
+        return said + [
+            ImportProblem(one.message, self.path, one.line, one.column, is_note=one.is_note)
+            for one in self.parsed.warnings
+        ]
+
 
 @dataclass
 class Plan:
     """All files of an import, and what is wrong with what was said beside them.
 
     ``passed_over`` are files of an archive or a folder that hold no results: they are left out, and
-    named.
+    named. ``left_out`` are those that somebody left out.
     """
 
     files: list[PlannedFile]
     problems: list[ImportProblem] = field(default_factory=list)
     passed_over: list[PlannedFile] = field(default_factory=list)
+    left_out: list[SourceFile] = field(default_factory=list)
+    is_strict: bool = False
 
     @property
     def all_problems(self) -> list[ImportProblem]:
         """Every problem once, those of the files in their order last."""
-        return list(
-            dict.fromkeys([*self.problems, *(p for file in self.files for p in file.problems)])
-        )
+        found = [*self.problems, *(losses(self._not_read) if self.is_strict else [])]
+        return list(dict.fromkeys([*found, *(p for file in self.files for p in file.problems)]))
 
     @property
     def sources(self) -> list[SourceFile]:
@@ -119,33 +143,23 @@ class Plan:
 
     @property
     def warnings(self) -> list[ImportProblem]:
-        """What whoever imports should know, in the order of the files; what is not read first."""
+        """What is left out, and what else whoever imports should know; files that are not read
+        first.
+        """
         found = [
+            ImportProblem("Not read: it is left out.", source.path, is_note=True)
+            for source in self.left_out
+        ]
+        of_files = (one for file in self.files for one in file.warnings)
+        return together([*found, *self._not_read, *of_files])
+
+    @property
+    def _not_read(self) -> list[ImportProblem]:
+        return [
             replace(problem, message=f"Not read: {problem.message}")
             for file in self.passed_over
             for problem in file.problems
         ]
-        found += [
-            ImportProblem(said.message, file.path, said.line, said.column)
-            for file in self.files
-            for said in (file.parsed.warnings if file.parsed else [])
-        ]
-        if (more := len(found) - MAX_PROBLEMS) > 0:
-            found[MAX_PROBLEMS:] = [ImportProblem(f"And {more} more remarks.")]
-        return found
-
-    def ignore_columns(self, names: Collection[str]) -> None:
-        """Say nothing of columns with these names; one that nothing reads and that has another name
-        is a problem then.
-        """
-        for file in self.files:
-            for line, word in file.parsed.unread_columns if file.parsed else []:
-                if word in names:
-                    assert file.parsed is not None
-                    said = file.parsed.warnings
-                    said[:] = [one for one in said if one.message != unkept(word)]
-                else:
-                    file.problems.append(unread_column(word, file.path, line))
 
     def check(self) -> None:
         """Raise ImportRefused with every problem, if there is one."""
@@ -153,15 +167,28 @@ class Plan:
             raise ImportRefused(self.all_problems)
 
 
-def unread_column(word: str, path: str, line: int) -> ImportProblem:
-    """The problem of a column that is neither read nor among those to be ignored."""
-    message = f"{unkept(word)} Name it in ignore_columns, or call it what it is."
-    return ImportProblem(message, path, line)
+def unread_columns(
+    columns: Iterable[tuple[int, str]], source: SourceFile
+) -> tuple[list[ImportProblem], list[ImportProblem]]:
+    """Columns, (line, name), that nothing reads: the warnings of them, or the problems that they
+    are where somebody said which are to be ignored.
+    """
+    ignored = source.given.ignored
+    said = [
+        ImportProblem(f"Column {shown(word)} is not one that fsbench keeps.", source.path, line)
+        for line, word in columns
+        if word not in (ignored or ())
+    ]
+    if ignored is None:
+        return said, []
+    more = "Say that it is not to be read (ignore_columns), or call it what it is."
+    return [], [replace(one, message=f"{one.message} {more}") for one in said]
 
 
 def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     """The runs in all files that are not left out, in the order given, with every problem."""
-    plan = Plan([], target_problems(target))
+    plan = Plan([], target_problems(target), is_strict=target.strict)
+    plan.left_out = [source for source in sources if source.is_left_out]
     if not sources:
         plan.problems.append(ImportProblem("No file was given."))
     taken = [source for source in sources if not source.is_left_out]
@@ -184,6 +211,10 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         if planned.parsed is not None:
             planned.runs = _runs_of(planned.source, planned.parsed, target, label)
             planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
+            planned.problems += unread_columns(planned.parsed.unread_columns, planned.source)[1]
+    if target.strict:
+        for planned in plan.files:
+            planned.problems += losses(together(planned.warnings))
     return plan
 
 
@@ -199,6 +230,7 @@ def _read_file(source: SourceFile) -> PlannedFile:
         is_table = source.mapping is not None or isinstance(error, NeedsMapping)
         is_unknown = isinstance(error, UnknownFormat)
         return PlannedFile(source, problems=problems, is_table=is_table, is_unknown=is_unknown)
+    parsed.warnings += dates.doubts(parsed)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
     planned.is_table = parsed.tool == "table"
     return planned
@@ -219,7 +251,7 @@ def target_problems(target: Target) -> list[ImportProblem]:
     elif not target.study_slug():
         message = f'study "{target.study}" needs a Latin letter or a digit, for its address.'
         problems.append(ImportProblem(message))
-    for name, text in vars(target).items():
+    for name, text in target.texts.items():
         if said := plain_text.problem(text):
             problems.append(ImportProblem(f"{name} holds a character that cannot be shown. {said}"))
     if len(target.study) > 200:

@@ -1,8 +1,9 @@
 """What the preview page shows of an upload, and what its form says. No database."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fsbench_web.core.formats import ParsedResult
@@ -10,15 +11,15 @@ from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports.models import ImportFile
 from fsbench_web.imports.plan import PlannedFile, Target
-from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.problems import ImportProblem, WarningRow
 from fsbench_web.imports.sources import Given
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
 from fsbench_web.platform import limits, plain_text
 
-# Five fields a file; Django takes 1000 fields of a form.
-MAX_FILES_SHOWN = 150
+# Seven fields a file; Django takes 1000 fields of a form.
+MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
 MAX_KEYS_SHOWN = 100
 TARGET_FIELDS = ("study", "source", "licence")
@@ -33,6 +34,24 @@ class RunShown:
     more_tests: int = 0
 
 
+@dataclass(frozen=True)
+class UnreadColumns:
+    """Names of a table's columns that nothing reads, whatever was said of them."""
+
+    names: Sequence[str]
+    given: Given
+
+    @property
+    def as_json(self) -> str:
+        """For the form, which says them again."""
+        return json.dumps(self.names)
+
+    @property
+    def are_ignored(self) -> bool:
+        """Whether all of them are said to be left out."""
+        return not set(self.names) - set(self.given.ignored or ())
+
+
 @dataclass
 class FileShown:
     """One file of the upload with what was understood, and what is wrong with it."""
@@ -43,6 +62,8 @@ class FileShown:
     runs: list[RunShown] = field(default_factory=list)
     more_runs: int = 0
     is_table: bool = False
+    warnings: list[WarningRow] = field(default_factory=list)
+    unread: UnreadColumns | None = None
     own_settings: list[str] | None = None
     """Those that not all files of its tool and configuration have; None where all have the same."""
 
@@ -62,6 +83,7 @@ class PageShown:
     files: list[FileShown]
     more_files: int
     problems: list[ImportProblem]
+    warnings: list[WarningRow]
     run_count: int
     bad_count: int
 
@@ -76,12 +98,17 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
     for stored in preview.stored.runs if preview.stored else []:
         runs[stored.planned.file].append(stored)
     files = []
+    said: dict[str | None, list[WarningRow]] = defaultdict(list)
+    for warning in preview.plan.warnings:
+        said[warning.file].append(warning.as_warning())
     of_files: set[ImportProblem] = set()
     for row in rows:
         file = FileShown(row)
         plan = planned.get(row.pk)
         if plan is not None:
             file.parsed, file.is_table = plan.parsed, plan.is_table
+            file.unread = UnreadColumns(plan.unread, plan.source.given) if plan.unread else None
+            file.warnings = said.pop(row.path, [])
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(row.path, [])]))
             of_files |= set(file.problems)
             file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
@@ -93,6 +120,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
         files=files[:MAX_FILES_SHOWN],
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
         problems=[p for rest in by_file.values() for p in rest if p not in of_files],
+        warnings=[one for rest in said.values() for one in rest],
         run_count=len(preview.stored.runs)
         if preview.stored
         else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
@@ -163,12 +191,25 @@ def corrections_of(
             message = f'Repeat "{repeat[:20]}" is not a whole number from 1.'
             problems.append(ImportProblem(message, row.path))
             repeat = ""
-        given = Given(**text, repeat=int(repeat) if repeat else None)
+        given = Given(**text, repeat=int(repeat) if repeat else None, ignored=_ignored(form, row))
         corrections[row.pk] = Correction(given, is_left_out=f"take-{row.pk}" not in form)
     return corrections, problems
+
+
+def _ignored(form: Mapping[str, str], row: ImportFile) -> tuple[str, ...] | None:
+    """The columns that the form says are not to be read: those it shows, all or none."""
+    if f"unread-{row.pk}" not in form:
+        return Given.from_json(row.given).ignored
+    try:
+        shown = json.loads(form[f"unread-{row.pk}"])
+    except (ValueError, RecursionError):
+        shown = []
+    is_said = f"ignore-{row.pk}" in form and isinstance(shown, list)
+    return tuple(word for word in shown if isinstance(word, str)) if is_said else ()
 
 
 def corrected_target(target: Target, form: Mapping[str, str]) -> Target:
     """The target with what the form says of the whole import."""
     said = {name: form[name].strip() for name in TARGET_FIELDS if name in form}
-    return Target(**{**vars(target), **said})
+    strict = form["strict"] == "true" if "strict" in form else target.strict
+    return replace(target, **said, strict=strict)

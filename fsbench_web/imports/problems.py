@@ -1,8 +1,10 @@
-"""Why an import is refused: every reason at once, each with its place."""
+"""Why an import is refused, and what it leaves out: all of it at once, each with its place."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypedDict
+
+MOST_WARNINGS = 100
 
 
 class ErrorRow(TypedDict):
@@ -14,10 +16,22 @@ class ErrorRow(TypedDict):
     message: str
 
 
+class WarningRow(ErrorRow):
+    """One warning as the API answers it: ``count`` places are told by the first of them.
+
+    ``lost``: something of the file was not read, or its tool says that it failed.
+    """
+
+    count: int
+    lost: bool
+
+
 @dataclass(frozen=True)
 class ImportProblem:
     """What is wrong. ``file`` is None for what was given beside the files; ``run_id`` names the
     run that already holds the numbers.
+
+    Of a warning: ``count`` places are told by the first of them; ``is_note``: nothing is lost.
     """
 
     message: str
@@ -25,6 +39,8 @@ class ImportProblem:
     line: int | None = None
     column: int | None = None
     run_id: int | None = None
+    count: int = 1
+    is_note: bool = False
 
     def as_row(self) -> ErrorRow:
         return {
@@ -33,6 +49,37 @@ class ImportProblem:
             "column": self.column,
             "message": self.message,
         }
+
+    def as_warning(self) -> WarningRow:
+        return {**self.as_row(), "count": self.count, "lost": not self.is_note}
+
+
+def together(found: Iterable[ImportProblem]) -> list[ImportProblem]:
+    """Warnings in their order, what a file has several times once; of very many, those of what was
+    lost before the notes, and how many there are.
+    """
+    kept: dict[tuple[str | None, str, bool], ImportProblem] = {}
+    for one in found:
+        key = (one.file, one.message, one.is_note)
+        before = kept.get(key)
+        kept[key] = replace(before, count=before.count + one.count) if before else one
+    rows = list(kept.values())
+    if len(rows) <= MOST_WARNINGS:
+        return rows
+    rows.sort(key=lambda one: one.is_note)
+    rest = rows[MOST_WARNINGS:]
+    count = sum(one.count for one in rest)
+    last = ImportProblem(f"And {count:,} more.", count=count, is_note=rest[0].is_note)
+    return [*rows[:MOST_WARNINGS], last]
+
+
+def losses(warnings: Iterable[ImportProblem]) -> list[ImportProblem]:
+    """Those that refuse an import that is strict, as problems."""
+    return [
+        replace(one, message=f"Left out, and the import is strict: {one.message}", count=1)
+        for one in warnings
+        if not one.is_note
+    ]
 
 
 class KnownRun(TypedDict):

@@ -24,10 +24,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from fsbench_web.core.formats.tables.table import NeedsMapping
-from fsbench_web.imports import quota, uploads
+from fsbench_web.imports import quota, uploads, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Target, plan_files
-from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, WarningRow
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing import commit, large
 
@@ -74,9 +74,10 @@ def receive(source: SourceFile, target: Target, user: User) -> Import:
 
 
 def hand_over(
-    sources: Sequence[SourceFile], target: Target, user: User, *, only_new: bool = False
+    much: work.LeavesRequest, target: Target, user: User, *, only_new: bool = False
 ) -> Import:
     """Let the importer store files that are more work than a request does. Raises ImportRefused."""
+    sources = much.sources
     uploads.remove_expired()
     with transaction.atomic():
         commit.study_for(target, user)
@@ -87,6 +88,8 @@ def hand_over(
         report: dict[str, Any] = {"only_new": True} if only_new else {}
         if large.is_large(sources):
             report["large"] = True
+        if much.warnings:
+            report["warnings"] = [one.as_warning() for one in much.warnings]
         row = Import.objects.create(
             state=ImportState.ACCEPTED, target=asdict(target), report=report, created_by=user
         )
@@ -125,12 +128,20 @@ def accept(row: Import, user: User) -> None:
 
 def problems_of(row: Import) -> list[ImportProblem]:
     """Everything that stands against storing a checked table as it is said now."""
-    kept = [*row.report.get("problems", []), *row.report.get("refused", [])]
-    found = [ImportProblem(**problem) for problem in kept]
+    refused = [ImportProblem(**problem) for problem in row.report.get("refused", [])]
     if not row.report.get("keys"):
-        return found
+        return [*(ImportProblem(**one) for one in row.report.get("problems", [])), *refused]
     source = uploads.sources_of(row, with_content=False)[0]
-    return [*large.key_problems(row.report, source, Target(**row.target)), *found]
+    return [*large.problems_of(row.report, source, Target(**row.target)), *refused]
+
+
+def warnings_of(row: Import) -> list[WarningRow]:
+    """What an import left out or would leave out, where the importer read it or it is stored."""
+    if row.state == ImportState.PREVIEWED and row.report.get("large"):
+        source = uploads.sources_of(row, with_content=False)[0]
+        return [one.as_warning() for one in large.warnings_of(row.report, source)]
+    found: list[WarningRow] = row.report.get("warnings", [])
+    return found
 
 
 def claim(now: datetime | None = None) -> Import | None:
@@ -199,7 +210,9 @@ def work_on(row: Import, stopping: threading.Event) -> None:
             _leave(row, ImportState.FAILED, {**kind, "reason": reason})
 
 
-_CHECKED = ("values", "rows", "runs", "zeros", "unused", "keys", "tests")
+_CHECKED = (
+    *("values", "rows", "runs", "zeros", "first_zero", "unused", "header_line", "keys", "tests"),
+)
 
 
 def _check(row: Import, source: SourceFile, say: large.Say) -> None:
@@ -222,7 +235,9 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
     with transaction.atomic():
         large.store(row, source, table, target, row.created_by, say, known)
         row.files.all().delete()
-        report = {"large": True, "values": len(table), "rows": table.rows}
+        report: dict[str, Any] = {"large": True, "values": len(table), "rows": table.rows}
+        if warnings := large.warnings_of(row.report, source):
+            report["warnings"] = [one.as_warning() for one in warnings]
         _finish(row, report | ({"known": len(known)} if known else {}))
 
 
@@ -250,7 +265,7 @@ def _store_files(row: Import, sources: Sequence[SourceFile], say: large.Say) -> 
             # It is this state that the claim is asked for, and that a refusal goes back from.
             row.state, row.claimed_by = before
         Import.objects.filter(pk=row.pk).update(state=row.state)
-        _finish(row, {"known": len(known)} if known else {})
+        _finish(row, row.report | ({"known": len(known)} if known else {}))
 
 
 def _finish(row: Import, report: dict[str, Any]) -> None:

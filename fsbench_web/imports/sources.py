@@ -24,12 +24,26 @@ _MAX_PATH = 500
 
 @dataclass(frozen=True)
 class Given:
-    """What somebody said of one file; empty where nothing was said."""
+    """What somebody said of one file; empty where nothing was said.
+
+    ``ignored``: names of columns that are not to be read. Any other that nothing reads refuses the
+    file then; where nobody said any, it is a warning.
+    """
 
     filesystem: str = ""
     configuration: str = ""
     hardware: str = ""
     repeat: int | None = None
+    ignored: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> "Given":
+        """As a JSON column keeps it."""
+        ignored = kept.get("ignored")
+        return cls(**{**kept, "ignored": None if ignored is None else tuple(ignored)})
+
+
+NOTHING_SAID = Given()
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,7 @@ class SourceFile:
     size_bytes: int = 0
     sha256: str = ""
     problem: str = ""
-    given: Given = Given()
+    given: Given = NOTHING_SAID
     mapping: dict[str, Any] | None = None
     is_left_out: bool = False
     is_of_folder: bool = False

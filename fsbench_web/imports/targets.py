@@ -8,7 +8,13 @@ from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Visibility
 from fsbench_web.catalog.models import HardwareProfile
 from fsbench_web.imports.plan import Target
-from fsbench_web.imports.problems import ErrorRow, ImportProblem, ImportRefused, KnownRun
+from fsbench_web.imports.problems import (
+    ErrorRow,
+    ImportProblem,
+    ImportRefused,
+    KnownRun,
+    WarningRow,
+)
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform.names import is_called, slug_of
 from fsbench_web.studies.jobs.checking import new_study_columns
@@ -35,7 +41,7 @@ class ImportResult:
     runs: list[int]
     errors: list[ErrorRow] = field(default_factory=list)
     known: list[KnownRun] = field(default_factory=list)
-    warnings: list[ErrorRow] = field(default_factory=list)
+    warnings: list[WarningRow] = field(default_factory=list)
 
 
 def study_for(target: Target, user: User | None) -> tuple[Study, bool]:

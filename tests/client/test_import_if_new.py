@@ -51,3 +51,21 @@ def test_a_table_that_grew_gives_its_new_runs_alone(fsbench: Command, tmp_path: 
     grown = json.loads(fsbench("import", path, "--study", "Lab", "--if-new", "--json").stdout)
     assert (len(grown["runs"]), len(grown["known"])) == (1, 3)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 2, 3, 4]
+
+
+def test_what_is_left_out_is_printed_and_strict_refuses_it(
+    fsbench: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "1.csv"
+    path.write_text("test,value,unit,mood\nuntar,1.5,s,good\n")
+    says = 'Column "mood" is not one that fsbench keeps.'
+    refused = fsbench("import", path, *OF, "--strict")
+    assert (refused.returncode, Run.objects.count()) == (3, 0)
+    assert f"1.csv:1: Left out, and the import is strict: {says}" in refused.stderr
+    looked = fsbench("import", path, *OF, "--preview")
+    assert (looked.returncode, f"1.csv:1: {says}" in looked.stderr) == (0, True)
+    stored = fsbench("import", path, *OF)
+    assert (stored.returncode, stored.stderr) == (0, f"1.csv:1: {says}\n")
+    path.write_text("test,value,unit,mood\nuntar,2.5,s,good\n")
+    stored = fsbench("import", path, *OF, "--strict", "--ignore-columns", "mood")
+    assert (stored.returncode, stored.stderr) == (0, "")

@@ -131,6 +131,18 @@ def _measurements() -> object:
     return [[*row] for row in measurements.rows(MeasurementBlock.objects.all())]
 
 
+def _tables_of_before() -> object:
+    """Tables of before 0019, each migration by itself: what replaces them knows no middle."""
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+    from django.db.migrations.loader import MigrationLoader
+
+    executor = MigrationExecutor(connection)
+    executor.loader = MigrationLoader(connection, replace_migrations=False)
+    executor.migrate([("studies", "0019_measurement_blocks")])
+    return None
+
+
 def _old_rows() -> object:
     """Measurements as versions before 0019 stored them; returns what ``measurements`` is to say."""
     from django.db import connection
@@ -138,7 +150,8 @@ def _old_rows() -> object:
 
     from tests.studies.scores.old_measurements import store_old_rows
 
-    state = MigrationLoader(connection).project_state(("studies", "0019_measurement_blocks"))
+    loader = MigrationLoader(connection, replace_migrations=False)
+    state = loader.project_state(("studies", "0019_measurement_blocks"))
     return store_old_rows(state.apps, runs=40)
 
 
@@ -172,6 +185,7 @@ _STEPS: dict[str, Callable[[], object]] = {
     "spoil_raw_output": _spoil_raw_output,
     "spoil_measurements": _spoil_measurements,
     "measurements": _measurements,
+    "tables_of_before": _tables_of_before,
     "old_rows": _old_rows,
     "killed_while_moving": _killed_while_moving,
 }

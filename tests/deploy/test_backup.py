@@ -154,7 +154,7 @@ def test_a_backup_of_before_measurements_were_columns_comes_back(
 ) -> None:
     """And so does what somebody migrates where it is, also when that is killed on its way."""
     old = new_site()
-    old.manage("migrate", "studies", "0019", "--verbosity", "0", "--skip-checks")
+    old.step("tables_of_before")
     rows = old.step("old_rows")
     assert len(rows) == 40 * 117
     old.manage("backup", str(tmp_path / "old"))

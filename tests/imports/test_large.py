@@ -517,3 +517,43 @@ def test_a_large_table_that_grew_gives_its_new_runs_where_that_is_wanted() -> No
     Study.objects.all().delete()
     import_files([("t.csv", table(repeats=4))], **TARGET, user=None)
     assert step_by_step == scores()
+
+
+def test_loads_of_a_large_table_are_those_of_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ["test,threads,qd,value,unit", "read,1,,5,MB/s", "read,8,,6,MB/s", "read,8,32,7,MB/s"]
+    data = ("\n".join(rows) + "\n").encode() + b"#" * 100
+
+    def loads(study: str) -> list[tuple[str, str, float]]:
+        found = import_files([("t.csv", data)], **TARGET | {"study": study}, user=None)
+        return [(one.test, one.load, one.value) for one in measured(found.runs[0])]
+
+    of_large = loads("large")
+    monkeypatch.setattr(large, "LARGE_BYTES", 10**9)
+    assert (
+        of_large
+        == loads("small")
+        == [
+            ("read", "threads=1", 5),
+            ("read", "threads=8", 6),
+            ("read", "iodepth=32,threads=8", 7),
+        ]
+    )
+
+
+def test_columns_of_a_large_table_are_left_out_with_a_tick(importing: Client) -> None:
+    data = b"test,value,unit,mood\nuntar,1,s,good\nmake,0,s,bad\n" + b"#" * 100
+    where = upload(importing, data, filesystem="ext4", configuration="ext4")
+    work()
+    text = importing.get(where).content.decode()
+    assert "Column &quot;mood&quot; is not one that fsbench keeps." in text
+    assert "“mood”</span></label>" in text
+    file = ImportFile.objects.get()
+    form = {"study": "Lab", f"unread-{file.pk}": '["mood"]', f"configuration-{file.pk}": "ext4"}
+    form |= {f"filesystem-{file.pk}": "ext4", f"take-{file.pk}": "1"}
+    refused = importing.post(f"{where}commit/", form)
+    assert refused.status_code == 422
+    assert "Say that it is not to be read" in refused.content.decode()
+    importing.post(f"{where}commit/", form | {f"ignore-{file.pk}": "1", "strict": "true"})
+    work()
+    assert [one["lost"] for one in Import.objects.get().report["warnings"]] == [False]
+    assert "0 is kept as measured" in importing.get(where).content.decode()

@@ -130,3 +130,25 @@ def test_the_curl_example_works_as_it_stands(
     )
     assert '"state": "done"' in done.stdout, done.stdout + done.stderr
     assert len(stored()) == 2
+
+
+def test_what_is_left_out_is_printed_and_strict_refuses_it(
+    site: str, token: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("test,value,unit,mood\nuntar,1,s,good\nmake,0,s,bad\ncp,0,s,\n")
+    said = ["--url", site, "--study", "Lab", "--filesystem", "xfs", "--configuration", "xfs"]
+    done = upload(*said, "--strict", str(tmp_path / "a.csv"), token=token)
+    assert (done.returncode, 'a.csv:1: Left out, and the import is strict: Column "mood"') == (
+        1,
+        done.stderr.splitlines()[1].partition(" is not one")[0],
+    )
+    strict = [*said, "--strict", "--ignore-columns", "mood"]
+    done = upload(*strict, str(tmp_path / "a.csv"), token=token)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"a\.csv:3:2: 0 is kept as measured; .* \(2 times\)\n", done.stderr)
+    (tmp_path / "b.csv").write_text("test,value,unit,mood\nuntar,2,s,good\n")
+    done = upload(*said, str(tmp_path / "b.csv"), token=token)
+    assert (done.returncode, done.stderr) == (
+        0,
+        'b.csv:1: Column "mood" is not one that fsbench keeps.\n',
+    )

@@ -1,5 +1,6 @@
 """Imports as the API answers them: in lists, and one with its preview."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +11,7 @@ from fsbench_web.api.imports.schemas import TestOut
 from fsbench_web.imports import preview, queue, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Target
-from fsbench_web.imports.problems import ImportProblem
+from fsbench_web.imports.problems import ImportProblem, WarningRow
 
 
 def summary(row: Import) -> dict[str, Any]:
@@ -36,11 +37,13 @@ def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
     """An import as ``ImportDetail`` says it: its preview, or what became of it."""
     files: list[dict[str, Any]] = []
     problems: list[ImportProblem] = []
+    warnings = queue.warnings_of(row)
     is_large = bool(row.report.get("large"))
     if row.state == ImportState.PREVIEWED and not is_large:
-        files, problems = _preview(request, row)
+        files, problems, warnings = _preview(request, row)
     elif row.state != ImportState.DONE:
-        files = [_file(file) for file in row.files.defer("content_gzip")]
+        unread = row.report.get("unused", [])
+        files = [_file(file, unread_columns=unread) for file in row.files.defer("content_gzip")]
         if row.state == ImportState.PREVIEWED:
             problems = queue.problems_of(row)
     runs = list(row.runs.order_by("id").values_list("id", flat=True))
@@ -50,24 +53,29 @@ def detail(request: HttpRequest, row: Import) -> dict[str, Any]:
         "is_large": is_large,
         "files": files,
         "problems": [problem.as_row() for problem in dict.fromkeys(problems)],
+        "warnings": warnings,
         "report": row.report,
         "runs": runs,
     }
 
 
-def _preview(request: HttpRequest, row: Import) -> tuple[list[dict[str, Any]], list[ImportProblem]]:
+def _preview(
+    request: HttpRequest, row: Import
+) -> tuple[list[dict[str, Any]], list[ImportProblem], list[WarningRow]]:
     assert isinstance(request.user, User)  # its uploader
     found = uploads.preview_of(row, request.user)
     shown = preview.shown(list(row.files.defer("content_gzip")), found)
-    return [
+    files = [
         _file(
             one.row,
             format_name=one.parsed.format if one.parsed else None,
             needs_columns=one.is_table and one.parsed is None,
+            unread_columns=one.unread.names if one.unread else (),
             runs=one.runs,
         )
         for one in shown.files
-    ], found.problems
+    ]
+    return files, found.problems, [one.as_warning() for one in found.plan.warnings]
 
 
 def _file(
@@ -75,6 +83,7 @@ def _file(
     *,
     format_name: str | None = None,
     needs_columns: bool = False,
+    unread_columns: Sequence[str] = (),
     runs: list[preview.RunShown] | None = None,
 ) -> dict[str, Any]:
     return {
@@ -88,6 +97,7 @@ def _file(
         "left_out": file.is_left_out,
         "needs_columns": needs_columns,
         "columns": file.mapping,
+        "unread_columns": list(unread_columns),
         "runs": [
             {
                 "filesystem": one.stored.planned.filesystem,

@@ -32,6 +32,7 @@ class RereadOut(Schema):
     added: int
     removed: int
     moved: int
+    dated: int = Field(description="runs that get another date of measuring")
     new_runs: int
     changed_runs: list[int]
     digest: str | None
@@ -94,6 +95,7 @@ def _difference(artefact: Artefact, found: rereading.Difference) -> dict[str, An
         "added": len(found.added),
         "removed": len(found.removed),
         "moved": len(found.moved),
+        "dated": len(found.dated),
         "digest": found.digest,
     }
 
@@ -104,7 +106,7 @@ def _reread(
     return {
         "artefact": artefact.pk,
         "is_empty": is_empty,
-        **dict.fromkeys(("changed", "added", "removed", "moved"), 0),
+        **dict.fromkeys(("changed", "added", "removed", "moved", "dated"), 0),
         "new_runs": new_runs,
         "changed_runs": runs[:MOST_LISTED],
         "digest": None,

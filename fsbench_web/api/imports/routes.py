@@ -16,6 +16,7 @@ from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, Ref
 from fsbench_web.imports import queue
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.sources import Given
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.imports.upload_limit import too_many_sentence
@@ -26,6 +27,7 @@ router = Router()
 FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
 ONLY_NEW = "if_new"
 IGNORED = "ignore_columns"
+STRICT = "strict"
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 MULTIPART = {
     "requestBody": {
@@ -72,8 +74,13 @@ MULTIPART = {
                             "type": "string",
                             "description": "names of columns of tables that are not to be read, "
                             "separated by commas; with it any other column that nothing reads is "
-                            "refused, without it the answer's `warnings` name them (not for "
-                            "previews)",
+                            "refused, without it the answer's `warnings` name them",
+                        },
+                        "strict": {
+                            "type": "string",
+                            "enum": ["true", "false"],
+                            "description": "true: nothing is stored where anything of the files is "
+                            "left out or a tool says that it failed (a warning that is `lost`)",
                         },
                         "if_new": {
                             "type": "string",
@@ -101,6 +108,17 @@ class FileProblem(Schema):
     message: str
 
 
+class Warning(FileProblem):
+    """What was left out, or is worth knowing: ``count`` places are told by the first of them.
+
+    ``lost``: something of the file was not read, or its tool says that it failed; `strict` refuses
+    it.
+    """
+
+    count: int
+    lost: bool
+
+
 class KnownRunOut(Schema):
     """A run of ``file`` that was passed over: ``run`` has the very same numbers."""
 
@@ -112,7 +130,8 @@ class ImportOut(Schema):
     """What was stored: the numbers of the runs that were made. ``errors`` is empty.
 
     ``known`` was there already, and is empty unless `if_new` was asked for. ``warnings`` name what
-    was not read (a readme of an archive, a column of a table) and what else a reader should know.
+    was not read (a readme of an archive, a column of a table) and what else a reader should know;
+    the import keeps them.
     """
 
     id: int
@@ -120,7 +139,7 @@ class ImportOut(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
-    warnings: list[FileProblem]
+    warnings: list[Warning]
 
 
 class NothingNew(Schema):
@@ -131,7 +150,7 @@ class NothingNew(Schema):
     runs: list[int]
     errors: list[FileProblem]
     known: list[KnownRunOut]
-    warnings: list[FileProblem]
+    warnings: list[Warning]
 
 
 class ImportRefusal(ProblemDocument):
@@ -161,7 +180,8 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     """Stores tool output or CSV as runs. Several files in one call are repeats of one
     configuration unless they say otherwise. A study that does not exist is made. When one file is
     bad nothing is stored, and the answer names file, line and column of every problem. With
-    `if_new=true` what is there already is passed over; 200 where that is all.
+    `if_new=true` what is there already is passed over; 200 where that is all. What is left out is
+    in `warnings`, with `strict=true` it refuses the import.
 
     More than 1,000 runs, 20,000 scores or 500,000 numbers are stored by the importer: 202 with the
     state accepted and no runs yet. Ask `GET /imports/{id}`, where `Location` leads, until it is
@@ -171,14 +191,11 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # problem has the shape of the contract.
     refuse_too_large(request)
     try:
-        given = fields_of(request, ONLY_NEW, IGNORED)
-        only_new = _is_true(given.pop(ONLY_NEW))
-        named = [name.strip() for name in given.pop(IGNORED).split(",")]
-        ignored = named if IGNORED in request.POST else None
+        target, given, only_new = said_in(request, ONLY_NEW)
         files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
-        target, user = Target(**given), user_of(request)
+        user = user_of(request)
         done = import_uploads(
-            files, target, user, only_new=only_new, within_request=True, ignored=ignored
+            files, target, user, only_new=only_new, within_request=True, given=given
         )
     except LeavesRequest as much:
         return _handed_over(response, much, target, user, only_new)
@@ -192,18 +209,29 @@ def _handed_over(
 ) -> Status[dict[str, Any]]:
     """202: the importer stores it."""
     try:
-        row = queue.hand_over(much.sources, target, user, only_new=only_new)
+        row = queue.hand_over(much, target, user, only_new=only_new)
     except ImportRefused as refused:
         raise refusal(refused) from None
     response["Location"] = f"/api/v1/imports/{row.pk}"
-    warnings = [one.as_row() for one in much.warnings]
+    warnings = [one.as_warning() for one in much.warnings]
     return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
 
 
-def _is_true(text: str) -> bool:
+def said_in(request: HttpRequest, *more: str) -> tuple[Target, Given, bool]:
+    """What the form says of all files, of each of them, and of ``more`` (ONLY_NEW), where that may
+    be said. Raises ImportRefused.
+    """
+    fields = fields_of(request, IGNORED, STRICT, *more)
+    ignored = tuple(name.strip() for name in fields.pop(IGNORED).split(","))
+    strict, *rest = (_is_true(name, fields.pop(name)) for name in (STRICT, *more))
+    given = Given(ignored=ignored if IGNORED in request.POST else None)
+    return Target(**fields, strict=strict), given, any(rest)
+
+
+def _is_true(name: str, text: str) -> bool:
     """Raises ImportRefused."""
     if text not in ("", "true", "false"):
-        raise ImportRefused([ImportProblem(f'{ONLY_NEW} is true or false, not "{text[:60]}".')])
+        raise ImportRefused([ImportProblem(f'{name} is true or false, not "{text[:60]}".')])
     return text == "true"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ninja import Schema
 from pydantic import Field, StrictBool, StrictInt
 
-from fsbench_web.api.imports.routes import FileProblem
+from fsbench_web.api.imports.routes import FileProblem, Warning
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut
 
@@ -20,6 +20,7 @@ class TargetOut(Schema):
     hardware: str
     source: str
     licence: str
+    strict: bool
 
 
 class ImportSummary(Schema):
@@ -64,7 +65,7 @@ class PlannedOut(Schema):
 class FileOut(Schema):
     """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for
 
-    PUT .../files/{id}/columns.
+    PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads.
     """
 
     id: int
@@ -77,19 +78,22 @@ class FileOut(Schema):
     left_out: bool
     needs_columns: bool
     columns: dict[str, Any] | None
+    unread_columns: list[str]
     runs: list[PlannedOut]
 
 
 class ImportDetail(ImportSummary):
     """While it is previewed: what a commit would store, and all that stands against it.
 
-    ``report`` is what the importer found in a large table. Once done: ``runs``.
+    ``report`` is what the importer found in a large table. ``warnings`` are what is left out, or
+    was. Once done: ``runs``.
     """
 
     target: TargetOut
     is_large: bool
     files: list[FileOut]
     problems: list[FileProblem]
+    warnings: list[Warning]
     report: dict[str, Any]
     runs: list[int]
 
@@ -103,12 +107,14 @@ class FileCorrection(Strict):
     hardware: str | None = Field(None, max_length=200)
     repeat: StrictInt | None = Field(None, ge=1, lt=10**6)
     left_out: StrictBool | None = None
+    ignore_columns: list[str] | None = Field(None, max_length=5000)
 
 
 class Correction(Strict):
     study: str | None = Field(None, max_length=400)
     source: str | None = Field(None, max_length=400)
     licence: str | None = Field(None, max_length=400)
+    strict: StrictBool | None = None
     files: list[FileCorrection] = Field([], max_length=500)
 
 

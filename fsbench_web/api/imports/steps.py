@@ -1,6 +1,8 @@
 """Imports step by step: preview, correct, columns, commit, discard."""
 
 import gzip
+import json
+from dataclasses import replace
 from typing import Any, BinaryIO, cast
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,10 +13,10 @@ from fsbench_web.api.imports.answers import detail, summary
 from fsbench_web.api.imports.routes import (
     MULTIPART,
     ImportRefusal,
-    fields_of,
     refusal,
     refuse_too_large,
     router,
+    said_in,
 )
 from fsbench_web.api.imports.schemas import (
     ColumnsIn,
@@ -75,11 +77,12 @@ def preview_import(request: HttpRequest) -> Status[dict[str, Any]]:
     """
     refuse_too_large(request)
     try:
-        target = Target(**fields_of(request))
+        target, given_of_each, _ = said_in(request)
         if problems := target_problems(target):
             raise ImportRefused(problems)
         files = request.FILES.getlist("file")
-        sources = unpack([(file.name or "", cast(BinaryIO, file)) for file in files])
+        unpacked = unpack([(file.name or "", cast(BinaryIO, file)) for file in files])
+        sources = [replace(source, given=given_of_each) for source in unpacked]
         if large.is_large(sources):
             row = queue.receive(sources[0], target, user_of(request))
         else:
@@ -120,6 +123,8 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
     form: dict[str, str] = {
         name: text for name, text in given(correction).items() if isinstance(text, str)
     }
+    if correction.strict is not None:
+        form["strict"] = str(correction.strict).lower()
     problems = []
     for said in correction.files:
         file = rows.get(said.id)
@@ -242,5 +247,7 @@ def _form_of(file: ImportFile, said: FileCorrection) -> dict[str, str]:
         else str(now.get(name) or "")
         for name in ("filesystem", "configuration", "hardware", "repeat")
     }
+    if said.ignore_columns is not None:
+        form |= {f"unread-{file.pk}": json.dumps(said.ignore_columns), f"ignore-{file.pk}": "on"}
     is_left_out = file.is_left_out if said.left_out is None else said.left_out
     return form if is_left_out else form | {f"take-{file.pk}": "on"}

@@ -62,7 +62,8 @@ class ChangeOut(Schema):
 
 
 class HistoryOut(Schema):
-    """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs.
+    """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs,
+    ``dates_of_import`` those whose file does not say when they were measured.
 
     ``tests`` are 200 at most, the first by name; any other can be asked for. ``team`` is whose
     studies are in the line; null: the studies asked for, or the series' own.
@@ -80,6 +81,7 @@ class HistoryOut(Schema):
     points: list[PointOut]
     changes: list[ChangeOut]
     left_out: int
+    dates_of_import: int
     problem: str
 
 
@@ -166,6 +168,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
             for one in shown.changes
         ],
         "left_out": shown.left_out,
+        "dates_of_import": shown.dates_of_import,
         "problem": shown.problem,
     }
 

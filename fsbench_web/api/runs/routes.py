@@ -256,6 +256,9 @@ def run_summary(run: Run) -> dict[str, Any]:
         "created_at": run.created_at,
         "started_at": run.started_at,
         "ended_at": run.ended_at,
+        "date": run.date,
+        "date_is_of": run.date_is_of,
+        "date_source": run.measured_source,
         "links": {
             "self": address,
             "log": f"{address}/log",

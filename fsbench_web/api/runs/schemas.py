@@ -93,6 +93,15 @@ class RunSummary(Schema):
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+    date: datetime | None = Field(description="what lines over time go by")
+    date_is_of: str = Field(
+        description="file: when it was measured, as its file says; import: its file does not say, "
+        "it is when it was imported; run: when fsbench ended it; empty: it has not ended"
+    )
+    date_source: dict[str, Any] = Field(
+        description="of a date of the file: its text and line, and assumed_zone, the time zone "
+        "that was taken because the text names none"
+    )
     links: dict[str, str]
 
 

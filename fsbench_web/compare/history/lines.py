@@ -14,7 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 from django.db.models import Case, Count, F, Max, Min, Q, When
-from django.db.models.functions import TruncDate
+from django.db.models.functions import Coalesce, TruncDate
 from django.http import Http404
 
 from fsbench_web.compare.models import Watch
@@ -69,8 +69,9 @@ class ShownChange:
 class History:
     """A line: its points in order, and where its level changes.
 
-    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``problem`` says in a sentence
-    why nothing can be shown or judged.
+    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``dates_of_import`` counts those
+    whose file does not say when they were measured. ``problem`` says in a sentence why nothing can
+    be shown or judged.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -78,6 +79,7 @@ class History:
     unit: str = ""
     lower_is_better: bool = False
     left_out: int = 0
+    dates_of_import: int = 0
     problem: str = ""
 
     @property
@@ -167,20 +169,23 @@ def history(
             series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
             state=RunState.DONE,
         )
-        .annotate(kernel=F("series__kernel"), day=TruncDate("ended_at"))
-        .order_by("-pk")
+        .annotate(kernel=F("series__kernel"), when=Coalesce("measured_at", "ended_at"))
+        .annotate(day=TruncDate("when"))
+        .order_by("-when", "-pk")
     )
     count = runs.count()
-    latest = list(runs.values_list("pk", "kernel", "day")[:MOST_RUNS])
-    scores, units = _scores([pk for pk, _, _ in latest], test, category)
+    latest = list(runs.values_list("pk", "kernel", "day", "origin", "measured_at")[:MOST_RUNS])
+    scores, units = _scores([pk for pk, *_ in latest], test, category)
     if len(units) > 1:
         return History(
             problem=f"Its runs measured in {' and in '.join(sorted(units))}: no line can hold both."
         )
     groups: dict[Any, list[int]] = defaultdict(list)
-    for pk, kernel, day in reversed(latest):
+    of_import = 0
+    for pk, kernel, day, origin, measured_at in reversed(latest):
         if pk in scores:
             groups[kernel if along == "kernel" else day].append(pk)
+            of_import += origin == Run.Origin.IMPORTED and measured_at is None
     unknown = len(groups.pop(None, [])) + len(groups.pop("", []))
     ordered = sorted(groups, key=version_key if along == "kernel" else None)
     points = [_point(str(name), groups[name], scores) for name in ordered]
@@ -194,6 +199,7 @@ def history(
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
+        dates_of_import=of_import,
         problem=f"{unknown} of its runs do not say their {along}, and are left out."
         if unknown
         else "",
@@ -229,7 +235,7 @@ def chart(shown: History, title: str, along: str) -> go.Figure | None:
         ],
         shown.unit,
         title,
-        "Kernel" if along == "kernel" else "Day on which the runs ended",
+        "Kernel" if along == "kernel" else "Day on which the runs were measured",
         {float(place): point.name for place, point in enumerate(shown.points)},
         shown.lower_is_better,
     )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from fsbench_web.core.formats import (
     aim7,
     bonnie,
+    dates,
     dbench,
     filebench,
     filemark,
@@ -157,6 +158,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
         check_lengths(lines, found.long_line if found is not None else "")
     if found is not None:
         result = found.parse(lines)
+        result.dates |= dates.of_runs(result.format, lines, result.values)
         result.warnings[:0] = [
             Problem(
                 None,

@@ -136,6 +136,7 @@ def _keep(
 def _is_measured(found: Collector, name: str, text: str, line: int) -> bool:
     if text.strip("+") == "":
         if text:
-            found.warn(line, f"{name} was too short to measure ({text}); it stays missing.")
+            message = f"{name} was too short to measure ({text}); it stays missing."
+            found.warn(line, message, is_note=True)
         return False
     return True

@@ -50,5 +50,6 @@ def parse(lines: list[str]) -> ParsedResult:
             width.line if width else None,
             "The phases were not sure enough when the last one had been run: the half-width of "
             f"their 95% interval is {width.text + '% of the mean' if width else 'not known'}.",
+            is_note=True,
         )
     return found.finish("This is filemark's report, and no phase was measured.")

@@ -2,16 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong at one place of a file. ``line`` and ``column`` count from 1."""
+    """What is wrong, or worth knowing, at one place of a file.
+
+    ``line`` and ``column`` count from 1. ``is_note``, of warnings: nothing is missing for it.
+    """
 
     line: int | None
     column: int | None
     message: str
+    is_note: bool = False
 
     def __str__(self) -> str:
         if self.line is None:
@@ -85,6 +90,27 @@ class ParsedValue:
     samples: tuple[float, ...] = ()
 
 
+OwnKey = tuple[str, str, str, int | None]
+"""What a file itself says of a run: file system, configuration, hardware and repeat."""
+
+
+def own_key(value: ParsedValue) -> OwnKey:
+    """What the file itself says the number belongs to."""
+    return value.filesystem, value.configuration, value.hardware, value.repeat
+
+
+@dataclass(frozen=True)
+class PrintedDate:
+    """When a run was measured, as a file prints it: ``text`` exactly, in its line.
+
+    ``at`` has no time zone where the file names none, and is None where the text is no date.
+    """
+
+    at: datetime | None
+    text: str
+    line: int
+
+
 def load_text(**counts: int | None) -> str:
     """A load as measurements keep it: ``load_text(jobs=4, iodepth=16)`` is iodepth=16,jobs=4.
 
@@ -100,7 +126,7 @@ class ParsedResult:
     ``modes`` are settings of the tool, as it prints them, that change what its numbers mean
     (O_DIRECT, fsync in the times): only runs with the same modes are repeats of each other.
     ``complete`` is False when the file ends before the tool did; its numbers are still numbers.
-    ``warnings`` are what a reader should know and what makes no number wrong.
+    ``warnings`` are what was left out, what the tool says went wrong, and notes on the numbers.
     """
 
     format: str
@@ -112,5 +138,7 @@ class ParsedResult:
     complete: bool = True
     warnings: list[Problem] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
+    dates: dict[OwnKey, PrintedDate] = field(default_factory=dict)
+    """When the runs that the file tells apart were measured, of those where it says so."""
     unread_columns: list[tuple[int, str]] = field(default_factory=list)
     """Columns of a table that nothing reads: the header's line and the name."""

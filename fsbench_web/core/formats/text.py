@@ -110,14 +110,6 @@ def capped(problems: list[Problem]) -> list[Problem]:
     return [*problems[:MAX_PROBLEMS], Problem(None, None, message)]
 
 
-def first_of(warnings: list[Problem]) -> list[Problem]:
-    """The first warnings, and how many more there are."""
-    if len(warnings) <= MAX_PROBLEMS:
-        return warnings
-    message = f"And {len(warnings) - MAX_PROBLEMS} more remarks."
-    return [*warnings[:MAX_PROBLEMS], Problem(None, None, message)]
-
-
 def shown(text: str, limit: int = 60) -> str:
     """A piece of the file as a message quotes it."""
     text = text.strip()

@@ -19,7 +19,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, first_of, shown, vanishes
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown, vanishes
 
 # C prints with the decimal sign of its locale and never groups digits.
 _NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
@@ -154,12 +154,12 @@ class Collector:
                 )
             )
 
-    def warn(self, line: int | None, message: str) -> None:
-        """Note what a reader should know."""
+    def warn(self, line: int | None, message: str, *, is_note: bool = False) -> None:
+        """Say what was left out or went wrong; ``is_note``: what a reader should know else."""
         if len(self.result.warnings) > MAX_VALUES:
             self._too_much(line)
         else:
-            self.result.warnings.append(Problem(line, None, message))
+            self.result.warnings.append(Problem(line, None, message, is_note))
 
     def refuse(self, line: int | None, message: str, column: int | None = None) -> None:
         """Note what makes the file unreadable."""
@@ -193,5 +193,4 @@ class Collector:
         if self.problems:
             raise UnreadableFile(capped(self.problems))
         self.result.values = numbered(self._blocks)
-        self.result.warnings = first_of(self.result.warnings)
         return self.result

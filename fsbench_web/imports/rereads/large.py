@@ -4,11 +4,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+from fsbench_web.core.formats.result import OwnKey, own_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.imports import existing_runs
 from fsbench_web.imports.models import ImportedFile, RunContent
-from fsbench_web.imports.plan import OwnKey, own_key
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing import large

@@ -13,13 +13,14 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
+from fsbench_web.core.formats.result import OwnKey, own_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports import existing_runs
+from fsbench_web.imports.dates import Measured, measured
 from fsbench_web.imports.models import ImportedFile
-from fsbench_web.imports.plan import own_key
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
@@ -65,12 +66,13 @@ class Difference:
     """Runs that the file holds by today's reading and that were not stored."""
     parsed: ParsedResult | None = None
     changes_workload: bool = False
+    dated: dict[int, Measured] = field(default_factory=dict)
+    """Runs with another date than is stored."""
 
     @property
     def is_empty(self) -> bool:
-        return not (
-            self.added or self.removed or self.changed or self.moved or self.changes_workload
-        )
+        parts = (self.added, self.removed, self.changed, self.moved, self.dated)
+        return not (any(parts) or self.changes_workload)
 
     @property
     def digest(self) -> str:
@@ -87,7 +89,9 @@ class Difference:
             ]
             for change in (*self.added, *self.removed, *self.changed, *self.moved)
         ]
-        return hashlib.sha256(json.dumps([rows, self.changes_workload]).encode()).hexdigest()
+        dates = [[run, str(one.at), one.source] for run, one in sorted(self.dated.items())]
+        said = [rows, self.changes_workload, *dates]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def is_large(artefact: Artefact) -> bool:
@@ -160,7 +164,7 @@ def _by_run(
     found: Difference,
 ) -> dict[int, dict[Cell, ParsedValue]]:
     """What was read now, by the run that it was stored with."""
-    runs = {tuple(key): run_id for key, run_id in imported.runs} if imported else {}
+    runs: dict[OwnKey, int] = {tuple(key): pk for key, pk in imported.runs} if imported else {}
     if not runs:
         if len(stored) > 1:
             message = (
@@ -178,7 +182,19 @@ def _by_run(
             continue
         read[run_id][_cell(value)] = value
     found.new_runs = len(unknown)
+    _compare_dates(parsed, runs, found)
     return read
+
+
+def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], found: Difference) -> None:
+    keys: dict[int, list[OwnKey]] = defaultdict(list)
+    for key, run_id in runs.items():
+        keys[run_id].append(key)
+    imported = Run.objects.filter(pk__in=keys, origin=Run.Origin.IMPORTED)
+    for run_id, *stored in imported.values_list("pk", "measured_at", "measured_source"):
+        now = measured(parsed, keys[run_id])
+        if [now.at, now.source] != stored:
+            found.dated[run_id] = now
 
 
 def _compare(
@@ -245,6 +261,8 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
 
 def _write(found: Difference) -> None:
     """Numbers that stay keep their place, and what is known of them; new ones come last."""
+    for run_id, now in found.dated.items():
+        Run.objects.filter(pk=run_id).update(measured_at=now.at, measured_source=now.source)
     new = {
         (change.run_id, _cell(change.any)): change.new
         for change in (*found.removed, *found.changed, *found.moved)
@@ -284,6 +302,8 @@ def _note(run: Run, found: Difference, user: User) -> None:
         )
     }
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
+    if run.pk in found.dated:
+        said += ", its date is another"
     reason = f"{found.artefact.name} was read again by {user.get_username()}: {said}."
     StateChange.objects.create(run=run, at=timezone.now(), state=run.state, reason=reason)
 

@@ -2,18 +2,18 @@
 
 import io
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from fsbench_web.imports import work
+from fsbench_web.imports import dates, work
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
-from fsbench_web.imports.sources import SourceFile, unpack
+from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.runs import PlacedRun, StoredRun, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
@@ -61,19 +61,18 @@ def import_uploads(
     *,
     only_new: bool = False,
     within_request: bool = False,
-    ignored: Collection[str] | None = None,
+    given: Given = NOTHING_SAID,
 ) -> ImportResult:
     """``import_files`` of open files, which are read piece by piece.
 
     With ``only_new`` a run whose very numbers the study has already is passed over, not refused.
     ``within_request``: raises LeavesRequest, and nothing is stored, for more than a request does.
-    ``ignored``: names of columns of tables; any other that nothing reads is refused, not remarked.
+    ``given``: what holds for each of the files.
     """
-    target = Target(*(text.strip() for text in vars(target).values()))
-    sources = unpack([(safe_name(name), file) for name, file in uploads])
-    return import_sources(
-        sources, target, user, only_new=only_new, within_request=within_request, ignored=ignored
-    )
+    target = target.stripped()
+    files = unpack([(safe_name(name), file) for name, file in uploads])
+    sources = [replace(source, given=given) for source in files]
+    return import_sources(sources, target, user, only_new=only_new, within_request=within_request)
 
 
 def import_sources(
@@ -83,21 +82,13 @@ def import_sources(
     *,
     only_new: bool = False,
     within_request: bool = False,
-    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """Store unpacked files: all of them or none. Raises ImportRefused, and LeavesRequest."""
     if large.is_large(sources):
         return large.import_large(
-            sources[0],
-            target,
-            user,
-            only_new=only_new,
-            within_request=within_request,
-            ignored=ignored,
+            sources[0], target, user, only_new=only_new, within_request=within_request
         )
     plan = plan_files(sources, target)
-    if ignored is not None:
-        plan.ignore_columns(ignored)
     if within_request and not plan.all_problems and work.of_plan(plan).is_much:
         raise work.LeavesRequest(plan.sources, plan.warnings)
     known: list[KnownRun] | None = [] if only_new else None
@@ -124,6 +115,8 @@ def commit(
     """
     plan.check()
     was_kept, row.state = row.pk is not None, ImportState.DONE
+    warnings = row.report.get("warnings") or [one.as_warning() for one in plan.warnings]
+    row.report = {"warnings": warnings} if warnings else {}
     stored = _store(plan.files, target, user, row, known)
     if stored.problems:
         raise ImportRefused(stored.problems)
@@ -131,7 +124,6 @@ def commit(
         row.save()
         row.files.all().delete()
     runs = [entry.run.pk for entry in stored.runs]
-    warnings = [one.as_row() for one in plan.warnings]
     return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)
 
 
@@ -186,5 +178,6 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         samples=samples,
         workload=workload_of(entry.parsed),
         environment=environment_of(entry.parsed),
+        measured=dates.measured(entry.parsed, entry.own),
         planned=entry,
     )

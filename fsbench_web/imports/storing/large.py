@@ -1,7 +1,7 @@
 """A table of up to millions of rows -> runs, in one pass and one transaction, in bounded memory."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.core.formats import UnreadableFile
-from fsbench_web.core.formats.tables import long
+from fsbench_web.core.formats.tables import cells, long
 from fsbench_web.core.formats.tables.long import LargeTable
-from fsbench_web.core.formats.tables.mapping import Mapping
-from fsbench_web.core.formats.tables.table import unkept
+from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import work
@@ -22,9 +21,9 @@ from fsbench_web.imports.plan import (
     label_problems,
     target_problems,
     unit_problems,
-    unread_column,
+    unread_columns,
 )
-from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing.runs import PlacedRun, Say, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
@@ -43,11 +42,10 @@ def is_large(sources: Sequence[SourceFile]) -> bool:
     with source.open() as stream:
         head = stream.read(_HEAD_BYTES)
     if source.mapping is not None:
-        mapping: Mapping | None = Mapping.from_json(source.mapping)
-        return mapping is not None and mapping.shape == "long" and not mapping.has_load
+        mapping = Mapping.from_json(source.mapping)
+        return mapping.shape == LONG
     try:
-        mapping = long.mapping_of(head)
-        return mapping is not None and not mapping.has_load
+        return long.mapping_of(head) is not None
     except UnreadableFile:
         return True
 
@@ -96,7 +94,9 @@ def report(table: LargeTable, source: SourceFile) -> dict[str, Any]:
         "rows": table.rows,
         "runs": len(table.runs),
         "zeros": table.zeros,
-        "unused": table.unused[:50],
+        "first_zero": table.first_zero,
+        "unused": table.unused,
+        "header_line": table.header_line,
         "keys": [[*key, count] for key, count in keys.most_common(_KEYS_KEPT)],
         "tests": _tests(table.numbers)[:500],
         "problems": [vars(problem) for problem in unit_problems(source.path, table.units())],
@@ -113,22 +113,38 @@ def _tests(numbers: MeasurementColumns) -> list[list[Any]]:
         sorted_ = column[order]
         columns += [np.minimum.reduceat(sorted_, starts), np.maximum.reduceat(sorted_, starts)]
     tests = [numbers.tests[code] for code in codes[starts].tolist()]
-    rows = zip(tests, *(column.tolist() for column in columns), strict=True)
+    names = [(testnames.at_load(test.test, test.load), test.unit) for test in tests]
+    rows = zip(names, *(column.tolist() for column in columns), strict=True)
     return sorted(
-        ([test.test, test.unit, *rest] for test, *rest in rows),
+        ([*name, *rest] for name, *rest in rows),
         key=lambda row: testnames.place(row[0]),
     )
 
 
-def warnings_of(table: LargeTable, source: SourceFile) -> list[ImportProblem]:
-    """What whoever imports the table should know, as small tables say it (plan.Plan.warnings)."""
+def warnings_of(kept: dict[str, Any], source: SourceFile) -> list[ImportProblem]:
+    """What whoever imports the table should know, as of small tables; ``kept`` is its report."""
+    found, _ = unread_columns(_unused(kept), source)
+    if zeros := kept.get("zeros"):
+        found.append(
+            ImportProblem(
+                cells.A_ZERO, source.path, kept.get("first_zero"), None, None, zeros, True
+            )
+        )
+    return together(found)
+
+
+def _unused(kept: dict[str, Any]) -> list[tuple[int, str]]:
+    return [(kept.get("header_line", 1), word) for word in kept.get("unused", [])]
+
+
+def problems_of(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
+    """Everything that stands against storing a table with that report."""
     found = [
-        ImportProblem(unkept(word), source.path, table.header_line) for word in table.unused[:50]
+        *key_problems(kept, source, target),
+        *(ImportProblem(**problem) for problem in kept.get("problems", [])),
+        *unread_columns(_unused(kept), source)[1],
     ]
-    if table.zeros:
-        zeros = f"{table.zeros:,} values are 0, and are kept as measured."
-        found.append(ImportProblem(zeros, source.path))
-    return found
+    return found + (losses(warnings_of(kept, source)) if target.strict else [])
 
 
 def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
@@ -152,28 +168,23 @@ def import_large(
     *,
     only_new: bool = False,
     within_request: bool = False,
-    ignored: Collection[str] | None = None,
 ) -> ImportResult:
     """Read and store a large table in one go. Raises ImportRefused, and nothing is stored then.
 
-    ``only_new``, ``within_request`` and ``ignored`` are those of ``commit.import_uploads``.
+    ``only_new`` and ``within_request`` are those of ``commit.import_uploads``.
     """
     known: list[KnownRun] | None = [] if only_new else None
     table = read(source, say)
-    problems = unit_problems(source.path, table.units())
-    problems += key_problems({"keys": [[*own[:3], 1] for own in table.runs]}, source, target)
-    if ignored is not None:
-        unread = [word for word in table.unused if word not in ignored]
-        problems += [unread_column(word, source.path, table.header_line) for word in unread]
-        table.unused = []
-    if problems:
+    found = report(table, source)
+    if problems := problems_of(found, source, target):
         raise ImportRefused(problems)
-    warnings = warnings_of(table, source)
+    warnings = warnings_of(found, source)
     if within_request and work.of_table(table).is_much:
         raise work.LeavesRequest([source], warnings)
-    said = [one.as_row() for one in warnings]
+    said = [one.as_warning() for one in warnings]
     with transaction.atomic():
         row = Import(state=ImportState.DONE, target=vars(target), created_by=user)
+        row.report = {"warnings": said} if said else {}
         runs = store(row, source, table, target, user, say, known)
         if known and not runs:
             transaction.set_rollback(True)

@@ -12,11 +12,13 @@ from django.db import models
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
 from fsbench_web.catalog.models import Environment, Workload
+from fsbench_web.core.formats.result import OwnKey
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
 from fsbench_web.imports import existing_runs
+from fsbench_web.imports.dates import Measured
 from fsbench_web.imports.existing_runs import Known
 from fsbench_web.imports.models import Import, ImportedFile, RunContent
-from fsbench_web.imports.plan import OwnKey, PlannedRun
+from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.targets import ONCE, artefact_of, hardware_for
@@ -55,6 +57,7 @@ class PlacedRun:
     workload: Workload | None = None
     environment: Environment | None = None
     begins: int | None = None
+    measured: Measured = field(default_factory=Measured)
     planned: PlannedRun | None = None
 
 
@@ -265,7 +268,15 @@ def _record(
         if id(source) not in artefacts:
             artefact = artefacts[id(source)] = artefact_of(source)
         finished.append(
-            FinishedRun(one.series, one.repeat, one.placed.reason, one.placed.environment, artefact)
+            FinishedRun(
+                one.series,
+                one.repeat,
+                one.placed.reason,
+                one.placed.environment,
+                artefact,
+                one.placed.measured.at,
+                one.placed.measured.source,
+            )
         )
     beside: list[models.Model] = [row] if row.pk is None else []
     runs = new_runs.record_all_finished(finished, by=user, beside=beside)

@@ -24,7 +24,7 @@ from fsbench_web.imports import preview, queue, quota, uploads
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import unpack
+from fsbench_web.imports.sources import Given, unpack
 from fsbench_web.imports.storing import large
 from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
@@ -47,7 +47,8 @@ def user_of(request: HttpRequest) -> User:
 def new(request: HttpRequest) -> HttpResponse:
     """The upload form; a POST keeps the files and goes on to their preview."""
     given = request.POST if request.method == "POST" else request.GET
-    target = Target(**{name: given.get(name, "").strip() for name in FIELDS})
+    said = {name: given.get(name, "").strip() for name in FIELDS}
+    target = Target(**said, strict=False)
     refused = None
     if request.method == "POST":
         try:
@@ -188,12 +189,18 @@ def _large_preview(
     request: HttpRequest, row: Import, problems: list[ImportProblem], status: int
 ) -> HttpResponse:
     found = [*problems, *queue.problems_of(row)]
+    file = row.files.defer("content_gzip").first()
+    unused = row.report.get("unused", []) if file else []
     context = {
         "import": row,
         "target": row.target,
-        "file": row.files.defer("content_gzip").first(),
+        "file": file,
+        "unread": preview.UnreadColumns(unused, Given.from_json(file.given))
+        if file and unused
+        else None,
         "problems": list(dict.fromkeys(found)),
         "report": row.report,
+        "warnings": queue.warnings_of(row),
         "tests": preview.large_tests(row.report),
         "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
         "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),
@@ -270,7 +277,7 @@ def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     ).first()
     if row is None:
         raise Http404(gone(import_id))
-    query = urlencode({name: text for name, text in row.target.items() if text})
+    query = urlencode({name: text for name, text in row.target.items() if text and name in FIELDS})
     row.delete()
     messages.info(request, "The upload was discarded. Nothing of it was stored.")
     return redirect(f"{reverse('imports:new')}?{query}")

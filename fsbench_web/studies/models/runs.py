@@ -1,5 +1,7 @@
 """Runs: where each is, what it may use, and what it said and left."""
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -97,6 +99,14 @@ class Run(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    measured_at = models.DateTimeField(
+        null=True, help_text="Of an imported run: when, as its file says; null: it does not"
+    )
+    measured_source = models.JSONField(
+        default=dict,
+        help_text="What the file says of that: text, line, and assumed_zone, the time zone that "
+        "was taken because the text has none; empty: nothing",
+    )
     sent_at = models.DateTimeField(null=True, help_text="When the worker was last nudged")
 
     study_path = "series__study"
@@ -130,6 +140,20 @@ class Run(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.state in END_STATES
+
+    @property
+    def date(self) -> datetime | None:
+        """The date that the run has over time: when it was measured, else that of its import."""
+        return self.measured_at or self.ended_at
+
+    @property
+    def date_is_of(self) -> str:
+        """Where ``date`` is from: the file, the import, or the run itself; empty without one."""
+        if self.date is None:
+            return ""
+        if self.origin == Run.Origin.MEASURED:
+            return "run"
+        return "file" if self.measured_at else "import"
 
     @property
     def took_s(self) -> float | None:

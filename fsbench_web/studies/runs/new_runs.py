@@ -6,6 +6,7 @@ What becomes of a run afterwards is written by ``lifecycle`` alone.
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -138,13 +139,18 @@ def record_finished(
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own."""
+    """A run that somebody else executed; ``artefact`` is a new one, and becomes its own.
+
+    ``measured_at`` and ``measured_source`` are the columns of the run.
+    """
 
     series: Series
     repeat: int
     reason: str
     environment: Environment | None = None
     artefact: Artefact | None = None
+    measured_at: datetime | None = None
+    measured_source: dict[str, Any] = field(default_factory=dict)
 
 
 @transaction.atomic(savepoint=False)
@@ -164,6 +170,8 @@ def record_all_finished(
             environment=one.environment,
             created_by=by,
             ended_at=now,
+            measured_at=one.measured_at,
+            measured_source=one.measured_source,
         )
         for one in finished
     ]

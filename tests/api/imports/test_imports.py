@@ -74,6 +74,8 @@ def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
             "line": 1,
             "column": None,
             "message": 'Column "mood" is not one that fsbench keeps.',
+            "count": 1,
+            "lost": True,
         }
     ]
 

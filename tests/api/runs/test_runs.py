@@ -44,6 +44,9 @@ SUMMARY = [
     "created_at",
     "started_at",
     "ended_at",
+    "date",
+    "date_is_of",
+    "date_source",
     "links",
 ]
 

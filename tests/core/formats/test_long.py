@@ -23,7 +23,7 @@ def read(data: bytes, mapping: Mapping | None = None) -> Found:
     return sorted(
         (
             (
-                *(line, *own, test.test, test.unit),
+                *(line, *own, test.test, test.load, test.unit),
                 *(-1 if record is None else record, -1 if file is None else file, value),
             )
             for own, run in table.runs.items()
@@ -38,7 +38,7 @@ def as_small(data: bytes) -> Found:
         (
             (
                 v.line,
-                *(v.filesystem, v.configuration, v.hardware, v.repeat, v.test, v.unit),
+                *(v.filesystem, v.configuration, v.hardware, v.repeat, v.test, v.load, v.unit),
                 -1 if v.record_size_kb is None else v.record_size_kb,
                 -1 if v.file_size_kb is None else v.file_size_kb,
                 v.value,
@@ -56,6 +56,7 @@ SAMPLES = [
     "xfs,xfs,lab 3,2,untar,93.5,s,-\n",
     '"test","value",unit\n"a b",1,"s"\nc,"2",s\n',
     "test\tsize\treclen\tvalue\tunit\r\nwrite\t64\t4\t0\tKB/s\r\n",
+    "test,threads,qd,value,unit\nread,8,1,5,MB/s\nread,16,-,6,MB/s\nread,16,32,7,MB/s\nread,,,8,MB/s\n",
 ]
 
 
@@ -81,10 +82,14 @@ BAD = [
     "write,4,99999999999999,1,KB/s",
     "write,4,64,1,KB/s,more",
 ]
+BAD_LOADS = ["read,x,1,s", "read,0,1,s", "read,8.0,1,s", "read,1000000001,1,s", "read,8,1,s"]
 
 
-def test_its_problems_are_those_of_a_small_table() -> None:
-    data = (HEADER + "".join(f"{row}\n" for row in BAD)).encode()
+@pytest.mark.parametrize(
+    ("header", "rows"), [(HEADER, BAD), ("test,iodepth,value,unit\n", BAD_LOADS)]
+)
+def test_its_problems_are_those_of_a_small_table(header: str, rows: list[str]) -> None:
+    data = (header + "".join(f"{row}\n" for row in rows)).encode()
     with pytest.raises(UnreadableFile) as small:
         parse("x", data)
     with pytest.raises(UnreadableFile) as large:
@@ -147,9 +152,11 @@ def test_a_line_without_end_costs_no_memory() -> None:
 def test_a_mapping_says_what_the_header_does_not() -> None:
     said = Mapping(delimiter=";", columns={"test": 1, "value": 0}, constants={"unit": "s"})
     assert [row[5:] for row in read(b"t;n\n5;untar\n6;make\n", said)] == [
-        ("untar", "s", -1, -1, 5.0),
-        ("make", "s", -1, -1, 6.0),
+        ("untar", "", "s", -1, -1, 5.0),
+        ("make", "", "s", -1, -1, 6.0),
     ]
+    said = replace(said, constants={"unit": "s", "tasks": "8"})
+    assert [row[6] for row in read(b"t;n\n5;untar\n6;make\n", said)] == ["tasks=8", "tasks=8"]
     with pytest.raises(NeedsMapping):
         read(b"t;n\n5;untar\n6;make\n")
 
@@ -205,6 +212,7 @@ CELLS = {
         *("2147483648", "1000000000001", "9" * 15, "9" * 16, "64\xa0KB", "1.5", "-4", "1e3", '"8"'),
     ),
     "filesystem": ("ext4", "xfs", "", "ext4 ", "EXT4", '"xfs"', "a\u200bb", "é", "x" * 300),
+    "threads": ("1", "8", "", "-", "0", "08", "8.0", "x", "1000000001", '"16"', " 4", "9" * 20),
     "repeat": ("1", "2", "", "0", "-1", "1000001", "9" * 50, " 2", "02", "x", '"4"'),
     "mood": ("", "x", "\x00", "ü", "bad\udcff", '"', "#", "a b"),
 }
@@ -222,6 +230,7 @@ USUAL = {
     "file_size_kb": st.integers(1, 10**6).map(str),
     "filesystem": st.sampled_from(["ext4", "xfs"]),
     "configuration": st.just("ext4"),
+    "threads": st.sampled_from(["1", "8", "16"]),
     "repeat": st.sampled_from(["1", "2"]),
     "mood": st.just("fine"),
 }
@@ -345,11 +354,6 @@ def test_what_is_in_doubt_is_asked_for_in_the_same_words(text: str) -> None:
 )
 def test_what_is_in_no_doubt_is_read_alike(text: str) -> None:
     assert read(text.encode()) == as_small(text.encode())
-
-
-def test_a_large_table_has_no_load_yet() -> None:
-    with pytest.raises(UnreadableFile, match="split it into files"):
-        read(b"test,threads,value,unit\nread,8,1,MB/s\n")
 
 
 def test_few_rows_are_read_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def test_a_missing_column_is_named() -> None:
 
 def test_a_column_that_is_not_ours_is_named() -> None:
     result = parse("x", b"test,value,unit,mood\nuntar,1,s,good\n")
-    assert result.warnings[0].message == 'Column "mood" is not one that fsbench keeps.'
+    assert result.unread_columns == [(1, "mood")]
 
 
 def test_a_zero_is_kept_and_questioned() -> None:

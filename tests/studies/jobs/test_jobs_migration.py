@@ -15,11 +15,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def migrate(*, back: bool) -> StateApps:
     """The models once this migration is applied, or taken back; those after it are left alone."""
-    loader = MigrationLoader(connection)
+    loader = MigrationLoader(connection, replace_migrations=False)
     migration, state = loader.get_migration(*AFTER), loader.project_state(BEFORE)
     with connection.schema_editor() as editor:
         (migration.unapply if back else migration.apply)(state, editor)
-    return MigrationLoader(connection).project_state(BEFORE if back else AFTER).apps
+    return loader.project_state(BEFORE if back else AFTER).apps
 
 
 @pytest.fixture

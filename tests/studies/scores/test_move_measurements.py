@@ -21,7 +21,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def old() -> Iterator[StateApps]:
     """The models of before, with the table that 0021 dropped."""
-    apps = MigrationLoader(connection).project_state(("studies", "0019_measurement_blocks")).apps
+    loader = MigrationLoader(connection, replace_migrations=False)
+    apps = loader.project_state(("studies", "0019_measurement_blocks")).apps
     table = apps.get_model("studies", "Measurement")
     with connection.schema_editor() as editor:
         editor.create_model(table)

@@ -41,7 +41,7 @@ def parse(lines: list[str]) -> ParsedResult:
             unit = "MiB/s" if row[4] == "MB/s" else "s"
             found.add(test_name("compilebench", name), row[3], unit, number)
             if row[2] == "1":
-                found.warn(number, f"The mean of {name} is of a single run.")
+                found.warn(number, f"The mean of {name} is of a single run.", is_note=True)
     result.modes = tuple(settings)
     if not any(line.startswith(("no runs for stat compiled", "stat compiled")) for line in lines):
         result.complete = False

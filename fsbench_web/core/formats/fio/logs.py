@@ -130,7 +130,7 @@ def _values(found: Collector, job: str, kind: str, lines: Sequence[tuple[int, st
             samples=_samples(found, one.values, one.line),
         )
         message = f"{len(one.values):,} values are logged for {direction}: their mean is kept."
-        found.warn(one.line, message)
+        found.warn(one.line, message, is_note=True)
 
 
 def _ends_with_a_rest(times_ms: Sequence[int]) -> bool:
@@ -154,6 +154,7 @@ def _latency_unit(found: Collector, rows: Sequence[tuple[int, list[str]]]) -> st
         number,
         "Latencies are read as nanoseconds: fio 3 writes them. fio 2 with --log_offset has lines "
         "that look the same and are microseconds.",
+        is_note=True,
     )
     return "ns"
 
@@ -201,6 +202,7 @@ def _histograms(found: Collector, job: str, lines: Sequence[tuple[int, str]]) ->
             one.line,
             f"{sum(merged):,} completions of {direction} in {len(one.bins):,} intervals: "
             "percentiles are the middles of the bins that hold them, as fio's own are.",
+            is_note=True,
         )
 
 

@@ -100,7 +100,7 @@ def parse(lines: list[str]) -> ParsedResult:
     reports = _last(list(_reports(lines, found)), found)
     if reports:
         message = "fio rounds the rates of this report to four digits; its JSON has all of them."
-        found.warn(reports[0].jobs[0].line, message)
+        found.warn(reports[0].jobs[0].line, message, is_note=True)
     varying = _varying(reports)
     modes: dict[str, None] = {}
     several = len({job.name for report in reports for job in report.jobs}) > 1
@@ -218,6 +218,7 @@ def _last(reports: list[_Report], found: Collector) -> list[_Report]:
             found.warn(
                 report.jobs[0].line,
                 "fio reports the same run again: only what it said last is read.",
+                is_note=True,
             )
         else:
             kept.append(report)

@@ -138,6 +138,7 @@ def _final(documents: list[_Document], found: Collector) -> list[_Document]:
         found.warn(
             None,
             f"{count} reports of intervals are kept as samples alone: the last one includes them.",
+            is_note=True,
         )
     return kept
 

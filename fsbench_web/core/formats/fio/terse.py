@@ -40,7 +40,7 @@ def parse(lines: list[str]) -> ParsedResult:
                 f"Job {name} is given again and taken as a repeat. Processes of one job look the "
                 "same: run fio with --group_reporting to have them together."
             )
-            found.warn(line_number, message)
+            found.warn(line_number, message, is_note=True)
         seen.add(name)
         if error != "0":
             result.complete = False

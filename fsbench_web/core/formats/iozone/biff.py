@@ -22,7 +22,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     load_text,
 )
-from fsbench_web.core.formats.text import capped, first_of
+from fsbench_web.core.formats.text import capped
 
 FORMAT = "iozone-biff2"
 _BOF, _EOF = 0x0009, 0x000A
@@ -90,7 +90,8 @@ def parse(data: bytes) -> ParsedResult:
     values = _throughput(cells, options) if is_throughput else _matrix(cells, problems)
     for row, value in values:
         if value.value == 0:
-            result.warnings.append(Problem(row + 1, None, f"{value.test}: {MISSING}"))
+            message = f"{value.test}: {MISSING}"
+            result.warnings.append(Problem(row + 1, None, message, is_note=True))
         elif not 0 < value.value <= MAX_VALUE:  # nor what is no number
             message = f"{value.test}: {value.value} is no measurement."
             problems.append(Problem(row + 1, None, message))
@@ -112,7 +113,6 @@ def parse(data: bytes) -> ParsedResult:
         problems.append(Problem(1, None, "The sheet holds no measurement."))
     if problems:
         raise UnreadableFile(capped(problems))
-    result.warnings = first_of(result.warnings)
     return result
 
 

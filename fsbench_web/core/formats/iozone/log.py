@@ -22,7 +22,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     too_many_values,
 )
-from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, first_of, shown
+from fsbench_web.core.formats.text import ENOUGH_PROBLEMS, capped, shown
 from fsbench_web.core.formats.values import numbered
 
 FORMAT = "iozone"
@@ -140,7 +140,6 @@ def parse(lines: list[str]) -> ParsedResult:
     if problems or result is None:
         raise UnreadableFile(capped(problems))
     result.values = numbered(runs)
-    result.warnings = first_of(result.warnings)
     return result
 
 
@@ -167,9 +166,8 @@ def _one_run(lines: list[str]) -> ParsedResult:
     result = reading.result
     if not reading.unit:
         reading.unit = "KB/s"
-        reading.warn(
-            1, None, "The file does not say its unit; KB/s is taken, which is IOzone's default."
-        )
+        message = "The file does not say its unit; KB/s is taken, which is IOzone's default."
+        result.warnings.append(Problem(1, None, message, is_note=True))
     for number, line in enumerate(lines[report_at:], start=report_at + 1):
         if _HEADER.match(line):
             reading.refuse(number, None, _LATE_MATRIX)
@@ -352,7 +350,8 @@ def _cell(
     reading.cells[key] = line
     value = int(token[0])
     if value == 0:
-        reading.warn(line, token.start() + 1, f"{test}: {MISSING}")
+        message = f"{test}: {MISSING}"
+        reading.result.warnings.append(Problem(line, token.start() + 1, message, is_note=True))
         return
     reading.result.values.append(ParsedValue(test, record_kb, file_kb, float(value), "", line))
 

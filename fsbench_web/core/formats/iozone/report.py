@@ -77,7 +77,7 @@ def parse_report(
             for record_kb, word in zip(records, words, strict=False):
                 if int(word) == 0:
                     message = f"{test} of {record_kb} KB records in {file_kb} KB files: {MISSING}"
-                    warnings.append(Problem(number, None, message))
+                    warnings.append(Problem(number, None, message, is_note=True))
                 elif record_kb and file_kb:
                     values.append(ParsedValue(test, record_kb, file_kb, float(word), unit, number))
     return values, len(set(rows.values())) == 1

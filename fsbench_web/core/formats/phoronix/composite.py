@@ -8,8 +8,10 @@ No document type is accepted, so that no entity can be declared. Source: the sui
 
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from xml.parsers import expat
 
+from fsbench_web.core.formats.dates import printed
 from fsbench_web.core.formats.phoronix.names import (
     System,
     TestNames,
@@ -17,7 +19,13 @@ from fsbench_web.core.formats.phoronix.names import (
     place_of,
     unit_of,
 )
-from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile
+from fsbench_web.core.formats.result import (
+    ParsedResult,
+    PrintedDate,
+    Problem,
+    UnreadableFile,
+    own_key,
+)
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.formats.values import Collector, number
 
@@ -60,8 +68,7 @@ class _Result(_Entry):
 class _Document:
     """What the XML holds."""
 
-    client: str = ""
-    title: str = ""
+    generated: _Entry = field(default_factory=_Entry)
     systems: list[_Entry] = field(default_factory=list)
     results: list[_Result] = field(default_factory=list)
 
@@ -71,10 +78,10 @@ def parse(lines: list[str]) -> ParsedResult:
     start = next(index for index, line in enumerate(lines) if "<" in line)
     document = _Reader(start).read("\n".join(lines[start:]))
     result = ParsedResult(FORMAT, "phoronix")
-    version = re.search(r"v?([0-9][0-9.]*\S*)", document.client)
+    version = re.search(r"v?([0-9][0-9.]*\S*)", document.generated.text("TestClient"))
     result.tool_version = version[1][:40] if version else ""
-    if document.title:
-        result.facts.append(("Title", shown(document.title, 200).strip('"')))
+    if title := document.generated.text("Title"):
+        result.facts.append(("Title", shown(title, 200).strip('"')))
     found = Collector(result)
     systems = [
         System(entry.text("Identifier"), filesystem_of(entry.text("Software")))
@@ -88,7 +95,27 @@ def parse(lines: list[str]) -> ParsedResult:
     result.modes = tuple(sorted(result.modes))
     if len(names) == 1:
         result.facts.append(("System", shown(names.pop(), 200).strip('"')))
-    return found.finish("The file holds no result that is a rate or a time.", 1)
+    found.finish("The file holds no result that is a rate or a time.", 1)
+    for value in result.values:
+        if (date := _date(document, places, value.configuration)) is not None:
+            result.dates[own_key(value)] = date
+    return result
+
+
+def _date(document: _Document, places: dict[str, System], configuration: str) -> PrintedDate | None:
+    """When the system of a configuration was measured; else when the file was last written."""
+    for entry, name in (
+        *((one, "TimeStamp") for one in document.systems if _is_of(one, places, configuration)),
+        (document.generated, "LastModified"),
+    ):
+        if text := entry.text(name):
+            return printed(f"{name}: {text}", text, entry.line(name), datetime.fromisoformat)
+    return None
+
+
+def _is_of(system: _Entry, places: dict[str, System], configuration: str) -> bool:
+    place = places.get(system.text("Identifier"))
+    return place is not None and place.name == configuration
 
 
 def _keep(found: Collector, one: _Result, places: dict[str, System], tests: TestNames) -> None:
@@ -187,8 +214,6 @@ class _Reader:
             self.document.results[-1].texts.setdefault(name, text)
         elif above == ["Result", "Data", "Entry"]:
             self.document.results[-1].entries[-1].texts.setdefault(name, text)
-        elif above == ["Generated"] and name == "TestClient":
-            self.document.client = text[0]
-        elif above == ["Generated"] and name == "Title":
-            self.document.title = text[0]
+        elif above == ["Generated"]:
+            self.document.generated.texts.setdefault(name, text)
         self.path.pop()

@@ -185,6 +185,7 @@ def _values(found: Collector, run: _Run) -> None:
             "sysbench does not say here which test it ran "
             f"({'an SQL script' if run.said else 'threads and mutex print the same'}): runs of "
             "others are no repeats of it. A line with its command above the output says it.",
+            is_note=True,
         )
     rates = {name for name, *_ in run.values if not name.startswith("latency_")}
     # Transactions stand in another place in 0.5.

@@ -50,6 +50,7 @@ MAX_RECORD_KB = 2**31 - 1
 MAX_FILE_KB = 10**12
 MAX_LOAD = 10**9
 A_REPEAT = f"a whole number from 0 to {MAX_REPEAT:,}"
+A_ZERO = "0 is kept as measured; leave the value empty where nothing was measured."
 LOADS = ("threads", "iodepth", "jobs", "tasks", "clients")
 """What a column may say of a load (result.load_text)."""
 FIELDS = (
@@ -233,8 +234,7 @@ def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
         reading.refuse(value.line, place, message)
         return
     if value.value == 0:
-        message = "0 is kept as measured; leave the value empty where nothing was measured."
-        reading.result.warnings.append(Problem(value.line, place.column, message))
+        reading.result.warnings.append(Problem(value.line, place.column, A_ZERO, is_note=True))
     reading.result.values.append(value)
 
 

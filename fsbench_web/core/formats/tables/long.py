@@ -39,13 +39,14 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 class LargeTable:
     """All numbers of a table: ``runs`` are parts of ``numbers`` by the run they belong to.
 
-    ``zeros`` counts values that are 0.
+    ``zeros`` counts values that are 0, of which the first stands in line ``first_zero``.
     """
 
     numbers: MeasurementColumns
     runs: dict[Own, MeasurementColumns] = field(default_factory=dict)
     rows: int = 0
     zeros: int = 0
+    first_zero: int | None = None
     unused: list[str] = field(default_factory=list)
     header_line: int = 0
 
@@ -96,12 +97,6 @@ def read(
     if mapping is None:
         raise needs_mapping(head)
     mapping.check()
-    if mapping.has_load:
-        message = (
-            "A large table cannot have a column for the load (threads, iodepth, ...) yet: split it "
-            "into files of less than 4 MB."
-        )
-        raise UnreadableFile([Problem(mapping.header_line, None, message)])
     reader = BlockReader(mapping)
     try:
         for text in _blocks(stream, head, lambda done: progress(min(done / (size_bytes or 1), 1))):
@@ -179,9 +174,10 @@ def _table(reader: BlockReader) -> LargeTable:
         order = np.argsort(places, kind="stable")
         lines, places = lines[order], places[order]
         rest = [rest.pop(0)[order] for _ in range(len(rest))]
-    tests = [MeasuredTest(name, "", unit) for name, unit in reader.rows.tests]
+    tests = [MeasuredTest(*named) for named in reader.rows.tests]
     codes, records, files, values = rest
     numbers = MeasurementColumns(tests, codes, records, files, values, lines)
+    zeros = lines[values == 0]
     cuts = np.searchsorted(places, np.arange(len(reader.rows.runs) + 1)).tolist()
     return LargeTable(
         numbers,
@@ -192,7 +188,8 @@ def _table(reader: BlockReader) -> LargeTable:
         },
         rows=reader.line,
         header_line=reader.mapping.header_line,
-        zeros=int(np.count_nonzero(numbers.values == 0)),
+        zeros=len(zeros),
+        first_zero=int(zeros.min()) if len(zeros) else None,
         unused=reader.rows.unused,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.formats.tables.cells import (
     A_REPEAT,
+    LOADS,
     MISSING,
     SIZE_UNITS,
     Place,
@@ -23,13 +24,14 @@ from fsbench_web.core.measurement_columns import NONE
 MAX_RUNS = 20_000
 MAX_TESTS = 60_000
 _OWN = ("filesystem", "configuration", "hardware", "repeat")
+_TEST = ("test", "unit", *LOADS)
 # What no tool prints, and bytes that were no text.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
 
 Own = tuple[str, str, str, int | None]
 """What the table's columns say of file system, configuration, hardware and repeat."""
-Test = tuple[str, str]
-"""Name and unit."""
+Test = tuple[str, str, str]
+"""Name, load and unit."""
 ReadRow = tuple[int, int, int, int, int, float]
 """Line, places of run and test, record and file size in KB or NONE, value."""
 
@@ -65,7 +67,7 @@ class RowReader:
         self.is_over = False
         """Whether a line was found that ends the reading."""
         columns = mapping.columns
-        self.known_tests = Known([columns[name] for name in ("test", "unit") if name in columns])
+        self.known_tests = Known([columns[name] for name in _TEST if name in columns])
         self.known_runs = Known([columns[name] for name in _OWN if name in columns])
         self.signs = Known([], {(mapping.decimal,): 0} if mapping.decimal else {})
         self._cell = self._reading()
@@ -189,7 +191,7 @@ class RowReader:
         if cell.problems or not cell.result.values:
             return None
         value = cell.result.values[0]
-        test = (value.test, value.unit)
+        test = (value.test, value.load, value.unit)
         if test not in self.tests and len(self.tests) > MAX_TESTS:
             self.refuse(number, None, f"The table has more than {MAX_TESTS} tests.")
             return None

@@ -17,7 +17,6 @@ from typing import Any
 from fsbench_web.core.formats.result import ParsedResult, Problem, UnreadableFile, too_many_values
 from fsbench_web.core.formats.tables.cells import (
     FIELDS,
-    LOADS,
     SIZE_UNITS,
     Place,
     Reading,
@@ -75,11 +74,6 @@ class Mapping:
         given = {name: value for name, value in kept.items() if name in known}
         given["tests"] = {int(n): (test, unit) for n, test, unit in kept.get("tests", [])}
         return cls(**given)
-
-    @property
-    def has_load(self) -> bool:
-        """Whether a column or a constant says how much worked at the same time."""
-        return bool({*self.columns, *self.constants} & {*LOADS})
 
     def missing(self) -> list[str]:
         """What has to be said before a number can be read, in words."""
@@ -141,7 +135,14 @@ def read_mapped(grid: Grid, mapping: Mapping) -> ParsedResult:
     {LONG: _read_long, TESTS: _read_tests, MATRIX: _read_matrices}[mapping.shape](
         reading, grid, mapping
     )
-    return finished(reading, grid)
+    result = finished(reading, grid)
+    if mapping.shape != MATRIX:
+        header = next(row for row in grid.rows if row.line == mapping.header_line)
+        used = {*mapping.columns.values(), *mapping.tests}
+        result.unread_columns = [
+            (header.line, word) for place, word in enumerate(header.words) if place not in used
+        ]
+    return result
 
 
 def finished(reading: Reading, grid: Grid) -> ParsedResult:

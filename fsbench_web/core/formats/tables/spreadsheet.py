@@ -99,7 +99,12 @@ def parse_mapped(data: bytes, mapping: Mapping) -> ParsedResult:
     mapping.check()
     tables = tables_of(data, mapping.delimiter)
     chosen = next((grid for grid in tables if grid.name == mapping.sheet), tables[0])
-    return read_mapped(chosen, mapping)
+    result = read_mapped(chosen, mapping)
+    for grid in tables:
+        if grid is not chosen and grid.rows:
+            message = f'The sheet "{grid.name}" is not read: the columns are those of another.'
+            result.warnings.append(Problem(None, None, message))
+    return result
 
 
 def text_of(data: bytes) -> list[str]:

@@ -104,20 +104,7 @@ def parse_grid(grid: Grid) -> ParsedResult:
         check_header(grid, mapping)
     elif not _is_complete(grid, mapping):
         raise NeedsMapping([_asks(grid, mapping)])
-    result = read_mapped(grid, mapping)
-    header = next((row for row in grid.rows if row.line == mapping.header_line), None)
-    if mapping.shape != MATRIX and header is not None:
-        used = {*mapping.columns.values(), *mapping.tests}
-        for column, word in enumerate(header.words):
-            if column not in used:
-                result.warnings.append(Problem(header.line, None, unkept(word)))
-                result.unread_columns.append((header.line, word))
-    return result
-
-
-def unkept(word: str) -> str:
-    """The remark about a column that nothing reads."""
-    return f"Column {shown(word)} is not one that fsbench keeps."
+    return read_mapped(grid, mapping)
 
 
 def unmapped(lines: list[str]) -> NeedsMapping | None:

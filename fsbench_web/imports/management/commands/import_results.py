@@ -2,6 +2,7 @@
 
 import argparse
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -9,7 +10,7 @@ from django.core.management.base import CommandError
 
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import SourceFile, natural, unpack
+from fsbench_web.imports.sources import Given, SourceFile, natural, unpack
 from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.platform.commands import SiteCommand
 
@@ -31,19 +32,32 @@ class Command(SiteCommand):
         parser.add_argument("--hardware", default="", help="name of a hardware profile")
         parser.add_argument("--source", default="", help="who measured it, or where it is from")
         parser.add_argument("--licence", default="", help="what others may do with it")
+        parser.add_argument(
+            "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"
+        )
+        parser.add_argument(
+            "--strict", action="store_true", help="store nothing where anything is left out"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = ("study", "filesystem", "configuration", "hardware", "source", "licence")
-        target = Target(**{name: options[name].strip() for name in names})
+        said = {name: options[name].strip() for name in names}
+        target = Target(**said, strict=options["strict"])
+        named = options["ignore_columns"]
+        ignored = None if named is None else tuple(name.strip() for name in named.split(","))
         try:
-            result = import_sources(_sources(options["paths"]), target, user=None)
+            sources = _sources(options["paths"])
+            sources = [replace(source, given=Given(ignored=ignored)) for source in sources]
+            result = import_sources(sources, target, user=None)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None
         except ImportRefused as error:
             lines = "\n".join(_line(problem) for problem in error.problems)
             raise CommandError(f"Nothing was imported.\n{lines}") from None
         for row in result.warnings:
-            self.stderr.write(_line(ImportProblem(**row)))
+            problem = ImportProblem(row["message"], row["file"], row["line"], row["column"])
+            more = f" ({row['count']:,} times)" if row["count"] > 1 else ""
+            self.stderr.write(_line(problem) + more)
         runs = ", ".join(str(run) for run in result.runs[:20])
         more = f" and {len(result.runs) - 20} more" if len(result.runs) > 20 else ""
         self.stdout.write(f"Import {result.id}: {len(result.runs)} runs stored ({runs}{more}).")

@@ -1,0 +1,156 @@
+"""When the runs of a file were measured, where the tool prints it.
+
+What is printed for each run is a line of its own, before the run's numbers or, of few tools, behind
+them. Few tools say in which time zone: what has none is the clock of the machine that measured.
+Sources: the tools' code (ctime(3) of IOzone, IOR, fio, fs_mark, AIM7 and db_bench; Flat.java of
+Vdbench; seconds since 1970 of fio's JSON) and the samples of tests. The seed in bonnie++'s CSV
+looks like such seconds, and is none.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fsbench_web.core.formats.result import OwnKey, ParsedValue, PrintedDate, own_key
+
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
+_CTIME = rf"(?:{_DAYS}) (?:{'|'.join(_MONTHS)}) [ 0-3]?[0-9] [0-9:]{{8}} [0-9]{{4}}"
+_ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+_SLASHED = r"[0-9]{2,4}/[0-9]{2}/[0-9]{2,4}"
+
+
+def _ctime(text: str) -> datetime:
+    # Not by strptime: it knows the months of the locale only.
+    _, month, day, time, year = text.split()
+    hour, minute, second = map(int, time.split(":"))
+    return datetime(int(year), _MONTHS.index(month) + 1, int(day), hour, minute, second)
+
+
+def _seconds(text: str) -> datetime:
+    return datetime.fromtimestamp(int(text), UTC)
+
+
+def _milliseconds(text: str) -> datetime:
+    seconds, rest = divmod(int(text), 1000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
+
+
+def _year_first(text: str) -> datetime:
+    day, time, *zone = text.split()
+    read = datetime.strptime(f"{day} {time.zfill(8)}", "%Y/%m/%d %H:%M:%S")
+    return read.replace(tzinfo=UTC) if zone == ["UTC"] else read
+
+
+def _month_first(text: str) -> datetime:
+    # Vdbench puts its zone behind: of the abbreviations only that of UTC is one place's alone.
+    zone = text[20:]
+    read = datetime.strptime(text[:19].replace("-", " "), "%m/%d/%Y %H:%M:%S")
+    return read.replace(tzinfo=UTC) if zone in ("UTC", "GMT") else read
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line that says when: it holds ``marker``; the first group of ``pattern`` is the date."""
+
+    marker: str
+    pattern: re.Pattern[str]
+    read: Callable[[str], datetime]
+    is_behind: bool = False
+
+
+def _line(
+    marker: str, pattern: str, read: Callable[[str], datetime], *, is_behind: bool = False
+) -> _Line:
+    return _Line(marker, re.compile(pattern), read, is_behind)
+
+
+_BEGAN = _line("Run began:", rf"Run began: ({_CTIME})", _ctime)
+_LINES: dict[str, tuple[_Line, ...]] = {
+    "aim7": (_line(":", rf"({_CTIME})\s*$", _ctime),),
+    "crystaldiskmark": (
+        _line(
+            "Date:",
+            rf"Date: ({_SLASHED} [0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}})",
+            _year_first,
+            is_behind=True,
+        ),
+    ),
+    "db_bench": (_line("Date:", rf"Date:\s+({_CTIME})", _ctime),),
+    "diskspd": (
+        _line("start time:", rf"start time: ({_SLASHED} [0-9:]{{8}}(?: UTC)?)", _year_first),
+    ),
+    "elbencho": (_line("ISO DATE:", rf"ISO DATE: ({_ISO})", datetime.fromisoformat),),
+    "elbencho-csv": (_line("-", rf"^({_ISO}),", datetime.fromisoformat),),
+    "elbencho-json": (
+        _line("iso_start_date", rf'"iso_start_date" *: *"({_ISO})"', datetime.fromisoformat),
+    ),
+    "fio-json": (
+        _line('"timestamp_ms"', r'"timestamp_ms" *: *([0-9]{1,16})', _milliseconds),
+        _line('"timestamp"', r'"timestamp" *: *([0-9]{1,12})', _seconds),
+    ),
+    "fio-normal": (_line("pid=", rf"pid=[0-9]+: ({_CTIME})", _ctime),),
+    "fs_mark": (_line("starting at", rf"starting at ({_CTIME})", _ctime),),
+    "ior": (
+        _BEGAN,
+        _line("Began", rf"Began *: ({_CTIME})", _ctime),
+        _line("StartTime", rf"StartTime *: ({_CTIME})", _ctime),
+    ),
+    "ior-json": (
+        _line('"Began"', rf'"Began": *"({_CTIME})"', _ctime),
+        _line('"StartTime"', rf'"StartTime": *"({_CTIME})"', _ctime),
+    ),
+    "iozone": (_BEGAN,),
+    "iozone-throughput": (_BEGAN,),
+    "mdtest": (_line("started at", rf"-- started at ({_SLASHED} [0-9:]{{8}})", _month_first),),
+    "vdbench": (_line("/", rf"^\s*[0-9.:]+ +({_SLASHED}-[0-9:]{{8}}-\S+) ", _month_first),),
+}
+
+NAMED = frozenset(_LINES)
+"""The formats that are looked through; that of the Phoronix Test Suite knows its own dates."""
+
+
+def of_runs(
+    format: str, lines: Sequence[str], values: Sequence[ParsedValue]
+) -> dict[OwnKey, PrintedDate]:
+    """The date of each run that a file holds: the last before its first number, else the next.
+
+    ``at`` is None where the text is no date (30 February).
+    """
+    kinds = _LINES.get(format, ())
+    first: dict[OwnKey, int] = {}
+    for value in values if kinds else ():
+        key = own_key(value)
+        first[key] = min(first.get(key, value.line), value.line)
+    waiting = sorted(first.items(), key=lambda one: one[1], reverse=True)
+    begun: list[OwnKey] = []
+    found: dict[OwnKey, PrintedDate] = {}
+    last: tuple[int, _Line, re.Match[str]] | None = None
+    for number, line in enumerate(lines if kinds else (), start=1):
+        match = None
+        for kind in kinds:
+            if kind.marker in line and (match := kind.pattern.search(line)):
+                last = number, kind, match
+                break
+        while waiting and waiting[-1][1] <= number:
+            begun.append(waiting.pop()[0])
+        if last is not None and begun and (match or not last[1].is_behind):
+            found |= dict.fromkeys(begun, _printed(*last))
+            begun = []
+        if not (waiting or begun):
+            break
+    return found | (dict.fromkeys(begun, _printed(*last)) if last is not None else {})
+
+
+def _printed(line: int, kind: _Line, match: re.Match[str]) -> PrintedDate:
+    return printed(match[0], match[1], line, kind.read)
+
+
+def printed(said: str, date: str, line: int, read: Callable[[str], datetime]) -> PrintedDate:
+    """A date as it stands in a file; ``said`` is what stands around it."""
+    try:
+        at: datetime | None = read(date)
+    except (ValueError, OverflowError, OSError):
+        at = None
+    return PrintedDate(at, said.strip()[:200], line)

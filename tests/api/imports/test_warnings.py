@@ -1,0 +1,129 @@
+"""What an import leaves out: the same list in every answer and on every page, and strict."""
+
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from fsbench_web.imports.models import Import
+from fsbench_web.imports.storing import large
+from fsbench_web.studies.models import Run
+
+pytestmark = pytest.mark.django_db
+SAMPLES = Path(__file__).parents[2] / "core" / "formats" / "samples"
+TARGET = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
+COLUMNS = (
+    b"test,threads,value,unit,mood\nsync,1,100,MB/s,good\nsync,2,0,MB/s,bad\nfsync,8,0,MB/s,\n"
+)
+
+
+def sample(name: str) -> bytes:
+    return (SAMPLES / f"{name}.txt").read_bytes()
+
+
+def failed() -> bytes:
+    return sample("fio-3.33-json").replace(b'"error" : 0', b'"error" : 42', 1)
+
+
+def two_tools() -> bytes:
+    return sample("ior-4.0") + sample("bonnie-1.96")
+
+
+def send(client: Client, data: bytes, where: str = "", **fields: str) -> Any:
+    form = {**TARGET, **fields, "file": SimpleUploadedFile("of.txt", data)}
+    return client.post(f"/api/v1/imports{where}", form)
+
+
+@pytest.mark.parametrize(
+    ("data", "says", "line"),
+    [
+        (failed, "ended with error 42", 10),
+        (two_tools, "The file looks like output of bonnie-csv too", None),
+        (lambda: COLUMNS, 'Column "mood" is not one that fsbench keeps.', 1),
+    ],
+)
+@pytest.mark.parametrize("large_bytes", [4 * 1024 * 1024, 10])
+def test_what_is_left_out_is_said_alike_everywhere(
+    writer: Client,
+    alice: User,
+    monkeypatch: pytest.MonkeyPatch,
+    data: Callable[[], bytes],
+    says: str,
+    line: int | None,
+    large_bytes: int,
+) -> None:
+    if large_bytes == 10 and data() != COLUMNS:
+        return  # tables alone are read so
+    monkeypatch.setattr(large, "LARGE_BYTES", large_bytes)
+    refused = send(writer, data(), strict="true")
+    assert (refused.status_code, Run.objects.count()) == (422, 0)
+    error = next(one for one in refused.json()["errors"] if says in one["message"])
+    assert (error["file"], error["line"]) == ("of.txt", line)
+    stored = send(writer, data())
+    assert stored.status_code == 201, stored.content
+    warnings = stored.json()["warnings"]
+    found = next(one for one in warnings if says in one["message"])
+    assert found | {"message": ""} == {
+        **{"file": "of.txt", "line": line, "column": None, "message": ""},
+        **{"count": 1, "lost": True},
+    }
+    number = stored.json()["id"]
+    assert writer.get(f"/api/v1/imports/{number}").json()["warnings"] == warnings
+    client = Client()
+    client.force_login(alice)
+    page = unescape(client.get(f"/imports/{number}/").content.decode())
+    assert all(one["message"] in page for one in warnings)
+    if large_bytes > 10:
+        Import.objects.all().delete()
+        Run.objects.all().delete()
+        preview = send(writer, data(), "/previews").json()
+        assert preview["warnings"] == warnings
+        page = unescape(client.get(preview["links"]["page"]).content.decode())
+        assert all(one["message"] in page for one in warnings)
+        client.post(f"{preview['links']['page']}commit/", {"study": "Lab"})
+        assert writer.get(preview["links"]["self"]).json()["warnings"] == warnings
+
+
+def test_zeros_are_counted_and_are_no_loss(writer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    for most in (4 * 1024 * 1024, 10):
+        monkeypatch.setattr(large, "LARGE_BYTES", most)
+        study = f"Lab {most}"
+        stored = send(writer, COLUMNS, study=study, ignore_columns="mood", strict="true")
+        assert stored.status_code == 201, stored.content
+        [zeros] = stored.json()["warnings"]
+        assert (zeros["line"], zeros["count"], zeros["lost"]) == (3, 2, False)
+        detail = writer.get(f"/api/v1/runs/{stored.json()['runs'][0]}").json()
+        assert detail["id"] == stored.json()["runs"][0]
+
+
+def test_a_preview_is_made_strict_and_columns_are_ignored_step_by_step(writer: Client) -> None:
+    preview = send(writer, COLUMNS, "/previews", strict="true").json()
+    assert preview["target"]["strict"] is True
+    [problem] = preview["problems"]
+    assert problem["message"].startswith("Left out, and the import is strict: Column")
+    [file] = preview["files"]
+    assert file["unread_columns"] == ["mood"]
+    where = preview["links"]["self"]
+    assert writer.post(preview["links"]["commit"]).status_code == 422
+    other = {"files": [{"id": file["id"], "ignore_columns": ["room"]}], "strict": False}
+    preview = writer.patch(where, other, content_type="application/json").json()
+    assert [one["message"] for one in preview["problems"]] == [
+        'Column "mood" is not one that fsbench keeps. Say that it is not to be read '
+        "(ignore_columns), or call it what it is."
+    ]
+    both = {"files": [{"id": file["id"], "ignore_columns": ["mood"]}], "strict": True}
+    preview = writer.patch(where, both, content_type="application/json").json()
+    assert (preview["problems"], preview["target"]["strict"]) == ([], True)
+    assert writer.post(preview["links"]["commit"]).json()["state"] == "done"
+
+
+@pytest.mark.parametrize("field", ["strict", "if_new"])
+def test_a_switch_is_true_or_false(writer: Client, field: str) -> None:
+    refused = send(writer, COLUMNS, **{field: "yes"})
+    assert refused.status_code == 422
+    assert f'{field} is true or false, not "yes"' in refused.json()["detail"]
