@@ -22,7 +22,8 @@ from fsbench_web.catalog.workers.machines import (
 from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
 from runner.executors import guest
 from runner.executors.base import Message, Outcome, Target
-from runner.executors.guest import GuestExecutor, Seen
+from runner.executors.guest import GuestExecutor
+from runner.executors.guest_kernels import Seen
 from runner.host import checks, kernels
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
