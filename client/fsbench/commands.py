@@ -247,6 +247,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--margin", help="percent by which means must differ (10)")
     group.add_argument("--min-runs", help="runs behind a score, at least")
     group.add_argument("--cells", choices=["sound", "cached", "uncached"])
+    group.add_argument("--units", choices=["binary", "decimal", "printed"], help="(printed)")
     group.add_argument("--matched", action="store_true", help="cells that all have, alone")
 
 
@@ -271,6 +272,11 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hardware", default="", help="name of a hardware profile")
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
+    parser.add_argument(
+        "--blocks",
+        choices=("folders",),
+        help="files in folders of the same name were measured beside each other",
+    )
     parser.add_argument(
         "--ignore-columns",
         metavar="NAMES",

@@ -31,7 +31,7 @@ _VERDICTS = {
 def query_of(options: argparse.Namespace) -> list[tuple[str, str]]:
     """The comparison that the options ask for, in the words of the site's own address."""
     pairs = [(name, value) for name in FILTERS for value in getattr(options, name) or ()]
-    for name in ("by", "baseline", "margin", "min_runs", "cells"):
+    for name in ("by", "baseline", "margin", "min_runs", "cells", "units"):
         value = getattr(options, name, None)
         if value not in (None, ""):
             pairs.append((name, str(value)))

@@ -141,7 +141,7 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[dic
     user = user_of(request)
     said = cleaned(SharingForm(_values(permalink)))
     try:
-        spec = ComparisonSpec.from_query(permalink.query)
+        spec = ComparisonSpec.from_query(permalink.query).for_programs
         if spec.baseline:
             limited = answered(spec, limits.PINNED)
             refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
@@ -171,14 +171,7 @@ def get_permalink(request: HttpRequest, key: str) -> dict[str, Any]:
         "is_intact": pinned.is_intact,
         "run_ids": pinned.sorted_run_ids,
         "tables": [
-            {
-                "test": table.test,
-                "category": table.category,
-                "unit": table.unit,
-                "lower_is_better": table.lower_is_better,
-                "rows": [row_of(row) for row in table.rows],
-            }
-            for table in pinned.tables
+            table.head | {"rows": [row_of(row) for row in table.rows]} for table in pinned.tables
         ],
         "changes": {name: getattr(changes, name) for name in ChangesOut.model_fields},
     }

@@ -11,6 +11,7 @@ from fsbench_web.compare.selection.spec import (
     EMULATED,
     FILTERS,
     SORTS,
+    UNITS,
     ComparisonSpec,
 )
 from fsbench_web.compare.tables.rows import DeltaTable
@@ -72,6 +73,7 @@ class Form:
     sorts: list[Choice]
     cells: list[Choice]
     emulated: list[Choice]
+    units: list[Choice]
 
 
 def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()) -> Form:
@@ -86,6 +88,7 @@ def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTabl
         sorts=_options(SORTS, spec.sort),
         cells=_options(CELLS, spec.cells),
         emulated=_options(EMULATED, spec.emulated) if choices.has_emulated or spec.emulated else [],
+        units=_options(UNITS, spec.units),
     )
 
 

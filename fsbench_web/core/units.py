@@ -6,7 +6,7 @@ SUM = "score"
 """The unit of an overall score of rates, as the paper prints it: a sum of six is no rate."""
 
 _TIMES = {"s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "minutes", "h"}
-_SPACE = {"bytes", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
+_SPACE = {"bytes", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 _LOAD = {"% CPU", "%CPU"}
 _RATE = re.compile(
     r".+(/s|/sec|/second| per second|/min|/minute| per minute)|iops|ops|tps|[kmgt]?i?bps",
@@ -27,7 +27,7 @@ def lower_is_better(unit: str) -> bool:
     unit = unit.strip()
     if unit == SUM or _RATE.fullmatch(unit):
         return False
-    if unit in _LOAD or unit in _SPACE or (unit.split() or [""])[-1] in _TIMES:
+    if unit in _LOAD or unit.removeprefix("SI ") in _SPACE or (unit.split() or [""])[-1] in _TIMES:
         return True
     raise UnknownUnit(
         f'fsbench does not know whether more or less of "{unit}" is better: '

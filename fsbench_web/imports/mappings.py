@@ -29,6 +29,7 @@ LABELS = {
     "configuration": "Configuration",
     "hardware": "Hardware",
     "repeat": "Repeat",
+    "block": "Block",
     "threads": "Threads",
     "iodepth": "I/O depth",
     "jobs": "Jobs",

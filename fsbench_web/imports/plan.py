@@ -13,6 +13,7 @@ from fsbench_web.core.formats import (
     parse,
 )
 from fsbench_web.core.formats.result import OwnKey, own_key
+from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping
@@ -30,11 +31,15 @@ MAX_VALUES = 300_000
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 
+FOLDERS = "folders"
+
 
 @dataclass(frozen=True)
 class Target:
     """What the user says of the files. A table's own columns go before it.
 
+    ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
+    measured beside each other; nothing says that of files by itself.
     ``strict``: nothing of the files may be left out.
     """
 
@@ -44,6 +49,7 @@ class Target:
     hardware: str = ""
     source: str = ""
     licence: str = ""
+    blocks: str = ""
     strict: bool = False
 
     @property
@@ -69,6 +75,7 @@ class PlannedRun:
     configuration: str
     hardware: str
     repeat: int | None
+    block: str
     parsed: ParsedResult
     values: list[ParsedValue] = field(default_factory=list)
     own: list[OwnKey] = field(default_factory=list)
@@ -206,7 +213,15 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_passed_over]
         plan.files = [file for file in plan.files if not file.is_passed_over]
-    labels = guesses.folder_labels([file.path for file in plan.files])
+    same = guesses.told_by([(file.path, file.parsed.format) for file in plan.files if file.parsed])
+    for file in [file for file in plan.files if file.path in same and file.source.is_of_folder]:
+        message = f"its numbers are those of {same[file.path]}."
+        file.problems = [ImportProblem(message, file.path, is_note=True)]
+        plan.files.remove(file)
+        plan.passed_over.append(file)
+    is_block = target.blocks == FOLDERS
+    paths = [file.path for file in plan.files]
+    labels = guesses.folder_labels(list(map(_without_folder, paths)) if is_block else paths)
     for planned, label in zip(plan.files, labels, strict=True):
         if planned.parsed is not None:
             planned.runs = _runs_of(planned.source, planned.parsed, target, label)
@@ -216,6 +231,17 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         for planned in plan.files:
             planned.problems += losses(together(planned.warnings))
     return plan
+
+
+def folder_of(path: str) -> str:
+    """The folder that a file is in, without those above; "" for none."""
+    return path.split("/")[-2] if "/" in path else ""
+
+
+def _without_folder(path: str) -> str:
+    """The path without that folder: it says the block, and no configuration."""
+    *above, name = path.split("/")
+    return "/".join([*above[:-1], name])
 
 
 def _read_file(source: SourceFile) -> PlannedFile:
@@ -256,6 +282,9 @@ def target_problems(target: Target) -> list[ImportProblem]:
             problems.append(ImportProblem(f"{name} holds a character that cannot be shown. {said}"))
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
+    if target.blocks not in ("", FOLDERS):
+        message = f'blocks is "{target.blocks[:60]}"; it can be {FOLDERS}, or left out.'
+        problems.append(ImportProblem(message))
     for name in ("source", "licence"):
         if len(getattr(target, name)) > 500:
             problems.append(ImportProblem(f"{name} has more than 500 characters."))
@@ -288,13 +317,15 @@ def _runs_of(
     filesystem = said.filesystem or folder.filesystem or target.filesystem
     configuration = said.configuration or folder.configuration or target.configuration
     hardware = said.hardware or target.hardware
-    runs: dict[tuple[str, str, str, int | None], PlannedRun] = {}
+    block = folder_of(source.path)[:MAX_BLOCK] if target.blocks == FOLDERS else ""
+    runs: dict[OwnKey, PlannedRun] = {}
     for value in parsed.values:
         key = (
             (value.filesystem or filesystem).strip().lower(),
             (value.configuration or configuration).strip(),
             (value.hardware or hardware).strip(),
             value.repeat if value.repeat is not None else said.repeat,
+            value.block or block,
         )
         if key not in runs:
             runs[key] = PlannedRun(source.path, *key, parsed)

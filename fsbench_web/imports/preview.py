@@ -22,16 +22,17 @@ from fsbench_web.platform import limits, plain_text
 MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
 MAX_KEYS_SHOWN = 100
-TARGET_FIELDS = ("study", "source", "licence")
+TARGET_FIELDS = ("study", "source", "licence", "blocks")
 
 
 @dataclass(frozen=True)
 class RunShown:
-    """One run to be."""
+    """One run to be, or a part of one: ``files`` are how many there are of it."""
 
     stored: StoredRun
     tests: list[TestSummary]
     more_tests: int = 0
+    files: int = 1
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,13 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
     for problem in preview.problems:
         by_file[problem.file].append(problem)
     runs: dict[str, list[StoredRun]] = defaultdict(list)
+    sources: dict[int, set[str]] = defaultdict(set)
     for stored in preview.stored.runs if preview.stored else []:
         runs[stored.planned.file].append(stored)
+        sources[stored.run.pk].add(stored.planned.file)
     files = []
     said: dict[str | None, list[WarningRow]] = defaultdict(list)
-    for warning in preview.plan.warnings:
+    for warning in preview.warnings:
         said[warning.file].append(warning.as_warning())
     of_files: set[ImportProblem] = set()
     for row in rows:
@@ -112,7 +115,10 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
             file.problems = list(dict.fromkeys([*plan.problems, *by_file.pop(row.path, [])]))
             of_files |= set(file.problems)
             file.more_runs = max(0, len(runs[row.path]) - MAX_RUNS_SHOWN)
-            file.runs = [_run(stored) for stored in runs[row.path][:MAX_RUNS_SHOWN]]
+            file.runs = [
+                _run(stored, len(sources[stored.run.pk]))
+                for stored in runs[row.path][:MAX_RUNS_SHOWN]
+            ]
         files.append(file)
     _tell_settings_apart(files, planned)
     files.sort(key=lambda file: not file.problems)
@@ -121,7 +127,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
         more_files=max(0, len(files) - MAX_FILES_SHOWN),
         problems=[p for rest in by_file.values() for p in rest if p not in of_files],
         warnings=[one for rest in said.values() for one in rest],
-        run_count=len(preview.stored.runs)
+        run_count=len(sources)
         if preview.stored
         else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
         bad_count=sum(1 for file in files if file.problems),
@@ -146,9 +152,10 @@ def _tell_settings_apart(
                 file.own_settings = own
 
 
-def _run(stored: StoredRun) -> RunShown:
+def _run(stored: StoredRun, files: int) -> RunShown:
     tests = summary(stored.planned.values)
-    return RunShown(stored, tests[: limits.MOST_TESTS], max(0, len(tests) - limits.MOST_TESTS))
+    more = max(0, len(tests) - limits.MOST_TESTS)
+    return RunShown(stored, tests[: limits.MOST_TESTS], more, files)
 
 
 def large_tests(report: Mapping[str, Any]) -> list[TestSummary]:

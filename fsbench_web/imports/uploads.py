@@ -35,6 +35,11 @@ class Preview:
     problems: list[ImportProblem]
     is_much: bool = False
 
+    @property
+    def warnings(self) -> list[ImportProblem]:
+        """What is left out, and what is to be known of repeats."""
+        return [*self.plan.warnings, *(self.stored.remarks if self.stored else [])]
+
 
 @dataclass(frozen=True)
 class Correction:

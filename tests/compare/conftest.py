@@ -57,6 +57,7 @@ def make_score(
     cells_expected: int | None = None,
     published: dict[str, Any] | None = None,
     flags: list[str] | None = None,
+    summed_unit: str | None = None,
     **series: Any,
 ) -> Score:
     """A score of ``label`` (file system before the first underscore), replacing an older one."""
@@ -72,6 +73,7 @@ def make_score(
             "cells_expected": cells_expected,
             "published": published,
             "flags": flags or [],
+            "summed_unit": summed_unit,
         },
     )[0]
 

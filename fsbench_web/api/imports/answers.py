@@ -75,7 +75,7 @@ def _preview(
         )
         for one in shown.files
     ]
-    return files, found.problems, [one.as_warning() for one in found.plan.warnings]
+    return files, found.problems, [one.as_warning() for one in found.warnings]
 
 
 def _file(
@@ -104,6 +104,8 @@ def _file(
                 "configuration": one.stored.planned.configuration,
                 "hardware": one.stored.planned.hardware,
                 "repeat": one.stored.planned.repeat,
+                "numbered": one.stored.run.repeat,
+                "block": one.stored.planned.block,
                 "tests": [
                     {name: getattr(test, name) for name in TestOut.model_fields}
                     for test in one.tests

@@ -24,7 +24,7 @@ from fsbench_web.imports.work import LeavesRequest
 
 router = Router()
 
-FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
 ONLY_NEW = "if_new"
 IGNORED = "ignore_columns"
 STRICT = "strict"
@@ -69,6 +69,13 @@ MULTIPART = {
                         "licence": {
                             "type": "string",
                             "description": "what others may do with it",
+                        },
+                        "blocks": {
+                            "type": "string",
+                            "enum": ["", "folders"],
+                            "description": "folders: files in folders of the same name, such as "
+                            "repeat-1, were measured beside each other (a block), and the name of "
+                            "that folder says no configuration",
                         },
                         "ignore_columns": {
                             "type": "string",

@@ -1,7 +1,7 @@
 """What the API says and hears of imports step by step."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from ninja import Schema
 from pydantic import Field, StrictBool, StrictInt
@@ -20,6 +20,7 @@ class TargetOut(Schema):
     hardware: str
     source: str
     licence: str
+    blocks: str
     strict: bool
 
 
@@ -53,12 +54,17 @@ class TestOut(Schema):
 
 
 class PlannedOut(Schema):
-    """One run that a commit would make."""
+    """One run that a commit would make, or a part of one.
+
+    ``repeat`` is what was said; ``numbered`` is what it gets: files with the same are parts of one.
+    """
 
     filesystem: str
     configuration: str
     hardware: str
     repeat: int | None
+    numbered: int
+    block: str
     tests: list[TestOut]
 
 
@@ -114,6 +120,7 @@ class Correction(Strict):
     study: str | None = Field(None, max_length=400)
     source: str | None = Field(None, max_length=400)
     licence: str | None = Field(None, max_length=400)
+    blocks: Literal["", "folders"] | None = None
     strict: StrictBool | None = None
     files: list[FileCorrection] = Field([], max_length=500)
 

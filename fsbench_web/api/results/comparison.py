@@ -83,6 +83,8 @@ class ComparedTable(Schema):
     test: str
     category: str
     unit: str
+    summed_unit: str = ""
+    is_unexplained: bool = False
     lower_is_better: bool
     rows: list[ComparedRow]
 
@@ -150,11 +152,12 @@ def get_comparison(
     95% interval, and whether it differs from the best and from the `baseline` by more than chance.
     """
     found = _comparison(request, response, counts_runs=True)
-    query = found.spec.to_query()
+    spec = found.spec if filters.units else found.spec.without("units")
+    query = spec.to_query()
     tail = f"?{query}" if query else ""
     return {
         "query": query,
-        "description": describe(found.spec, found.choices),
+        "description": describe(spec, found.choices),
         "by": found.spec.by,
         "baseline": found.spec.baseline,
         "margin_percent": found.spec.margin,
@@ -203,7 +206,7 @@ def get_findings(
 def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) -> HttpResponse:
     """As csv, json, md, tex, xlsx and what else `/compare/export/` offers, for papers and wikis."""
     _spec(request)
-    return refused_as_json(views.comparison_file(request, suffix=suffix, needs_baseline=True))
+    return refused_as_json(views.comparison_file(request, suffix=suffix, is_for_program=True))
 
 
 @router.get(
@@ -236,7 +239,7 @@ def refused_as_json(answer: HttpResponse) -> HttpResponse:
 
 def _spec(request: HttpRequest) -> ComparisonSpec:
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        spec = ComparisonSpec.from_query(request.GET).for_programs
     except SpecError as error:
         raise refusal(error) from None
     refuse_unknown_studies(spec)
@@ -258,13 +261,7 @@ def _comparison(
 
 
 def _table(table: DeltaTable) -> dict[str, Any]:
-    return {
-        "test": table.test,
-        "category": table.category,
-        "unit": table.unit,
-        "lower_is_better": table.lower_is_better,
-        "rows": [row_of(row) for row in table.rows],
-    }
+    return table.head | {"rows": [row_of(row) for row in table.rows]}
 
 
 def row_of(row: DeltaRow) -> dict[str, Any]:

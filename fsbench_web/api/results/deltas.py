@@ -1,5 +1,6 @@
 """Delta tables: the rows of the comparison pages, as JSON and as CSV."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -57,6 +58,11 @@ class Filters(Schema):
     baseline: str = Field("", description="a contender; rows then have change_percent")
     cells: str = Field("", description="sound, cached or uncached; none: every cell")
     matched: str = Field("", description="1: only cells that all contenders of a table have")
+    units: str = Field(
+        "",
+        description="binary (MiB/s) or decimal (MB/s): scores of one test in one unit, converted "
+        "exactly, with `printed_score` and `printed_unit` beside them; printed or none: as printed",
+    )
     sort: str = Field("", description="the order on the page; here rows are worst first")
     margin: str = Field("", description="percent by which means must differ; none: 10")
     min_runs: str = Field("", description="runs behind a score, at least")
@@ -90,6 +96,7 @@ class DeltaRowOut(Schema):
     """One contender. Deltas are percent, null where they would divide by zero; ``runs`` is null
     where a publication does not say how many stand behind its figure. ``change_percent`` is there
     when a baseline is asked for: by how much faster than that, null in a table without it.
+    ``printed_score`` and ``printed_unit`` are there when `units` are asked for: what was converted.
     """
 
     contender: str
@@ -102,14 +109,22 @@ class DeltaRowOut(Schema):
     published: PublishedOut | None
     flags: list[str]
     change_percent: float | None = None
+    printed_score: float | None = None
+    printed_unit: str | None = None
 
 
 class DeltaTableOut(Schema):
-    """One test and category; rows worst first, ties all marked best."""
+    """One test and category; rows worst first, ties all marked best.
+
+    ``summed_unit`` is there where an overall score was made of rates in another unit than the other
+    tables', ``is_unexplained`` where nobody knows what KB are, and `units` were asked for.
+    """
 
     test: str
     category: str
     unit: str
+    summed_unit: str = ""
+    is_unexplained: bool = False
     lower_is_better: bool
     rows: list[DeltaRowOut]
 
@@ -141,9 +156,14 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
     reciprocals where lower is better. A score leaves no run and no cell out. Complete up to
     10,000 rows; what is more is refused unless it is asked for in parts (`from_test`).
     """
-    has_baseline = bool(filters.baseline)
+    names = [
+        name
+        for name in DeltaRowOut.model_fields
+        if (filters.baseline or name != "change_percent")
+        and (filters.units or name not in ("printed_score", "printed_unit"))
+    ]
     tables, emulated = _tables_and_notice(request, response)
-    answer: dict[str, Any] = {"tables": [_table(table, has_baseline) for table in tables]}
+    answer: dict[str, Any] = {"tables": [_table(table, names) for table in tables]}
     if emulated is not None and emulated.left_out:
         answer["emulated_left_out"] = emulated.left_out
     return answer
@@ -184,7 +204,7 @@ def _tables_and_notice(
     Where they are a part, ``Link`` of the answer leads to the next.
     """
     try:
-        spec = ComparisonSpec.from_query(request.GET)
+        spec = ComparisonSpec.from_query(request.GET).for_programs
         refuse_unknown_studies(spec)
         limited = answered(spec)
         link_to_next(request, response, limited)
@@ -213,28 +233,18 @@ def refuse_unknown_studies(spec: ComparisonSpec) -> None:
             raise Http404(no_study(slug))
 
 
-def _table(table: DeltaTable, has_baseline: bool) -> dict[str, Any]:
-    return {
-        "test": table.test,
-        "category": table.category,
-        "unit": table.unit,
-        "lower_is_better": table.lower_is_better,
-        "rows": [_row(row, has_baseline) for row in table.rows],
-    }
+def _table(table: DeltaTable, names: Iterable[str]) -> dict[str, Any]:
+    return table.head | {"rows": [_row(row, names) for row in table.rows]}
 
 
-def _row(row: DeltaRow, has_baseline: bool) -> dict[str, Any]:
-    """The keys of the contract, and one more where a baseline is asked for.
+def _row(row: DeltaRow, names: Iterable[str]) -> dict[str, Any]:
+    """The keys of the contract, and what was asked for besides.
 
     Where a score comes from is on the page and in the study.
     """
     values = row.as_dict()
     published = values["published"]
     return {
-        **{
-            name: values[name]
-            for name in DeltaRowOut.model_fields
-            if has_baseline or name != "change_percent"
-        },
+        **{name: values[name] for name in names},
         "published": published and {name: published[name] for name in PublishedOut.model_fields},
     }

@@ -31,6 +31,9 @@ class HistoryFilters(Schema):
     category: str = Field("", description="none: total_average, or its first")
     along: Literal["kernel", "date"] = "kernel"
     margin: int = Field(10, ge=0, le=100, description="percent by which levels must differ")
+    units: Literal["", "printed", "binary", "decimal"] = Field(
+        "", description="none: as printed where all agree, else binary"
+    )
 
 
 class LinesFilters(Schema):
@@ -131,7 +134,9 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
             [("test", f'This line has no "{test[:60]}" with "{category[:40]}"; see /history.')],
         )
     shown = (
-        history.history(series, test, category, filters.along, float(filters.margin), studies)
+        history.history(
+            *(series, test, category, filters.along, float(filters.margin), studies, filters.units)
+        )
         if test
         else history.History()
     )

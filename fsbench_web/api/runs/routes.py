@@ -235,6 +235,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "journal": series.journal_lun.name if series.journal_lun else None,
         "worker": lun.worker.name if lun else None,
         "repeat": run.repeat,
+        "block": run.block,
         "job": run.job_id,
         "sweep": run.job_id,
         "reference": run.is_reference,

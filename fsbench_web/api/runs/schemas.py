@@ -72,6 +72,7 @@ class RunSummary(Schema):
     journal: str | None
     worker: str | None
     repeat: int
+    block: str
     job: int | None
     sweep: int | None = Field(description="the same as `job`, as it was called first")
     reference: bool

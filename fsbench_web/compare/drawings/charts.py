@@ -21,6 +21,7 @@ def axis_words(table: DeltaTable, *, is_stored: bool = False) -> str:
     """The unit of the table, as it is shown or stored, and which direction is better, if any."""
     unit = table.unit if is_stored else numbers.unit_name(table.unit)
     unit = "sum of the six categories" if unit == SUM else unit or "no unit"
+    unit += table.unit_remark
     if table.rows and not is_ranked(table):
         return f"{unit}, not ranked"
     direction = "less is better" if table.lower_is_better else "more is better"

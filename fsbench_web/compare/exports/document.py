@@ -23,6 +23,11 @@ DELTAS = (
     "speeds (1 / time). Rows are worst first unless the comparison says otherwise."
 )
 
+UNEXPLAINED = (
+    "Nobody said whether KB, MB and GB are of 1,000 or of 1,024 bytes here: these scores stand by "
+    "themselves, as printed."
+)
+
 
 @dataclass(frozen=True)
 class Document:
@@ -84,6 +89,16 @@ def columns(table: DeltaTable) -> list[Column]:
             lambda row, least: numbers.amount(row.score, unit, least),
         ),
     ]
+    if table.has_printed_units:
+        found += [
+            Column(
+                "As printed",
+                "number",
+                lambda row: row.printed_score,
+                lambda row, _: _plain(row.printed_score),
+            ),
+            _text("Printed in", lambda row: row.printed_unit),
+        ]
     if any(row.interval is not None for row in rows):
         found += [
             Column(
@@ -127,6 +142,8 @@ def columns(table: DeltaTable) -> list[Column]:
 def remarks(table: DeltaTable) -> list[str]:
     """What is said of the whole table beside its footnotes, as sentences."""
     said = []
+    if table.is_unexplained:
+        said.append(UNEXPLAINED)
     if table.rows and all(_verdict(row) == uncertainty.NOT_KNOWN for row in table.rows):
         said.append("Whether any difference is more than chance is not known.")
     if any(row.interval is not None for row in table.rows):

@@ -45,16 +45,17 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires(Action.READ)
 def comparison_file(
-    request: HttpRequest, suffix: str, needs_baseline: bool = False
+    request: HttpRequest, suffix: str, is_for_program: bool = False
 ) -> HttpResponse:
     """The comparison of the address as a file; a refusal is plain text. For programs its baseline
-    must be there (``refuse_missing_baseline``).
+    must be there (``refuse_missing_baseline``), and units are as printed unless it says others.
     """
     chosen = _format(suffix)
     try:
         spec = ComparisonSpec.from_query(request.GET)
+        spec = spec.for_programs if is_for_program else spec
         document = _of_comparison(request, spec)
-        if needs_baseline:
+        if is_for_program:
             refuse_missing_baseline(spec, document.tables)
     except SpecError as error:
         return plain_refusal(error)

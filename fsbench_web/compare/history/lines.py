@@ -20,6 +20,7 @@ from django.http import Http404
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.tables.uncertainty import NO_SCATTER, probability
 from fsbench_web.core import numbers
+from fsbench_web.core.conversion import Printed, converted, shown_units
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.changes import Change, changes
 from fsbench_web.core.scoring.confidence import Interval, interval
@@ -71,7 +72,8 @@ class History:
 
     ``left_out`` is how many older runs there are beyond MOST_RUNS; ``dates_of_import`` counts those
     whose file does not say when they were measured. ``problem`` says in a sentence why nothing can
-    be shown or judged.
+    be shown or judged. ``printed_units`` are those of the runs, where they were converted to
+    ``unit``.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -81,6 +83,7 @@ class History:
     left_out: int = 0
     dates_of_import: int = 0
     problem: str = ""
+    printed_units: tuple[str, ...] = ()
 
     @property
     def has_repeats(self) -> bool:
@@ -162,40 +165,54 @@ def history(
     along: str,
     margin: float,
     studies: Collection[int] = (),
+    units: str = "",
 ) -> History:
-    """The line that a series belongs to, or that is watched. Three queries."""
+    """The line that a series belongs to, or that is watched. Three queries.
+
+    ``units`` as a comparison has them: runs in several units of one dimension are one line.
+    """
     runs = (
         Run.objects.filter(
             series__in=Series.objects.filter(same_line(line, studies)).values("pk"),
             state=RunState.DONE,
         )
-        .annotate(kernel=F("series__kernel"), when=Coalesce("measured_at", "ended_at"))
+        .annotate(
+            kernel=F("series__kernel"),
+            when=Coalesce("measured_at", "ended_at"),
+            tool=F("series__workload__tool"),
+        )
         .annotate(day=TruncDate("when"))
         .order_by("-when", "-pk")
     )
     count = runs.count()
-    latest = list(runs.values_list("pk", "kernel", "day", "origin", "measured_at")[:MOST_RUNS])
-    scores, units = _scores([pk for pk, *_ in latest], test, category)
-    if len(units) > 1:
+    columns = ("pk", "kernel", "day", "origin", "measured_at", "tool")
+    latest = list(runs.values_list(*columns)[:MOST_RUNS])
+    scores, printed = _scores({row[0]: row[-1] for row in latest}, test, category)
+    shown = shown_units(set(printed.values()), units)
+    if len({(one.unit, one.is_unexplained) for one in shown.values()}) > 1:
+        names = sorted({unit for unit, _ in shown})
         return History(
-            problem=f"Its runs measured in {' and in '.join(sorted(units))}: no line can hold both."
+            problem=f"Its runs measured in {' and in '.join(names)}: no line can hold both."
         )
+    for pk, one in printed.items():
+        if pk in scores and shown[one].is_converted:
+            scores[pk] = converted(scores[pk], shown[one].times)
     groups: dict[Any, list[int]] = defaultdict(list)
     of_import = 0
-    for pk, kernel, day, origin, measured_at in reversed(latest):
+    for pk, kernel, day, origin, measured_at, _ in reversed(latest):
         if pk in scores:
             groups[kernel if along == "kernel" else day].append(pk)
             of_import += origin == Run.Origin.IMPORTED and measured_at is None
     unknown = len(groups.pop(None, [])) + len(groups.pop("", []))
     ordered = sorted(groups, key=version_key if along == "kernel" else None)
     points = [_point(str(name), groups[name], scores) for name in ordered]
-    unit = next(iter(units), "")
+    unit = next((one.unit for one in shown.values()), "")
     unit = overall_unit(unit) if unit and category == "overall" else unit
     lower = _lower(unit)
-    found = changes([point.values for point in points], margin) if points else []
+    steps = changes([point.values for point in points], margin) if points else []
     return History(
         points=points,
-        changes=[_said(change, points, unit, lower) for change in found],
+        changes=[_said(change, points, unit, lower) for change in steps],
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
@@ -203,6 +220,9 @@ def history(
         problem=f"{unknown} of its runs do not say their {along}, and are left out."
         if unknown
         else "",
+        printed_units=tuple(sorted({name for name, _ in shown}))
+        if any(one.is_converted for one in shown.values())
+        else (),
     )
 
 
@@ -281,16 +301,21 @@ def line_choices(studies: Collection[int], most: int) -> list[LineChoice]:
     return [LineChoice(series[row["first"]], row["kernels"], row["done"]) for row in rows]
 
 
-def _scores(run_ids: Sequence[int], test: str, category: str) -> tuple[dict[int, float], set[str]]:
-    """The score of each run by itself, and the units of what they measured. One query."""
+def _scores(
+    tools: Mapping[int, str | None], test: str, category: str
+) -> tuple[dict[int, float], dict[int, Printed]]:
+    """The score of each run by itself, and the unit of what it measured. One query.
+
+    ``tools`` are those of the runs.
+    """
     names = {testnames.parts(test)}
-    blocks = MeasurementBlock.objects.filter(run__in=run_ids)
+    blocks = MeasurementBlock.objects.filter(run__in=list(tools))
     cells: dict[int, dict[tuple[int, int], float]] = defaultdict(dict)
     single: dict[int, list[float]] = defaultdict(list)
-    units = set()
+    units: dict[int, Printed] = {}
     for of_run in measurements.read(blocks, names.__contains__):
         for name, record_kb, file_kb, value, _ in of_run.columns.rows():
-            units.add(name.unit)
+            units[of_run.run_id] = (name.unit, tools[of_run.run_id])
             if record_kb is None or file_kb is None:
                 single[of_run.run_id].append(value)
             else:

@@ -153,6 +153,9 @@ def changes_since(permalink: Permalink, pinned: Pinned) -> Changes:
     """Compare the pinned numbers with those of the same query now. Four queries."""
     try:
         asked = ComparisonSpec.from_query(permalink.query)
+        tables = {(table.test, table.category) for table in pinned.tables}
+        if len(tables) < len(pinned.tables):  # of before units were brought together
+            asked = asked.for_programs
         live = comparison(answered(asked, limits.PINNED).spec)
     except SpecError as error:
         return Changes(problem=str(error))

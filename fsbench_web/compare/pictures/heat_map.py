@@ -35,7 +35,7 @@ class HeatMap(OfOne):
     needs = MATRIX
 
     def draw_one(self, shown: Contender) -> Picture:
-        found = cells.matrices([shown.key], self.test)
+        found = self.in_one_unit(cells.matrices([shown.key], self.test))
         if not found:
             text = f"{shown.name} has no matrix of {testnames.label(self.test)}."
             return Picture(None, notes=[text])

@@ -51,7 +51,7 @@ class LoadCurves(OfSeveral):
 
     def draw_known(self) -> Picture:
         label = testnames.label(self.test)
-        found = cells.load_curves(self.keys, self.test)
+        found = self.in_one_unit(cells.load_curves(self.keys, self.test))
         if not found:
             return Picture(None, notes=[f"{label} was not measured at several loads."])
         units = [one.unit for one in found]

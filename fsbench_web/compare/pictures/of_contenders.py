@@ -1,12 +1,13 @@
 """Pictures of single contenders: configurations that were measured, one, two or several."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from fsbench_web.compare.pictures.base import NoPicture, Picture, PictureKind, Select
 from fsbench_web.compare.pictures.offer import Contender, Offer, contenders
 from fsbench_web.compare.pictures.parts import note
 from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.core.conversion import shown_units
 from fsbench_web.figures.lines import MOST_LINES, Point
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.platform import limits
@@ -43,6 +44,18 @@ class OfContenders(PictureKind):
     def draw_known(self) -> Picture:
         """As ``draw``, where there is any contender."""
         raise NotImplementedError
+
+    def in_one_unit(self, found: Iterable[Found]) -> list[Found]:
+        """The same in one unit of each dimension, as the comparison has them."""
+        tools = {one.key: one.tool for one in self.contenders}
+        some = list(found)
+        printed = {(one.unit, tools[one.series_id]) for one in some}
+        shown = shown_units(printed, self.spec.comparison.units)
+        return [
+            one if to.unit == one.unit and not to.is_converted else one.converted(to)
+            for one in some
+            for to in [shown[one.unit, tools[one.series_id]]]
+        ]
 
     def select(self, parameter: str, label: str, chosen: Contender | None) -> Select:
         """A box to choose one contender in."""
@@ -118,6 +131,7 @@ class AtSizes(OfSeveral):
         self, found: Sequence[Found]
     ) -> tuple[list[tuple[Contender, Found]], str, list[str]]:
         """What is in the commonest unit, by contender; and sentences about what is not."""
+        found = self.in_one_unit(found)
         units = [one.unit for one in found]
         if not units:
             return [], "", []

@@ -9,6 +9,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import Bounded, by_rows
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.compare.tables.shown_units import tool_of
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import ScoredTest
@@ -18,7 +19,10 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Contender:
-    """A configuration of the comparison that was measured; ``key`` is that of its series."""
+    """A configuration of the comparison that was measured; ``key`` is that of its series.
+
+    ``score`` is in ``unit``, that of its table; ``tool`` says what its own units mean.
+    """
 
     key: int
     name: str
@@ -26,6 +30,7 @@ class Contender:
     study: str
     score: float
     unit: str
+    tool: str
 
 
 ScoredTests = Mapping[str, Collection[ScoredTest]]
@@ -110,11 +115,16 @@ def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contend
     """
     shown = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
     found: dict[int, Contender] = {}
-    for each in (each for table in shown.shown for each in table):
+    for each, unit in (
+        (each, table.unit)
+        for table, some in zip(shown.tables, shown.shown, strict=True)
+        for each in some
+    ):
         row = each.row
         if row.origin != PUBLISHED:
+            score = float(each.exact)
             found[row.series_id] = Contender(
-                row.series_id, each.name, row.filesystem, row.study, row.value, row.unit
+                *(row.series_id, each.name, row.filesystem, row.study, score, unit, tool_of(row))
             )
     lower = {table.unit for table in shown.tables if table.lower_is_better}
     ranked = sorted(

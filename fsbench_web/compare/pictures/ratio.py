@@ -44,7 +44,7 @@ class Ratio(OfOne):
             raise NoPicture(
                 "A ratio takes two contenders, and this comparison has one of this test."
             )
-        found = cells.matrices({shown.key, self.b.key}, self.test)
+        found = self.in_one_unit(cells.matrices({shown.key, self.b.key}, self.test))
         of_both = _of_one_unit(found, shown, self.b)
         if of_both is None:
             text = f"{shown.name} and {self.b.name} have no cell of {testnames.label(self.test)}"

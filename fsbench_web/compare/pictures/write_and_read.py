@@ -1,6 +1,6 @@
 """Write and read on top of each other, as the combined charts of the Unisys paper."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsbench_web.compare.pictures.base import OfCategory, Picture
 from fsbench_web.compare.pictures.offer import Need, Offer, tables
@@ -8,6 +8,7 @@ from fsbench_web.compare.pictures.parts import link_of, links_of
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import VALUE, Column, PictureTable, Row
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.figures import stacked
 
@@ -34,6 +35,10 @@ class WriteAndRead(OfCategory):
         super().__init__(spec, test, offer)
         self.read = READS[test]
         found, emulated = tables(spec, (test, self.read), self.category)
+        if len({table.unit for table in found}) > 1 and not spec.comparison.units:
+            # One test agrees in a unit, and the other in another.
+            one_unit = replace(spec, comparison=replace(spec.comparison, units=BINARY))
+            found, emulated = tables(one_unit, (test, self.read), self.category)
         self.by_test = {table.test: table for table in found}
         self.notices += [emulated] if emulated else []
 

@@ -11,6 +11,7 @@ from django.http import QueryDict
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.compare.selection import properties
+from fsbench_web.core.conversion import BINARY, DECIMAL, PRINTED
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Selection
 from fsbench_web.studies.scores.choices import ScoreChoices
@@ -28,6 +29,12 @@ EMULATED = {
     "out": "Left out",
     "with": "Shown with the others",
     "only": "Shown alone",
+}
+UNITS = {
+    "": "As printed where all agree, else binary",
+    PRINTED: "As printed",
+    BINARY: "Binary: MiB/s, of 1,048,576 bytes",
+    DECIMAL: "Decimal: MB/s, of 1,000,000 bytes",
 }
 SORTS = {
     "": "Worst first",
@@ -75,7 +82,8 @@ class ComparisonSpec:
     the contender that all are set against besides the best, "" for none. ``cells`` says of which
     cells the scores are (``CELLS``); ``matched`` takes only those that all contenders of a test
     have. ``emulated`` says what becomes of scores that were emulated: for function, not for speed
-    (``EMULATED``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
+    (``EMULATED``). ``units`` are those that scores of one test are shown in, side by side
+    (``UNITS``). ``sort`` is the order in which rows are shown (``SORTS``), ``margin`` the
     percent of the rule of significance, ``min_runs`` the least number of runs behind a score.
 
     ``part_tests`` and ``part_categories`` take a part of the tables that all the rest asks for: it
@@ -108,6 +116,7 @@ class ComparisonSpec:
     cells: str = ""
     matched: bool = False
     emulated: str = ""
+    units: str = ""
     sort: str = ""
     margin: float = MARGIN
     min_runs: int = 1
@@ -184,6 +193,14 @@ class ComparisonSpec:
         """The same comparison with one filter or setting as it is when nothing is said."""
         nothing: dict[str, Any] = {name: getattr(EVERYTHING, name)}
         return replace(self, **nothing)
+
+    @property
+    def for_programs(self) -> "ComparisonSpec":
+        """The same with units as printed, unless it says others: what version 1 of the API answers.
+
+        A program must not find its numbers in another unit because a study was added.
+        """
+        return self if self.units else replace(self, units=PRINTED)
 
     @property
     def is_part(self) -> bool:
@@ -275,10 +292,10 @@ FILTERS = {
 }
 PARTS = {"part_test": "part_tests", "part_category": "part_categories"}
 _SINGLE = (
-    *("by", "baseline", "cells", "matched", "emulated", "sort", "margin", "min_runs"),
-    *("from_test", "from_row"),
+    *("by", "baseline", "cells", "matched", "emulated", "units", "sort", "margin"),
+    *("min_runs", "from_test", "from_row"),
 )
-_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "sort": SORTS}
+_CHOICES = {"by": CONTENDERS, "cells": CELLS, "emulated": EMULATED, "units": UNITS, "sort": SORTS}
 _ORDER = dict.fromkeys(FILTERS.values(), str) | {
     "tests": testnames.place,
     "categories": categories.place,

@@ -1,9 +1,7 @@
 """Which scores a comparison shows: of each table, the best one of each contender."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
@@ -18,24 +16,21 @@ from fsbench_web.compare.tables.contenders import (
     each_configuration,
 )
 from fsbench_web.compare.tables.field import Field, direction, field_of
-from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.compare.tables.shown_units import TableKey, by_table, tool_of
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.best_score_query import (
     CONFIGURATION,
+    PRINTED_UNIT,
     SERIES,
     Candidate,
     Printed,
     best_candidates,
+    configurations_of_each,
     printed_in,
     rows_of,
 )
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts, scores_for, series_facts
 from fsbench_web.studies.scores.score_filter import ScoreFilter
-
-_Score = TypeVar("_Score", ScoreRow, Candidate)
-
-TableKey = tuple[str, str, str]
-"""(test, category, unit): values of different units are never ranked together."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +93,14 @@ class _Configurations:
             return asked.scores.filter(series__in=list(self.names))
         return asked.scores
 
-    def groups(self, rows: Iterable[ScoreRow]) -> list[tuple[TableKey, list[Contender]]]:
+    def groups(
+        self, rows: Iterable[ScoreRow], units: str
+    ) -> list[tuple[TableKey, list[Contender]]]:
         """The contenders of each table."""
-        return [(key, each_configuration(kept, self.names)) for key, kept in _by_table(rows)]
+        tables = by_table(
+            rows, lambda row: (row.test, row.category, (row.printed_unit, tool_of(row))), units
+        )
+        return [(key, each_configuration(kept, self.names)) for key, kept in tables]
 
 
 def _every_configuration(spec: ComparisonSpec) -> Chosen:
@@ -109,7 +109,7 @@ def _every_configuration(spec: ComparisonSpec) -> Chosen:
     passing = asked.passing(everything)
     competing = _Configurations.of(spec, {row.series_id: row for row in passing})
     return Chosen(
-        competing.groups(row for row in passing if row.series_id in competing.names),
+        competing.groups((row for row in passing if row.series_id in competing.names), spec.units),
         published_values.check(everything),
         competing.considered(asked),
         emulation.announced(competing.left_out, spec),
@@ -124,7 +124,7 @@ def _some(spec: ComparisonSpec) -> Chosen:
     rows = rows_of(series, list(found))
     names = configuration_names(series[pk] for pk in found.values())
     return Chosen(
-        _Configurations(names, field.left_out).groups(rows[pk] for pk in found),
+        _Configurations(names, field.left_out).groups((rows[pk] for pk in found), spec.units),
         published_values.check(rows.values()),
         field.considered,
         emulation.announced(field.left_out, spec),
@@ -150,19 +150,25 @@ def _part(spec: ComparisonSpec) -> Chosen:
     of_part = replace(asked, tests=tests, categories=slugs)
     emulated = {pk for pk, one in passing.items() if one.is_emulated}
     return Chosen(
-        competing.groups(rows[score_id] for score_id in shown),
+        competing.groups((rows[score_id] for score_id in shown), spec.units),
         _checked(of_part.tables, rows.values()),
         competing.considered(of_part) if shown else asked.scores.none(),
         emulation.announced(competing.left_out, spec),
-        among=pairs.p_values(ranked, competing.names, spec.baseline, emulated),
+        among=pairs.p_values(
+            by_table(
+                ranked, lambda one: (one[2], one[3], (one[4], tool_of(series[one[1]]))), spec.units
+            ),
+            *(competing.names, spec.baseline, emulated),
+        ),
     )
 
 
 def _few_columns(asked: ScoreFilter) -> list[pairs.Scored]:
     """Of every score that passes, but for the conditions. One query."""
     text = Cast("interval", TextField())
-    columns = ("pk", "series_id", "test", "category", "unit", "value", "text")
-    return list(asked.scores.order_by("pk").annotate(text=text).values_list(*columns))
+    columns = ("pk", "series_id", "test", "category", "printed_unit", "value", "text")
+    found = asked.scores.order_by("pk").annotate(text=text, printed_unit=PRINTED_UNIT)
+    return list(found.values_list(*columns))
 
 
 def _checked(
@@ -185,7 +191,7 @@ def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
     # Whatever else is asked for: a printed delta is of the paper's whole table.
     printed = printed_in(spec.score_filter.tables.scores) if is_printed else []
     series = _series_behind(field, [*found, *printed], spec)
-    best = _ranked(field, found, series)
+    best = _ranked(field, found, series, spec.units)
     shown = [each.score for _, kept in best for each in kept]
 
     def table(study: str, score: Candidate | Printed) -> tuple[str, ...]:
@@ -194,11 +200,17 @@ def _best(spec: ComparisonSpec, counts_runs: bool) -> Chosen:
     asked = {table(series[one.series_id].study, one) for one in shown if one.is_printed}
     checked = {one.score_id for one in printed if table(one.study, one) in asked}
     rows = rows_of(series, {score.score_id for score in shown} | checked)
+    counts = _configurations(field, best)
     groups = [
         (
             key,
             [
-                Contender(*each.value, rows[each.score.score_id], each.score.configurations)
+                Contender(
+                    *each.value,
+                    rows[each.score.score_id],
+                    counts.get((*key[:2], each.value.slug), each.score.configurations),
+                    each.times,
+                )
                 for each in kept
             ],
         )
@@ -223,7 +235,7 @@ def _series_behind(
 
 
 def _ranked(
-    field: Field, found: Sequence[Candidate], series: Mapping[int, SeriesFacts]
+    field: Field, found: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
 ) -> list[tuple[TableKey, list[Best]]]:
     """The best score of each contender, by table."""
     values = {
@@ -234,18 +246,27 @@ def _ranked(
         ]
         for score in found
     }
+    tables = by_table(
+        found,
+        lambda one: (one.test, one.category, (one.unit, tool_of(series[one.series_id]))),
+        units,
+    )
     return [
-        (key, best_of_each(scores, values, series, bool(direction(key[2]))))
-        for key, scores in _by_table(found)
+        (key, best_of_each(scores, values, series, bool(direction(key.unit))))
+        for key, scores in tables
     ]
 
 
-def _by_table(scores: Iterable[_Score]) -> list[tuple[TableKey, list[_Score]]]:
-    """The scores of each table, tables in the paper's order."""
-    found: dict[TableKey, list[_Score]] = defaultdict(list)
-    for score in scores:
-        found[score.test, score.category, score.unit].append(score)
-    return sorted(
-        found.items(),
-        key=lambda item: (testnames.place(item[0][0]), categories.place(item[0][1]), item[0][2]),
-    )
+def _configurations(
+    field: Field, tables: Iterable[tuple[TableKey, Sequence[Best]]]
+) -> Mapping[tuple[str, str, str], int]:
+    """How many configurations each contender of a table has that was measured in several units.
+
+    By test, category and contender. One query; none where every contender has one unit.
+    """
+    asked = {
+        (key.test, key.category)
+        for key, kept in tables
+        if any(each.has_several_units for each in kept)
+    }
+    return configurations_of_each(field.considered, field.names, field.by, asked) if asked else {}

@@ -3,40 +3,62 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
-from fsbench_web.compare.selection.properties import Value, slug_of
+from fsbench_web.compare.selection.properties import Value as PropertyValue
+from fsbench_web.compare.selection.properties import slug_of
+from fsbench_web.compare.tables.shown_units import Placed
+from fsbench_web.core.conversion import exact
+from fsbench_web.core.scoring.deltas import Value
 from fsbench_web.studies.scores.best_score_query import Candidate
 from fsbench_web.studies.scores.queries import ScoreRow, SeriesFacts
 
 
 @dataclass(frozen=True)
 class Contender:
-    """``row`` is the best of the scores of ``configurations`` different configurations."""
+    """``row`` is the best of the scores of ``configurations`` different configurations.
+
+    ``times`` a number in its unit is one in that of its table.
+    """
 
     name: str
     label: str
     row: ScoreRow
     configurations: int
+    times: Fraction = Fraction(1)
+
+    @property
+    def exact(self) -> Value:
+        """Its score in the unit of its table, exactly."""
+        return self.row.value if self.times == 1 else exact(self.row.value) * self.times
 
 
-def each_configuration(rows: Iterable[ScoreRow], names: Mapping[int, str]) -> list[Contender]:
+def each_configuration(
+    rows: Iterable[Placed[ScoreRow]], names: Mapping[int, str]
+) -> list[Contender]:
     """Configurations that compete by themselves; ``names`` are those of ``configuration_names``."""
     return [
-        Contender(names[row.series_id], row.configuration, row, configurations=1) for row in rows
+        Contender(names[row.series_id], row.configuration, row, 1, times) for row, times in rows
     ]
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best ``score`` of one ``value`` of the property compared."""
+    """The best ``score`` of one ``value`` of the property compared.
 
-    value: Value
+    ``times`` it is in the unit of its table. ``has_several_units``: it was the best among scores
+    in several units, each of which counts its configurations by itself.
+    """
+
+    value: PropertyValue
     score: Candidate
+    times: Fraction = Fraction(1)
+    has_several_units: bool = False
 
 
 def best_of_each(
-    scores: Iterable[Candidate],
-    values: Mapping[int, Value],
+    scores: Iterable[Placed[Candidate]],
+    values: Mapping[int, PropertyValue],
     series: Mapping[int, SeriesFacts],
     lower_is_better: bool,
 ) -> list[Best]:
@@ -46,14 +68,19 @@ def best_of_each(
     known one.
     """
     sign = 1 if lower_is_better else -1
-    members: dict[str, list[Candidate]] = defaultdict(list)
-    for score in scores:
-        members[values[score.series_id].slug].append(score)
+    placed = list(scores)
+    is_converted = any(times != 1 for _, times in placed)
+    members: dict[str, list[_Member]] = defaultdict(list)
+    for score, times in placed:
+        # The order of floats is that of the decimals that people see.
+        shown = exact(score.value) * times if is_converted else score.value
+        members[values[score.series_id].slug].append((sign * shown, score, times))
 
-    def standing(score: Candidate) -> tuple[object, ...]:
+    def standing(member: _Member) -> tuple[object, ...]:
+        value, score, _ = member
         facts = series[score.series_id]
         return (
-            sign * score.value,
+            value,
             not score.is_printed,
             not facts.configuration_is_known,
             facts.configuration,
@@ -62,10 +89,16 @@ def best_of_each(
 
     best = []
     for group in members.values():
-        least = min(sign * score.value for score in group)
-        kept = min((score for score in group if sign * score.value == least), key=standing)
-        best.append(Best(values[kept.series_id], kept))
-    return sorted(best, key=lambda each: standing(each.score))
+        least = min(value for value, _, _ in group)
+        kept = min((member for member in group if member[0] == least), key=standing)
+        several = len({score.unit for _, score, _ in group}) > 1
+        found = Best(values[kept[1].series_id], *kept[1:], several)
+        best.append((standing(kept), found))
+    return [found for _, found in sorted(best, key=lambda each: each[0])]
+
+
+_Member = tuple[Value, Candidate, Fraction]
+"""A score in the unit of its table, less being better; as it is; and how its unit is converted."""
 
 
 # What can tell two series with one label apart, in the order in which it is asked.

@@ -20,19 +20,26 @@ HEADER = (
     "published_delta2_percent",
     "flags",
 )
+PRINTED = ("printed_score", "printed_unit")
+"""Further columns, where any score was converted."""
 MEDIA_TYPE = "text/csv; charset=utf-8"
 
 
 def write(tables: Iterable[DeltaTable]) -> str:
     """The tables as CSV with ``HEADER``; ``best`` is true or false, flags are joined by ";".
 
-    What is missing is an empty cell. Printed deltas keep the digits of the paper.
+    What is missing is an empty cell. Printed deltas keep the digits of the paper. What was
+    converted has its score and unit as its tool printed them, in ``PRINTED``.
     """
+    some = list(tables)
+    has_printed = any(table.has_printed_units for table in some)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(HEADER)
-    for table in tables:
-        writer.writerows(_cells(table, row) for row in table.rows)
+    writer.writerow(HEADER + PRINTED if has_printed else HEADER)
+    for table in some:
+        for row in table.rows:
+            printed = [_number(row.printed_score), as_text(row.printed_unit)]
+            writer.writerow(_cells(table, row) + (printed if has_printed else []))
     return out.getvalue()
 
 

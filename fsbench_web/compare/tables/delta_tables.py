@@ -14,12 +14,14 @@ from fsbench_web.compare.selection.spec import (
     unknown,
 )
 from fsbench_web.compare.tables import emulation, published_values
-from fsbench_web.compare.tables.best_scores import Chosen, TableKey, choose
+from fsbench_web.compare.tables.best_scores import Chosen, choose
 from fsbench_web.compare.tables.contenders import Contender, shown_label
 from fsbench_web.compare.tables.field import Facts, direction, has_scores
 from fsbench_web.compare.tables.matched import matched
 from fsbench_web.compare.tables.rows import DeltaRow, DeltaTable
+from fsbench_web.compare.tables.shown_units import UNIT_UNEXPLAINED, TableKey, tool_of
 from fsbench_web.compare.tables.significance import judged
+from fsbench_web.core.conversion import is_open
 from fsbench_web.core.scoring.deltas import Delta, change_percent, delta_rows, worst_first
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
@@ -148,10 +150,12 @@ def _matched(
     if len(series) > MOST_LISTED:
         raise SpecError([TOO_MANY_TO_MATCH])
     try:
-        measured = cells_of_runs(series, {test for (test, _, _), _ in groups})
+        measured = cells_of_runs(series, {key.test for key, _ in groups})
     except TooManyValues:
         raise SpecError([TOO_MANY_TO_MATCH]) from None
-    return [(key, matched(shown, key[1], measured.get(key[0], {}))) for key, shown in groups]
+    return [
+        (key, matched(shown, key.category, measured.get(key.test, {}))) for key, shown in groups
+    ]
 
 
 def refuse_missing_baseline(spec: ComparisonSpec, tables: Sequence[DeltaTable]) -> None:
@@ -208,14 +212,15 @@ def _table(
     checked: Mapping[published_values.PrintKey, published_values.Published],
     runs: Mapping[int, tuple[int, ...]],
 ) -> DeltaTable:
-    test, category, unit = key
-    lower = direction(unit)
+    lower = direction(key.unit)
     table_flags = _mixed((contender.row for contender in shown), spec.by)
-    values = [contender.row.value for contender in shown]
-    base = next((each.row.value for each in shown if each.name == spec.baseline), None)
+    values = [contender.exact for contender in shown]
+    base = next((each.exact for each in shown if each.name == spec.baseline), None)
+    opened = [is_open(each.row.printed_unit, tool_of(each.row)) for each in shown]
+    is_mixed = any(opened) and not all(opened)
     try:
         if lower is None:
-            raise ValueError(unit)
+            raise ValueError(key.unit)
         deltas = delta_rows(values, lower)
     except ValueError:
         # A unit without a direction, a negative rate: shown as it is, and ranked by nobody.
@@ -226,19 +231,22 @@ def _table(
     ]
     order = worst_first(values, [contender.name for contender in shown], bool(lower))
     return DeltaTable(
-        test=test,
-        category=category,
-        unit=unit,
+        test=key.test,
+        category=key.category,
+        unit=key.unit,
+        summed_unit=key.summed,
+        is_unexplained=key.is_unexplained,
         lower_is_better=bool(lower),
         rows=tuple(
             _row(
                 shown[place],
                 deltas[place],
-                table_flags,
+                (*table_flags, UNIT_UNEXPLAINED) if is_mixed and opened[place] else table_flags,
                 checked,
                 change_percent=changes[place],
                 is_baseline=bool(spec.baseline) and shown[place].name == spec.baseline,
                 run_ids=_runs(shown[place].row, runs),
+                score=float(values[place]),
             )
             for place in order
         ),
@@ -278,8 +286,14 @@ def _row(
     change_percent: float | None,
     is_baseline: bool,
     run_ids: tuple[int, ...],
+    score: float,
 ) -> DeltaRow:
-    row = contender.row
+    row, is_converted = contender.row, contender.times != 1
+    interval, half_width = row.interval, row.half_width
+    if is_converted:
+        scale = float(contender.times)
+        interval = interval and interval.scaled(scale)
+        half_width = None if half_width is None else half_width * scale
     # A score made anew is not the one that the paper printed something beside.
     published = checked.get(published_values.key_of(row)) if row.published is not None else None
     flags = [*row.flags, *table_flags]
@@ -290,7 +304,7 @@ def _row(
         label=contender.label,
         configurations=contender.configurations,
         configuration=shown_label(row),
-        score=row.value,
+        score=score,
         best=delta.best,
         delta1_percent=delta.delta1_percent,
         delta2_percent=delta.delta2_percent,
@@ -304,9 +318,9 @@ def _row(
         workload=row.workload_title,
         kernel=row.kernel or None,
         distribution=row.distribution or None,
-        half_width=row.half_width,
+        half_width=half_width,
         half_width_percent=row.half_width_percent,
-        interval=row.interval,
+        interval=interval,
         preparation=row.preparation or None,
         origin=row.origin,
         run_ids=run_ids,
@@ -317,4 +331,6 @@ def _row(
         left_out=row.left_out,
         change_percent=change_percent,
         is_baseline=is_baseline,
+        printed_score=row.value if is_converted else None,
+        printed_unit=row.printed_unit if is_converted else None,
     )

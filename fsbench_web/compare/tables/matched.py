@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsbench_web.compare.tables.contenders import Contender
+from fsbench_web.core.scoring import confidence
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, Cell
-from fsbench_web.core.scoring.confidence import score_intervals
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, score_repeats
 from fsbench_web.studies.scores.queries import PARTIAL, ScoreRow
 
@@ -108,16 +108,21 @@ def _rescored(
 ) -> ScoreRow:
     assert score is not None  # asked before, of all of them
     repeats = measured[row.series_id]
-    interval = score_intervals(_limited({pk: run}, common) for pk, run in repeats.items()).get(
-        category
-    )
+    of_runs = {pk: _limited({pk: run}, common).get(category) for pk, run in repeats.items()}
+    interval = confidence.interval([one.value for one in of_runs.values() if one is not None])
     flags = [flag for flag in row.flags if flag not in (PARTIAL, UNEQUAL_REPEATS)]
     inside = set(filter(CATEGORIES[category].holds, common))
+    runs = tuple(pk for pk, run in repeats.items() if not inside.isdisjoint(run))
+    blocks = dict(zip(row.run_ids, row.repeat_scores or (), strict=False))
     return replace(
         row,
         value=score.value,
         repeats=score.repeats,
-        run_ids=tuple(pk for pk, run in repeats.items() if not inside.isdisjoint(run)),
+        run_ids=runs,
+        repeat_scores=tuple(
+            (blocks[pk][0] if pk in blocks else "", one.value if (one := of_runs[pk]) else None)
+            for pk in runs
+        ),
         cells=score.cells,
         cells_expected=row.cells,
         flags=(*flags, *score.flags),

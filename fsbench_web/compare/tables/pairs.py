@@ -6,10 +6,11 @@ them: these are the pairs of ``compare.tables.significance``, worked out of a fe
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 
+from fsbench_web.compare.tables.shown_units import Placed, TableKey
+from fsbench_web.core.conversion import converted
 from fsbench_web.core.scoring.significance import welch_p_values
 from fsbench_web.core.units import lower_is_better
 
@@ -22,28 +23,33 @@ _Entry = tuple[float, int, int]
 
 
 def p_values(
-    scores: Sequence[Scored],
+    tables: Sequence[tuple[TableKey, Sequence[Placed[Scored]]]],
     names: Mapping[int, str],
     baseline: str = "",
     emulated: Collection[int] = (),
 ) -> list[float]:
     """The p-value of each pair that is tested: those that ``significance.judged`` would find.
 
-    ``names`` are the contenders by series, ``emulated`` the series that are no speeds.
+    ``tables`` as ``shown_units.by_table`` makes them. ``names`` are the contenders by series,
+    ``emulated`` the series that are no speeds.
     """
     # Decoded at once: one call for each of thousands takes longer than all the tests.
-    known = json.loads(f"[{','.join([one[-1] or 'null' for one in scores])}]")
+    texts = [one[-1] or "null" for _, scores in tables for one, _ in scores]
+    known = iter(json.loads(f"[{','.join(texts)}]"))
     intervals: list[tuple[float, float, int]] = []
-    tables: dict[tuple[str, str, str], list[_Entry]] = defaultdict(list)
-    for (_, series, test, category, unit, value, _), found in zip(scores, known, strict=True):
-        place = len(intervals) if found else -1
-        if found:
-            intervals.append((found["mean"], found["half_width"], found["count"]))
-        tables[test, category, unit].append((value, series, place))
     ahead: list[int] = []
     behind: list[int] = []
-    for (_, _, unit), table in tables.items():
-        for value, series, place in _against(table, unit, names, baseline):
+    for key, scores in tables:
+        table: list[_Entry] = []
+        for (_, series, _, _, _, value, _), times in scores:
+            found = next(known)
+            if found:
+                scale = 1.0 if times == 1 else float(times)
+                interval = (found["mean"] * scale, found["half_width"] * scale, found["count"])
+                intervals.append(interval)
+            shown = value if times == 1 else converted(value, times)
+            table.append((shown, series, len(intervals) - 1 if found else -1))
+        for value, series, place in _against(table, key.unit, names, baseline):
             if place < 0:
                 continue
             # Equal scores tie without a test, also the one with itself.

@@ -66,7 +66,9 @@ class DeltaRow:
     of ``cells_expected``, None where nobody said how many; ``left_out`` counts the cells that a
     selection is without, by reason (studies.models.Score). ``change_percent`` is by how much it is
     faster than the baseline (negative: slower), None without one. ``interval`` is around the mean
-    of what it is of, which need not be the score. ``verdict`` and ``change_verdict`` say what of a
+    of what it is of, which need not be the score. ``printed_score`` is the score in
+    ``printed_unit``, what its tool printed, where that is another than the table's; else None.
+    ``verdict`` and ``change_verdict`` say what of a
     difference is more than chance (compare.tables.significance).
     """
 
@@ -103,6 +105,15 @@ class DeltaRow:
     interval: Interval | None = None
     verdict: Verdict | None = None
     change_verdict: Verdict | None = None
+    printed_score: float | None = None
+    printed_unit: str | None = None
+
+    @property
+    def printed_words(self) -> str:
+        """What its tool printed, where the score was converted; "" where it was not."""
+        if self.printed_score is None or self.printed_unit is None:
+            return ""
+        return f"{self.printed_score!r} {self.printed_unit}"
 
     @property
     def left_out_words(self) -> str:
@@ -163,13 +174,30 @@ _NESTED: dict[str, type[Interval] | type[Verdict]] = {
 
 @dataclass(frozen=True)
 class DeltaTable:
-    """One test and category, all values in ``unit``, rows worst first."""
+    """One test and category, all values in ``unit``, rows worst first.
+
+    ``summed_unit`` is that of the rates that scores are sums of, where it has to be said.
+    ``is_unexplained``: nobody knows what its unit is in those of other tables.
+    """
 
     test: str
     category: str
     unit: str
     lower_is_better: bool
     rows: tuple[DeltaRow, ...]
+    summed_unit: str = ""
+    is_unexplained: bool = False
+
+    @property
+    def unit_remark(self) -> str:
+        """What stands behind its unit: what a sum is of, that nobody knows what KB are; or ""."""
+        summed = f" in {self.summed_unit}" if self.summed_unit else ""
+        return f"{summed} as printed, of 1,000 or 1,024" if self.is_unexplained else summed
+
+    @cached_property
+    def has_printed_units(self) -> bool:
+        """Whether any score was converted from what its tool printed."""
+        return any(row.printed_unit is not None for row in self.rows)
 
     @cached_property
     def nearest_first(self) -> tuple[int, ...]:
@@ -237,13 +265,19 @@ class DeltaTable:
         return len({row.study for row in self.rows}) > 1
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: exactly the contract's keys."""
+        """For JSON: the contract's keys, and of units what has to be said."""
+        return self.head | {"rows": [row.as_dict() for row in self.rows]}
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The same without its rows."""
         return {
             "test": self.test,
             "category": self.category,
             "unit": self.unit,
+            **({"summed_unit": self.summed_unit} if self.summed_unit else {}),
+            **({"is_unexplained": True} if self.is_unexplained else {}),
             "lower_is_better": self.lower_is_better,
-            "rows": [row.as_dict() for row in self.rows],
         }
 
     @classmethod
@@ -255,6 +289,8 @@ class DeltaTable:
             unit=data["unit"],
             lower_is_better=data["lower_is_better"],
             rows=tuple(map(DeltaRow.from_dict, data["rows"])),
+            summed_unit=data.get("summed_unit", ""),
+            is_unexplained=data.get("is_unexplained", False),
         )
 
 

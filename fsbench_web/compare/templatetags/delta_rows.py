@@ -116,6 +116,8 @@ def _class(row: DeltaRow) -> str:
 def _score(row: DeltaRow, unit: str, least: int) -> str:
     """A score without its unit, and under it its interval: around what and of what on demand."""
     score = numbers.amount(row.score, unit, least)
+    if row.printed_unit is not None:
+        score = f'<span title="Printed: {escaped(row.printed_words)}">{score}</span>'
     if row.interval is None:
         return score
     short = uncertainty.half_width(row.interval, unit)

@@ -77,7 +77,7 @@ def _unit(table: DeltaTable) -> str:
     runs = table.runs_of_each
     return "".join(
         [
-            escaped(unit_words(table.unit)),
+            escaped(unit_words(table.unit) + table.unit_remark),
             ", less is better" if table.lower_is_better else "",
             f", {runs} run{pluralize(runs)} each" if runs else "",
             f", {table.coverage_of_each} each" if table.coverage_of_each else "",
@@ -115,7 +115,8 @@ def study_table(
         f'      <table class="table is-dense deltas{tight}">\n'
         f"        <caption>{escaped(group.label)}",
         f" · {escaped(shown.category)}" if table.category != categories.MEAN else "",
-        f' <span class="unit">{unit}{", less is better" if table.lower_is_better else ""}</span>',
+        f' <span class="unit">{unit}{escaped(table.unit_remark)}'
+        f"{', less is better' if table.lower_is_better else ''}</span>",
         *(_flag(flag) for flag in shown.flags if flag != "published_differs"),
         '</caption>\n        <thead><tr><th scope="col">',
         "File system" if by == "filesystem" else "Configuration",

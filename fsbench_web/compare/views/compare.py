@@ -1,5 +1,6 @@
 """The compare page, its CSV and charts. Permalinks have views of their own."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -27,6 +28,8 @@ from fsbench_web.compare.tables.delta_tables import comparison, delta_tables, re
 from fsbench_web.compare.tables.differences import differences
 from fsbench_web.compare.tables.matched import coverage
 from fsbench_web.compare.tables.parts import part_links
+from fsbench_web.compare.tables.rows import DeltaTable
+from fsbench_web.core.conversion import BINARY
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.source_runs import environments_of
@@ -49,6 +52,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "part": limited.part,
         "part_links": part_links(spec, limited.part) if limited.part else None,
         "query": limited.address.to_query(),
+        "json_query": _for_programs(limited.address, shown.tables).to_query(),
         "form": form(limited.address, shown.choices, shown.tables),
         "description": describe(spec, shown.choices),
         **in_folds(
@@ -69,6 +73,12 @@ def page(request: HttpRequest) -> HttpResponse:
     # The form sends every field it has; the address says only what is asked for.
     response["HX-Push-Url"] = request.path + (f"?{context['query']}" if context["query"] else "")
     return response
+
+
+def _for_programs(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> ComparisonSpec:
+    """The address whose answer of the API has the units of the page."""
+    is_converted = not spec.units and any(table.has_printed_units for table in tables)
+    return replace(spec, units=BINARY) if is_converted else spec
 
 
 def _relaxed_filters(spec: ComparisonSpec) -> list[dict[str, object]]:

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
-from fsbench_web.compare.selection.spec import LONGEST_VALUE
+from fsbench_web.compare.selection.spec import LONGEST_VALUE, UNITS
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Run, Series, Study
@@ -19,7 +19,8 @@ from fsbench_web.studies.models import Run, Series, Study
 def page(request: HttpRequest) -> HttpResponse:
     """``?series=`` one line by any series of it, else ``?study=`` the lines to choose from.
 
-    ``test``, ``category``, ``along`` (kernel or date) and ``margin`` (percent) say what is shown.
+    ``test``, ``category``, ``along`` (kernel or date), ``margin`` (percent) and ``units`` say what
+    is shown.
     """
     asked = request.GET.get("series", "")
     if not asked:
@@ -37,7 +38,13 @@ def page(request: HttpRequest) -> HttpResponse:
     along = request.GET.get("along", "")
     along = along if along in lines.ALONG else "kernel"
     margin = _margin(request.GET.get("margin", ""))
-    shown = lines.history(series, test, category, along, margin) if test else lines.History()
+    units = request.GET.get("units", "")
+    units = units if units in UNITS else ""
+    shown = (
+        lines.history(series, test, category, along, margin, units=units)
+        if test
+        else lines.History()
+    )
     title = (
         f"{series.configuration}: {testnames.label(test)}" if test else str(series.configuration)
     )
@@ -54,6 +61,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "category_label": label,
         "along": along,
         "alongs": lines.ALONG.items(),
+        "units": units,
+        "unit_systems": UNITS.items(),
         "margin": margin,
         "margins": sorted({*MARGINS, margin}),
         "watch_form": _watch_form(request, series, test, category, along, margin),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,10 @@ class ParsedValue:
 
     ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of
     1024 bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs,
-    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware`` and
-    ``repeat`` are set when the file itself says what the number belongs to; a tool's output that
-    holds the same test more than once counts its repeats from 1.
+    s). ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware``,
+    ``repeat`` and ``block`` (what was measured beside each other) are set when the file itself says
+    what the number belongs to; a tool's output that holds the same test more than once counts its
+    repeats from 1.
 
     ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
     alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
@@ -88,15 +90,22 @@ class ParsedValue:
     repeat: int | None = None
     load: str = ""
     samples: tuple[float, ...] = ()
+    block: str = ""
 
 
-OwnKey = tuple[str, str, str, int | None]
-"""What a file itself says of a run: file system, configuration, hardware and repeat."""
+OwnKey = tuple[str, str, str, int | None, str]
+"""What a file itself says of a run: file system, configuration, hardware, repeat and block."""
 
 
 def own_key(value: ParsedValue) -> OwnKey:
     """What the file itself says the number belongs to."""
-    return value.filesystem, value.configuration, value.hardware, value.repeat
+    return value.filesystem, value.configuration, value.hardware, value.repeat, value.block
+
+
+def stored_key(stored: Sequence[Any]) -> OwnKey:
+    """A key as an import keeps it; one of before there were blocks has none."""
+    filesystem, configuration, hardware, repeat, block = (*stored, "")[:5]
+    return filesystem, configuration, hardware, repeat, block
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from math import fsum
 import numpy as np
 
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN, SUMMED
-from fsbench_web.core.scoring.confidence import Interval, intervals_of
 from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.scoring.quality_repeats import Whole, cells_of
 from fsbench_web.core.scoring.scores import UNEQUAL_REPEATS, ScoreValue, mean, overall
@@ -113,17 +112,8 @@ def scores(test: str, columns: TestColumns) -> dict[str, ScoreValue]:
     return found
 
 
-def intervals(test: str, columns: TestColumns) -> dict[str, Interval]:
-    """The 95% interval of each category's score, each run scored by itself. Raises as ``scores``
-    does.
-    """
-    if not len(columns) or columns.is_one_run:
-        return {}
-    return intervals_of(scores_of_runs(test, columns))
-
-
-def scores_of_runs(test: str, columns: TestColumns) -> dict[str, list[float]]:
-    """The values of ``scores`` of each run by itself, those of a category in the order of runs.
+def scores_of_runs(test: str, columns: TestColumns) -> dict[str, dict[int, float]]:
+    """The values of ``scores`` of each run by itself: by category, and run in their order.
 
     Raises as ``scores`` does.
     """
@@ -134,6 +124,7 @@ def scores_of_runs(test: str, columns: TestColumns) -> dict[str, list[float]]:
     columns = columns.taken(np.argsort(columns.runs, kind="stable"))
     of_runs = _places(columns.runs)
     repeats = int(of_runs.max()) + 1
+    run_ids = columns.runs[np.searchsorted(of_runs, np.arange(repeats))].tolist()
     found: dict[str, dict[int, float]] = {}
     for slug in SUMMED if is_matrix else (MEAN,):
         inside = columns.region(slug)
@@ -147,7 +138,10 @@ def scores_of_runs(test: str, columns: TestColumns) -> dict[str, list[float]]:
         whole = [run for run in range(repeats) if all(run in one for one in found.values())]
         if whole:
             found["overall"] = {run: fsum(one[run] for one in found.values()) for run in whole}
-    return {slug: list(values.values()) for slug, values in found.items()}
+    return {
+        slug: {run_ids[place]: value for place, value in values.items()}
+        for slug, values in found.items()
+    }
 
 
 def _refuse_infinite(values: Numbers) -> None:

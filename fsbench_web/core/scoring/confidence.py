@@ -6,8 +6,7 @@ degrees of freedom. As a stop rule it is that of "Filesystem Performance and Sca
 2.4.17", FREENIX 2002: repeat until the 95% half-width is at most 10% of the mean.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import fsum, isfinite, sqrt
@@ -17,7 +16,7 @@ from pydantic import ConfigDict, Field, Strict, StrictInt
 from scipy.special import stdtrit
 
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.scores import ScoreValue, mean
+from fsbench_web.core.scoring.scores import mean
 
 LEVEL = 0.95
 LEAST_REPEATS = 2  # one value has no interval
@@ -47,6 +46,10 @@ class Interval:
     @property
     def high(self) -> float:
         return self.mean + self.half_width
+
+    def scaled(self, times: float) -> "Interval":
+        """The same in another unit, of which one of its own is ``times`` as many."""
+        return replace(self, mean=self.mean * times, half_width=self.half_width * times)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -114,24 +117,15 @@ def autocorrelation(values: Sequence[float]) -> float | None:
     return fsum(a * b for a, b in pairwise(apart)) / square
 
 
-def score_intervals(repeats: Iterable[Mapping[str, ScoreValue]]) -> dict[str, Interval]:
-    """The 95% interval of each category's score; ``repeats`` are the scores of each repeat alone.
+def intervals_of(scores: Mapping[str, Mapping[int, float]]) -> dict[str, Interval]:
+    """The 95% interval of each category's score; ``scores`` are those of each run by itself.
 
     Categories with fewer than two values have none.
     """
-    values: dict[str, list[float]] = defaultdict(list)
-    for scores in repeats:
-        for category, score in scores.items():
-            values[category].append(score.value)
-    return intervals_of(values)
-
-
-def intervals_of(values: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
-    """The same of the values of the repeats by category."""
     return {
         category: found
-        for category, numbers in values.items()
-        if (found := interval(numbers)) is not None
+        for category, of_runs in scores.items()
+        if (found := interval(list(of_runs.values()))) is not None
     }
 
 

@@ -9,12 +9,17 @@ small, both are taken of the reciprocals, so that a delta always speaks of speed
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from fractions import Fraction
 
 ROUNDING_PERCENT = Decimal("0.01")
 """What two places of a printed delta may differ by before the print counts as wrong."""
 SAME = 1e-12
 """Scores that differ by less of themselves are the same: means of the same decimals (0.49, 0.5 and
 0.51; three times 0.5) may differ in the last of their binary digits."""
+
+
+Value = float | Fraction
+"""A score: as it was printed, or a fraction where it was converted (core.conversion)."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class Delta:
     delta2_percent: float | None
 
 
-def delta_rows(values: Sequence[float], lower_is_better: bool) -> list[Delta]:
+def delta_rows(values: Sequence[Value], lower_is_better: bool) -> list[Delta]:
     """The delta of each value, in the order given; every value that ties (``is_same``) is best.
 
     Worked out in fractions of the decimals that people see, so that binary rounding of the
@@ -47,12 +52,15 @@ def delta_rows(values: Sequence[float], lower_is_better: bool) -> list[Delta]:
     ]
 
 
-def is_same(one: float, other: float) -> bool:
+def is_same(one: Value, other: Value) -> bool:
     """Whether two scores differ by no more than binary rounding can have done (``SAME``)."""
-    return one == other or abs(one - other) <= SAME * max(abs(one), abs(other))
+    if one == other:
+        return True
+    a, b = float(one), float(other)
+    return abs(a - b) <= SAME * max(abs(a), abs(b))
 
 
-def change_percent(value: float, baseline: float, lower_is_better: bool) -> float | None:
+def change_percent(value: Value, baseline: Value, lower_is_better: bool) -> float | None:
     """By how much ``value`` is faster than ``baseline``, in percent of its speed; negative: slower.
 
     For times, speeds are the reciprocals. None where it would divide by zero; raises ValueError as
@@ -64,7 +72,7 @@ def change_percent(value: float, baseline: float, lower_is_better: bool) -> floa
     return _percent(base, x, x) if lower_is_better else _percent(x, base, base)
 
 
-def worst_first(values: Sequence[float], names: Sequence[str], lower_is_better: bool) -> list[int]:
+def worst_first(values: Sequence[Value], names: Sequence[str], lower_is_better: bool) -> list[int]:
     """The places of ``values`` from the worst to the best; equal values by name."""
     sign = -1 if lower_is_better else 1
     return sorted(range(len(values)), key=lambda place: (sign * values[place], names[place]))
@@ -84,7 +92,9 @@ Exact = tuple[int, int]
 and dividing two whole numbers rounds once, as that does."""
 
 
-def _exact(value: float) -> Exact:
+def _exact(value: Value) -> Exact:
+    if isinstance(value, Fraction) and value >= 0:
+        return value.as_integer_ratio()
     number = Decimal(repr(float(value)))
     if not number.is_finite() or number < 0:
         raise ValueError(f"a score of {value} cannot be compared")

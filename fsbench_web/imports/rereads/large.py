@@ -4,14 +4,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
-from fsbench_web.core.formats.result import OwnKey, own_key
+from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
-from fsbench_web.imports import existing_runs
 from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.imports.storing import large
+from fsbench_web.imports.storing import existing_runs, large
 from fsbench_web.studies.models import Artefact
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.digests import digest_of
@@ -36,7 +35,7 @@ class RunsDifference:
 def difference(artefact: Artefact) -> RunsDifference:
     """Compare each run with what is read now. Raises ImportRefused."""
     imported = ImportedFile.objects.filter(artefact=artefact).first()
-    runs: dict[OwnKey, int] = {tuple(key): pk for key, pk in imported.runs} if imported else {}
+    runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
     stored = measurements.runs_of(artefact.pk)
     found = RunsDifference()
     now: dict[int, str] = {}

@@ -13,15 +13,15 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
-from fsbench_web.core.formats.result import OwnKey, own_key
+from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
-from fsbench_web.imports import existing_runs
 from fsbench_web.imports.dates import Measured, measured
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.workloads import workload_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements
@@ -164,7 +164,7 @@ def _by_run(
     found: Difference,
 ) -> dict[int, dict[Cell, ParsedValue]]:
     """What was read now, by the run that it was stored with."""
-    runs: dict[OwnKey, int] = {tuple(key): pk for key, pk in imported.runs} if imported else {}
+    runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
     if not runs:
         if len(stored) > 1:
             message = (
@@ -190,7 +190,10 @@ def _compare_dates(parsed: ParsedResult, runs: dict[OwnKey, int], found: Differe
     keys: dict[int, list[OwnKey]] = defaultdict(list)
     for key, run_id in runs.items():
         keys[run_id].append(key)
+    # A run that came as several files has the date of one of them.
+    others = MeasurementBlock.objects.filter(run__in=keys).exclude(artefact=found.artefact)
     imported = Run.objects.filter(pk__in=keys, origin=Run.Origin.IMPORTED)
+    imported = imported.exclude(pk__in=others.values("run"))
     for run_id, *stored in imported.values_list("pk", "measured_at", "measured_source"):
         now = measured(parsed, keys[run_id])
         if [now.at, now.source] != stored:

@@ -15,7 +15,8 @@ from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, Target, plan
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import NOTHING_SAID, Given, SourceFile, unpack
 from fsbench_web.imports.storing import large
-from fsbench_web.imports.storing.runs import PlacedRun, StoredRun, store_runs
+from fsbench_web.imports.storing.numbering import PlacedRun
+from fsbench_web.imports.storing.runs import StoredRun, keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
 from fsbench_web.imports.workloads import environment_of, workload_of
 from fsbench_web.studies.models import Study
@@ -24,12 +25,15 @@ from fsbench_web.studies.scores import measurements
 
 @dataclass(frozen=True)
 class ImportPreview:
-    """What an import would store; with ``problems`` it would store nothing."""
+    """What an import would store; with ``problems`` it would store nothing. ``remarks`` are what
+    whoever imports should know of its repeats.
+    """
 
     study: Study
     study_is_new: bool
     runs: list[StoredRun]
     problems: list[ImportProblem]
+    remarks: list[ImportProblem]
 
 
 def import_files(
@@ -120,10 +124,15 @@ def commit(
     stored = _store(plan.files, target, user, row, known)
     if stored.problems:
         raise ImportRefused(stored.problems)
+    if stored.remarks:
+        warnings += [one.as_warning() for one in stored.remarks]
+        row.report = {"warnings": warnings}
     if was_kept:
         row.save()
         row.files.all().delete()
-    runs = [entry.run.pk for entry in stored.runs]
+    elif stored.remarks:
+        row.save(update_fields=["report"])
+    runs = keys_of(stored.runs)
     return ImportResult(row.pk, str(row.state), runs, known=known or [], warnings=warnings)
 
 
@@ -154,7 +163,7 @@ def _store(
     study, is_new = study_for(target, user)
     placed = [_placed(file, entry) for file in files for entry in file.runs]
     stored = store_runs(row, study, placed, user, passed_over)
-    return ImportPreview(study, is_new, stored.runs, stored.problems)
+    return ImportPreview(study, is_new, stored.runs, stored.problems, stored.remarks)
 
 
 def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
@@ -178,6 +187,7 @@ def _placed(file: PlannedFile, entry: PlannedRun) -> PlacedRun:
         samples=samples,
         workload=workload_of(entry.parsed),
         environment=environment_of(entry.parsed),
+        block=entry.block,
         measured=dates.measured(entry.parsed, entry.own),
         planned=entry,
     )

@@ -25,7 +25,8 @@ from fsbench_web.imports.plan import (
 )
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun, losses, together
 from fsbench_web.imports.sources import SourceFile
-from fsbench_web.imports.storing.runs import PlacedRun, Say, store_runs
+from fsbench_web.imports.storing.numbering import PlacedRun, Say
+from fsbench_web.imports.storing.runs import keys_of, store_runs
 from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
 
 LARGE_BYTES = 4 * 1024 * 1024
@@ -79,6 +80,7 @@ def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedR
             repeat=own[3] if own[3] is not None else said.repeat,
             columns=columns,
             own=[own],
+            block=own[4],
             reason=f"Imported from {source.path}.",
             begins=int(columns.lines[0]),
         )
@@ -215,4 +217,4 @@ def store(
         more = len(problems) - _MOST_PROBLEMS
         last = [ImportProblem(f"And {more} more problems.", source.path)] if more > 0 else []
         raise ImportRefused([*problems[:_MOST_PROBLEMS], *last])
-    return [one.run.pk for one in stored.runs]
+    return keys_of(stored.runs)

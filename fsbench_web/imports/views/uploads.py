@@ -30,7 +30,7 @@ from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
 from fsbench_web.studies.models import Series, Study
 
-FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
 RUNS_SHOWN = 500
 
 

@@ -59,6 +59,14 @@ class Run(models.Model):
     place = models.PositiveBigIntegerField(
         null=True, help_text="Its turn is that of the run of this number; null: of its own"
     )
+    block = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Runs of a study with the same block were measured beside each other: "
+        "everything once before anything again; empty: in none",
+    )
     confirmed = models.JSONField(
         default=dict,
         help_text="What its LUNs were when somebody typed their names (catalog.lun_identity), by "

@@ -54,6 +54,11 @@ class Score(models.Model):
     selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
     value = models.FloatField()
     unit = models.CharField(max_length=20)
+    summed_unit = models.CharField(
+        null=True,
+        max_length=20,
+        help_text="Of an overall score of rates, whose unit is a sum's: what is summed; else null",
+    )
     repeats = models.PositiveIntegerField(null=True)
     run_ids = models.JSONField(
         null=True,
@@ -71,6 +76,11 @@ class Score(models.Model):
         help_text="What the 95% interval is of (confidence.Interval.as_dict): repeats, or "
         "samples of a single run; null where there is none, and in scores of before it was "
         "kept",
+    )
+    repeat_scores = models.JSONField(
+        null=True,
+        help_text="[[Run.block, score of that run by itself or null], ...] as run_ids; null below "
+        "two runs, and in scores of before it was kept",
     )
     cells = models.PositiveIntegerField(null=True, help_text="Cells the score is made of")
     cells_expected = models.PositiveIntegerField(

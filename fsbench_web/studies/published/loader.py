@@ -4,12 +4,13 @@ from django.db import transaction
 
 from fsbench_web.catalog.configurations.records import from_label, unknown_configuration
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
+from fsbench_web.core.units import SUM
 from fsbench_web.studies.models import Score, Series, Study
 from fsbench_web.studies.published.data import PublishedScore, PublishedStudy
 from fsbench_web.studies.series import series_for
 
 ORIGIN = "published"
-_COMPARED = ("value", "unit", "repeats", "published", "origin")
+_COMPARED = ("value", "unit", "summed_unit", "repeats", "published", "origin")
 
 ScoreKey = tuple[int, str, str]
 """(series, test, category)"""
@@ -75,6 +76,7 @@ def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProf
     """Insert, update and delete what differs from the files."""
     known: dict[tuple[str, str, str], Series] = {}
     wanted: dict[ScoreKey, Score] = {}
+    units = {row.test: row.unit for row in published.scores if row.unit != SUM}
     for row in published.scores:
         circumstances = (row.filesystem, row.configuration, row.distribution)
         if circumstances not in known:
@@ -86,6 +88,7 @@ def _scores(study: Study, published: PublishedStudy, hardware: list[HardwareProf
             category=row.category,
             value=float(row.score),
             unit=row.unit,
+            summed_unit=units.get(row.test) if row.unit == SUM else None,
             repeats=row.repeats,
             published=row.printed,
             origin=ORIGIN,

@@ -248,6 +248,7 @@ def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> 
     made = []
     for series_id in sorted({run.series_id for run in runs}):  # one order of locks for everybody
         repeats[series_id] = next_repeat(Series.objects.get(pk=series_id))
+    blocks = _new_blocks(runs)
     for run in runs:
         made.append(
             new_runs.create_queued(
@@ -258,11 +259,26 @@ def _again(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> 
                 is_reference=run.is_reference,
                 retry_of=run,
                 repeat_rule=run.repeat_rule,
+                block=blocks.get(run.block, ""),
             )
         )
         repeats[run.series_id] += 1
     nudges.nudge_after_commit({run.series.lun_id: run for run in reversed(made)}.values())
     return made
+
+
+def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
+    """The block of each run that is submitted again, by that of the one it replaces.
+
+    They are measured later than the rest of their blocks, and beside each other: of what had one
+    block, and is submitted again together, a block is made anew.
+    """
+    job = runs[0].job
+    if job is None:
+        return {}
+    known = new_runs.blocks_in(job.runs.all())
+    olds = dict.fromkeys(run.block for run in runs if run.block)
+    return {old: new_runs.block_of(job, known + n) for n, old in enumerate(olds, start=1)}
 
 
 def _forbidden(run: Run) -> Iterator[str]:

@@ -31,7 +31,16 @@ from fsbench_web.studies.models import (
     Series,
     StateChange,
 )
-from fsbench_web.studies.runs import authority, contention, leases, new_runs, nudges, queue, repeats
+from fsbench_web.studies.runs import (
+    authority,
+    contention,
+    leases,
+    new_runs,
+    nudges,
+    queue,
+    races,
+    repeats,
+)
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
@@ -206,6 +215,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
         _repeat_again(run, now)
+        races.go_on(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run)
     leases.free(run)
@@ -236,6 +246,8 @@ def _run_again(run: Run, cause: Cause) -> str:
         retry_of=run,
         repeat_rule=run.repeat_rule,
         follows=run,
+        rerun=run.rerun + 1,
+        block=run.block,
         why=f"Run again by itself after run {run.pk}: {cause.label}.",
     )
     audit.note(None, "run retried", f"run {run.pk}", as_run=made.pk, why=cause.label)
@@ -265,9 +277,17 @@ def _repeat_again(run: Run, now: datetime) -> None:
             job=run.job,
             repeat_rule=rule,
             follows=run,
+            block=_next_block(rule, run),
             why=f"Repeated after run {run.pk}: {verdict.reason}.",
         )
         nudges.nudge_after_commit([following])
+
+
+def _next_block(rule: RepeatRule, run: Run) -> str:
+    """That of the next repeat: the others of its job that go on are in it too."""
+    if run.job is None or not run.block:
+        return ""
+    return new_runs.block_of(run.job, new_runs.blocks_in(rule.runs.all()) + 1)
 
 
 def _wake_others(run: Run) -> None:

@@ -31,12 +31,15 @@ def create_queued(
     retry_of: Run | None = None,
     repeat_rule: RepeatRule | None = None,
     follows: Run | None = None,
+    rerun: int = 0,
+    block: str = "",
     why: str = "",
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
 
     ``follows`` is the run whose end makes fsbench write it, by itself: its LUNs were confirmed with
-    that one, and not now. ``why`` replaces the reason in its history.
+    that one, and not now; where it is ``retry_of`` too, it is its turn. ``why`` replaces the reason
+    in its history.
     """
     run = Run.objects.create(
         series=series,
@@ -48,8 +51,9 @@ def create_queued(
         is_reference=is_reference,
         retry_of=retry_of,
         repeat_rule=repeat_rule,
-        rerun=follows.rerun + 1 if follows is not None and follows == retry_of else 0,
+        rerun=rerun,
         place=_place_of(follows) if follows is not None and follows == retry_of else None,
+        block=block,
         confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),
     )
     submitted = ("Submitted again" if retry_of else "Submitted") + (f" by {by}" if by else "")
@@ -62,6 +66,16 @@ def create_queued(
     )
     logger.info("run %s waits: %s%s", run.pk, submitted, again, extra={"run": run.pk})
     return run
+
+
+def block_of(job: Job, number: int) -> str:
+    """What the ``number``-th block of a job is called in its runs (``Run.block``)."""
+    return f"job {job.pk} block {number}"
+
+
+def blocks_in(runs: models.QuerySet[Run]) -> int:
+    """In how many blocks these are."""
+    return runs.exclude(block="").order_by().values("block").distinct().count()
 
 
 def _place_of(run: Run) -> int:
@@ -83,6 +97,7 @@ class NewRun:
     is_reference: bool = False
     repeat_rule: RepeatRule | None = None
     confirmed: dict[str, Any] = field(default_factory=dict)
+    block: str = ""
 
 
 @transaction.atomic
@@ -100,6 +115,7 @@ def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | N
                 is_reference=one.is_reference,
                 repeat_rule=one.repeat_rule,
                 confirmed=one.confirmed,
+                block=one.block,
             )
             for one in wanted
         ],
@@ -151,6 +167,7 @@ class FinishedRun:
     artefact: Artefact | None = None
     measured_at: datetime | None = None
     measured_source: dict[str, Any] = field(default_factory=dict)
+    block: str = ""
 
 
 @transaction.atomic(savepoint=False)
@@ -168,6 +185,7 @@ def record_all_finished(
             reason=one.reason,
             progress=1,
             environment=one.environment,
+            block=one.block,
             created_by=by,
             ended_at=now,
             measured_at=one.measured_at,

@@ -4,6 +4,7 @@ A comparison shows one score of each contender in each table, out of thousands. 
 where they are stored: what is read grows with what is shown and not with what there is.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from fsbench_web.catalog.models import FilesystemConfiguration
 from fsbench_web.catalog.workers.machines import EMULATED
@@ -27,6 +29,8 @@ from fsbench_web.studies.scores.source_runs import MOST_LISTED
 _IS_EMULATED = {"machine__accelerator": EMULATED}
 CONFIGURATION = "series__configuration_id"
 SERIES = "series_id"
+PRINTED_UNIT = Coalesce("summed_unit", "unit")
+"""The unit that its tool printed: sums of unlike units are no more alike than what they sum."""
 
 
 class Candidate(NamedTuple):
@@ -161,11 +165,12 @@ def best_candidates(
         scores.order_by()
         .annotate(
             is_printed=Q(published__isnull=False),
+            printed_unit=PRINTED_UNIT,
             configuration=F(CONFIGURATION),
             member=F(by),
         )
         .values_list(
-            *("pk", "series_id", "test", "category", "unit", "value"),
+            *("pk", "series_id", "test", "category", "printed_unit", "value"),
             *("is_printed", "configuration", "member"),
         )
     )
@@ -197,6 +202,28 @@ def best_candidates(
     return BestCandidates(found, rows[0][width] if rows else 0)
 
 
+def configurations_of_each(
+    scores: QuerySet[Score],
+    contenders: Mapping[int, str],
+    by: str,
+    tables: Collection[tuple[str, str]],
+) -> dict[tuple[str, str, str], int]:
+    """How many configurations each contender has in these tests and categories, in any unit.
+
+    ``contenders`` as for ``best_candidates``. One query.
+    """
+    wanted = scores.order_by().filter(
+        test__in={test for test, _ in tables}, category__in={slug for _, slug in tables}
+    )
+    found: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+    for test, slug, member, configuration in wanted.values_list(
+        *("test", "category"), F(by), F(CONFIGURATION)
+    ).distinct():
+        if member in contenders:
+            found[test, slug, contenders[member]].add(configuration)
+    return {key: len(those) for key, those in found.items()}
+
+
 @dataclass(frozen=True)
 class Printed:
     """A score that a paper printed something beside, and whose table it is in."""
@@ -211,8 +238,10 @@ class Printed:
 
 def printed_in(scores: QuerySet[Score]) -> list[Printed]:
     """Those of the scores that a paper printed something beside. One query."""
-    columns = ("pk", "series_id", "series__study__slug", "test", "category", "unit")
-    found = scores.filter(published__isnull=False).order_by("pk").values_list(*columns)
+    columns = ("pk", "series_id", "series__study__slug", "test", "category")
+    found = (
+        scores.filter(published__isnull=False).order_by("pk").values_list(*columns, PRINTED_UNIT)
+    )
     return [Printed(*row) for row in found]
 
 

@@ -7,9 +7,11 @@ has no entry.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import NamedTuple
 
+from fsbench_web.core.conversion import Shown, converted
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.confidence import Interval, interval, sample_interval
@@ -52,6 +54,13 @@ class Repeats:
         """The 95% interval: of the repeats, or of a single run's samples; None where neither is."""
         return interval(self.values) or (sample_interval(self.samples) if self.samples else None)
 
+    def converted(self, times: Fraction) -> "Repeats":
+        """The same in another unit, of which one of its own is ``times`` as many."""
+        values, samples = (
+            [converted(one, times) for one in of] for of in (self.values, self.samples)
+        )
+        return replace(self, values=values, samples=samples)
+
     def add(self, run_id: int, value: float, flags: Iterable[str] = ()) -> None:
         self.run_ids.append(run_id)
         self.values.append(value)
@@ -65,6 +74,11 @@ class Matrix:
     series_id: int
     unit: str
     cells: dict[Cell, Repeats] = field(default_factory=dict)
+
+    def converted(self, to: Shown) -> "Matrix":
+        """The same in the unit that it is shown in."""
+        cells = {cell: one.converted(to.times) for cell, one in self.cells.items()}
+        return Matrix(self.series_id, to.unit, cells)
 
 
 def matrices(
@@ -116,6 +130,11 @@ class LoadCurve:
     sizes: tuple[int | None, int | None]
     loads: dict[str, Repeats] = field(default_factory=dict)
 
+    def converted(self, to: Shown) -> "LoadCurve":
+        """The same in the unit that it is shown in."""
+        loads = {load: one.converted(to.times) for load, one in self.loads.items()}
+        return replace(self, unit=to.unit, loads=loads)
+
 
 def load_curves(series_ids: Iterable[int], name: str) -> list[LoadCurve]:
     """The test called ``name`` (without a load) at every load it was measured at, by series.
@@ -148,6 +167,10 @@ class RepeatsOfSeries:
     unit: str
     repeats: Repeats
     cells: list[int]
+
+    def converted(self, to: Shown) -> "RepeatsOfSeries":
+        """The same in the unit that it is shown in."""
+        return replace(self, unit=to.unit, repeats=self.repeats.converted(to.times))
 
 
 def repeats(

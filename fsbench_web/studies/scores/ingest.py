@@ -16,8 +16,8 @@ from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.core.scoring import quality as flag_words
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.columns import MixedMeasurements as MixedMeasurements
-from fsbench_web.core.scoring.confidence import REPEATS
-from fsbench_web.core.units import overall_unit
+from fsbench_web.core.scoring.confidence import LEAST_REPEATS, REPEATS
+from fsbench_web.core.units import SUM, overall_unit
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import (
     COMPUTED,
@@ -31,14 +31,17 @@ from fsbench_web.studies.scores import judging, measurements, quality
 from fsbench_web.studies.scores.judging import Found
 from fsbench_web.studies.scores.quality import Basis
 from fsbench_web.studies.scores.rows import as_json, insert_rows
+from fsbench_web.studies.scores.selections import SelectedScores
 from fsbench_web.studies.series import lock, lock_all, next_repeat, series_for
 
 _WRITTEN_SCORES = (
     *("series_id", "test", "category", "selection", "value", "unit", "repeats", "run_ids"),
+    "summed_unit",
     *(
         "half_width",
         "half_width_percent",
         "interval",
+        "repeat_scores",
         "cells",
         "cells_expected",
         "left_out",
@@ -164,12 +167,14 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
                 category,
                 str(selection),
                 score.value,
-                overall_unit(found.units[test]) if category == "overall" else found.units[test],
+                unit,
                 len(selected.runs[category]),
                 as_json(selected.runs[category]),
+                measured if unit == SUM else None,
                 sure.half_width if sure and sure.of == REPEATS else None,
                 sure.relative_percent if sure and sure.of == REPEATS else None,
                 as_json(sure.as_dict() if sure else None),
+                as_json(_repeat_scores(selected, category, basis)),
                 score.cells,
                 expected.get(category),
                 as_json(selected.left_out.get(category)),
@@ -187,6 +192,8 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
             for selection, selected in quality_of_test.scores.items()
             for category, score in selected.scores.items()
             for sure in [selected.intervals.get(category)]
+            for measured in [found.units[test]]
+            for unit in [overall_unit(measured) if category == "overall" else measured]
             if (test, category) not in printed
         ),
     )
@@ -197,6 +204,17 @@ def replace_scores(series: Series, basis: Basis, found: Found) -> None:
     if series.quality != judged_by:
         Series.objects.filter(pk=series.pk).update(quality=judged_by)
         series.quality = judged_by
+
+
+def _repeat_scores(
+    selected: SelectedScores, category: str, basis: Basis
+) -> list[tuple[str, float | None]] | None:
+    """As ``Score.repeat_scores`` keeps them."""
+    runs = selected.runs[category]
+    if len(runs) < LEAST_REPEATS:
+        return None
+    of_runs = selected.of_runs.get(category, {})
+    return [(basis.blocks.get(run, ""), of_runs.get(run)) for run in runs]
 
 
 def _expected_cells(series: Series) -> dict[str, int]:

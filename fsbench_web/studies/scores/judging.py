@@ -4,8 +4,8 @@ The same for what is stored and for what is about to be: blocks are looked at on
 and a series of very many numbers some tests at a time, so that no more is in memory.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,8 @@ from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.columns import (
     MixedMeasurements,
     TestColumns,
-    intervals,
-    scores,
 )
-from fsbench_web.core.scoring.confidence import Interval, sample_interval
+from fsbench_web.core.scoring.confidence import sample_interval
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements, quality
@@ -90,8 +88,7 @@ def _judge(
     tests = _by_test(parts, wanted)
     wholes = {}
     for test, gathered in tests.items():
-        columns = gathered.columns
-        wholes[test] = SelectedScores(scores(test, columns), intervals(test, columns))
+        wholes[test] = SelectedScores.of(test, gathered.columns)
     if series is not None:
         _add_samples(series, wholes)
     for test, gathered in tests.items():
@@ -238,5 +235,4 @@ def _add_samples(series: Series, wholes: dict[str, SelectedScores]) -> None:
             test = at_load(of.test, of.load)
             interval = sample_interval(samples or ()) if test in single else None
             if interval is not None:
-                found: Mapping[str, Interval] = {MEAN: interval}
-                wholes[test] = SelectedScores(wholes[test].scores, found)
+                wholes[test] = replace(wholes[test], intervals={MEAN: interval})

@@ -45,7 +45,7 @@ CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)
 """Flags of a number, in the order of their bits."""
 STATED = "stated"
 DIRECT = "direct I/O"
-READ_OF_RUNS = ("is_contended", "drift_percent", "conditions")
+READ_OF_RUNS = ("is_contended", "drift_percent", "conditions", "block")
 """What is read of each finished run beside its key."""
 _POSTMARK_TIMES = ("postmark_total_time", "postmark_transactions_time")
 _POSTMARK_TRANSACTIONS = ("postmark_transactions", "postmark_transactions_time")
@@ -61,7 +61,8 @@ class Basis:
 
     ``tool`` is empty where nobody said it. ``limit_kb_s`` is above what the device can deliver,
     ``memory_kb`` the machine's memory; None where they are not known. ``unsound`` are the flags of
-    whole runs by run. ``elapsed_s`` are PostMark's own times by run: (all, transactions).
+    whole runs by run, ``blocks`` the blocks of those that are in one.
+    ``elapsed_s`` are PostMark's own times by run: (all, transactions).
     """
 
     tool: str = ""
@@ -71,6 +72,7 @@ class Basis:
     memory_kb: float | None = None
     unsound: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     elapsed_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    blocks: Mapping[int, str] = field(default_factory=dict)
 
     def as_dict(self, boundaries: Mapping[str, Boundary]) -> dict[str, Any]:
         """For ``Series.quality``."""
@@ -126,7 +128,10 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
         rows = of_series.values_list("id", *READ_OF_RUNS)
     else:
         rows = map(attrgetter("id", *READ_OF_RUNS), finished)
-    for run_id, is_contended, drift, conditions in rows:
+    blocks: dict[int, str] = {}
+    for run_id, is_contended, drift, conditions, block in rows:
+        if block:
+            blocks[run_id] = block
         has_drifted = drift is not None and abs(drift) >= LEAST_DRIFT_PERCENT
         if flags := (*(CONTENDED,) * is_contended, *(DRIFTED,) * has_drifted):
             unsound[run_id] = flags
@@ -148,6 +153,7 @@ def basis_of(series: Series, finished: Iterable[Run] | None = None) -> Basis:
         min(memory_bytes) / 1024 if memory_bytes else None,
         unsound,
         _postmark_times(series) if tool == "postmark" else {},
+        blocks,
     )
 
 

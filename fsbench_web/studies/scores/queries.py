@@ -17,6 +17,10 @@ EMULATED = "emulated"
 """It was measured in a guest that was emulated: for function, not for speed."""
 
 
+RepeatScores = tuple[tuple[str, float | None], ...]
+"""(block, "" for none; score of the repeat by itself, None where it has none)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationFacts:
     """What is said of a configuration.
@@ -41,7 +45,7 @@ class SeriesFacts(ConfigurationFacts):
 
     ``preparation`` says in words what was done to the LUN before each run beyond a new file system.
     ``machine`` is a guest in words, "" for the worker's own executor, and ``guest_kernel`` the name
-    of its kernel.
+    of its kernel. ``tool`` is that of the workload; None of a table, which names none.
     """
 
     study: str
@@ -49,6 +53,7 @@ class SeriesFacts(ConfigurationFacts):
     series_id: int
     workload: str | None
     workload_title: str | None
+    tool: str | None = None
     hardware: str | None
     hardware_name: str | None
     lun: str | None
@@ -70,6 +75,8 @@ class ScoreRow(SeriesFacts):
     what it is of, or that of the samples of a single run. ``run_ids`` are the runs that it is made
     of, oldest first: as many as ``repeats``; a published score has none. ``left_out`` is how many
     cells a selection is without, and why (see Score); None where nothing was left out.
+    ``repeat_scores`` are those of each of the runs by itself, None where there are fewer than two
+    or nobody kept them.
     """
 
     test: str
@@ -87,6 +94,13 @@ class ScoreRow(SeriesFacts):
     flags: tuple[str, ...] = ()
     run_ids: tuple[int, ...] = field(default=())
     left_out: Mapping[str, Any] | None = None
+    summed_unit: str | None = None
+    repeat_scores: RepeatScores | None = None
+
+    @property
+    def printed_unit(self) -> str:
+        """What its tool printed: of an overall score, what is summed where that is known."""
+        return self.summed_unit or self.unit
 
     @property
     def lacks_runs(self) -> bool:
@@ -107,6 +121,7 @@ _OF_SERIES = {
     "filesystem": "configuration__filesystem",
     "workload": "workload__slug",
     "workload_title": "workload__title",
+    "tool": "workload__tool",
     "hardware": "hardware__slug",
     "hardware_name": "hardware__name",
     "kernel": "kernel",
@@ -114,9 +129,9 @@ _OF_SERIES = {
 }
 _OF_SCORE = (
     *("test", "category", "value", "unit", "repeats", "cells", "cells_expected", "origin"),
-    *("published", "half_width", "half_width_percent", "left_out"),
+    *("published", "half_width", "half_width_percent", "left_out", "summed_unit"),
 )
-ROW = ("series_id", "flags", "selection", "interval", "run_ids", *_OF_SCORE)
+ROW = ("series_id", "flags", "selection", "interval", "run_ids", "repeat_scores", *_OF_SCORE)
 _LUN = ("lun__name", "lun__worker__name")
 _JOURNAL_LUN = ("journal_lun__name", "journal_lun__worker__name")
 
@@ -175,7 +190,7 @@ def series_facts(
 
 def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
     """``values`` are the columns of ``ROW``."""
-    _, flags, selection, interval, run_ids, *rest = values
+    _, flags, selection, interval, run_ids, repeat_scores, *rest = values
     score = dict(zip(_OF_SCORE, rest, strict=True))
     cells, expected = score["cells"], score["cells_expected"]
     # Of a selection fewer cells are what was asked for; left_out counts them.
@@ -189,6 +204,7 @@ def row_of(series: SeriesFacts, values: Sequence[Any]) -> ScoreRow:
         interval=Interval.from_dict(interval) if interval else None,
         flags=tuple(flags),
         run_ids=tuple(run_ids or ()),
+        repeat_scores=repeat_scores and tuple((block, value) for block, value in repeat_scores),
         **score,
     )
 

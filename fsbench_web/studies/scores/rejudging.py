@@ -18,9 +18,12 @@ from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
 def waiting(study: str = "", *, everything: bool = False) -> QuerySet[Series]:
     """Series with finished runs that were not judged by the present rules; ``everything``: all.
 
-    Scores that do not name their runs are of before these were kept, and old too.
+    Scores that do not name their runs, or not what each repeat came to, are of before these were
+    kept, and old too.
     """
-    lacking = Score.selections.filter(origin=COMPUTED, run_ids__isnull=True).values("series")
+    lacks_repeats = Q(repeat_scores__isnull=True, repeats__gte=2, interval__isnull=False)
+    lacks = Q(run_ids__isnull=True) | lacks_repeats
+    lacking = Score.selections.filter(lacks, origin=COMPUTED).values("series")
     # Two conditions, because a comparison with a key that is not there is neither true nor false.
     is_old = Q(quality__isnull=True) | ~Q(quality__rules=RULES) | Q(pk__in=lacking)
     found = Series.objects.filter(pk__in=Run.objects.filter(state=RunState.DONE).values("series"))

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from fsbench_web.core.scoring.cache_boundary import Boundary
-from fsbench_web.core.scoring.columns import TestColumns, intervals
+from fsbench_web.core.scoring.columns import TestColumns, scores_of_runs
 from fsbench_web.core.scoring.columns import scores as scores_of
-from fsbench_web.core.scoring.confidence import Interval
+from fsbench_web.core.scoring.confidence import Interval, intervals_of
 from fsbench_web.core.scoring.quality import CACHED, SPIKE, UNCACHED, ordered
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.scoring.quality_repeats import Whole
@@ -30,7 +30,7 @@ class SelectedScores:
 
     ``left_out`` is as ``Score.left_out`` keeps it, for each category of which something was.
     ``flags`` are those of the numbers that each score is made of, ``runs`` the runs they are from,
-    oldest first.
+    oldest first, and ``of_runs`` the score of each of these by itself, where there are several.
     """
 
     scores: Mapping[str, ScoreValue]
@@ -38,6 +38,15 @@ class SelectedScores:
     left_out: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     flags: Mapping[str, list[str]] = field(default_factory=dict)
     runs: Mapping[str, list[int]] = field(default_factory=dict)
+    of_runs: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, test: str, columns: TestColumns) -> "SelectedScores":
+        """Scores and intervals of these numbers. Raises as ``core.scoring.columns.scores``."""
+        found = scores_of(test, columns)
+        is_one = not len(columns) or columns.is_one_run
+        of_runs = {} if is_one else scores_of_runs(test, columns)
+        return cls(found, intervals_of(of_runs), of_runs=of_runs)
 
 
 @dataclass(frozen=True)
@@ -144,18 +153,17 @@ def _without(
     kept = columns.taken(~taken)
     if not len(kept):
         return SelectedScores({})
-    scores = scores_of(test, kept)
+    found = SelectedScores.of(test, kept)
     cell = columns.cells
-    return SelectedScores(
-        scores,
-        intervals(test, kept),
-        {
+    return replace(
+        found,
+        left_out={
             category: left_out
-            for category in scores
+            for category in found.scores
             if (left_out := _left_out(cell, taken, why, _region(category, columns)))["numbers"]
         },
-        _flags(columns, judged, scores, ~taken),
-        _runs(columns, scores, ~taken),
+        flags=_flags(columns, judged, found.scores, ~taken),
+        runs=_runs(columns, found.scores, ~taken),
     )
 
 

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from fsbench_web.accounts.models import Team
 from fsbench_web.catalog.configurations.records import configuration_for
-from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.catalog.models import HardwareProfile, Workload
 from fsbench_web.compare.history.lines import chart, history, version_key
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue
 from fsbench_web.studies.models import Run, RunState, Series, Study
@@ -155,6 +155,32 @@ def test_two_units_are_no_line(line):
     shown = history(line, "write", "maximum", "kernel", 10)
     assert shown.points == []
     assert "KB/s and in MB/s" in shown.problem
+
+
+def test_a_unit_that_changes_is_one_line(line, client):
+    """100 KB/s of 1024 bytes is 0.09765625 MiB/s: the level stays, and so does the verdict."""
+    workload = Workload.objects.create(slug="iozone-x", title="IOzone", tool="iozone")
+    Series.objects.update(workload=workload)
+    measured("6.11.0", 80 / 1024, unit="MiB/s")
+    newest = Series.objects.get(kernel="6.11.0")
+    newest.workload = workload
+    newest.save()
+    line.workload = workload
+    shown = history(line, "write", "maximum", "kernel", 10)
+    assert (shown.unit, shown.printed_units) == ("MiB/s", ("KB/s", "MiB/s"))
+    assert [point.name for point in shown.points][-2:] == ["6.10.0", "6.11.0"]
+    assert shown.points[-1].mean == shown.points[-2].values[1] == 80 / 1024
+    (change,) = shown.changes
+    assert change.sentence.startswith("From 6.9.0 to 6.10.0: \u221220.")
+    query = {"series": line.pk, "test": "write", "category": "maximum"}
+    page = client.get("/history/", query | {"units": "decimal"}).content.decode()
+    assert "Its runs printed KB/s and MiB/s: all are shown in MB/s" in page
+    said = client.get("/api/v1/history", query).json()
+    assert (said["unit"], said["points"][-1]["mean"]) == ("MiB/s", 80 / 1024)
+    overall = history(line, "write", "overall", "kernel", 10)
+    assert (overall.unit, overall.printed_units) == ("score", ("KB/s", "MiB/s"))
+    printed = history(line, "write", "maximum", "kernel", 10, units="printed")
+    assert "no line can hold both" in printed.problem
 
 
 @pytest.mark.parametrize(

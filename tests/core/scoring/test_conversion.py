@@ -1,21 +1,33 @@
 """Units are converted exactly, and what says either 1000 or 1024 is asked about."""
 
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from fsbench_web.core.conversion import (
+    BINARY,
+    DECIMAL,
     MEANT_BY,
     OPERATIONS,
+    PRINTED,
     RATE,
     SIZE,
     TIME,
     Meaning,
-    converted,
+    Printed,
+    Shown,
+    exact,
+    explained,
+    is_open,
     meaning,
+    shown_units,
 )
 from fsbench_web.core.formats import parse
+from fsbench_web.core.units import is_known
 
 
 @pytest.mark.parametrize(
@@ -66,29 +78,122 @@ def test_what_is_no_known_unit_has_no_meaning(unit: str) -> None:
     assert meaning(unit, "iozone") is None
 
 
-def test_conversion_is_exact_and_there_and_back_the_same() -> None:
-    mib, mb, kib = meaning("MiB/s"), meaning("MB/s", "dbench"), meaning("KiB/s")
-    assert mib is not None
-    assert mb is not None
-    assert kib is not None
-    assert converted("0.1", mib, kib) == Fraction("102.4")
-    assert converted("1101.53", mib, mb) == Fraction(110153 * 1024**2, 100 * 10**6)
-    there = converted("364.38", mb, mib)
-    assert there * mib.factor / mb.factor == Fraction("364.38")
-    ms = meaning("ms")
-    assert ms is not None
-    with pytest.raises(ValueError, match="bytes a second are no seconds"):
-        converted("1", mib, ms)
+@pytest.mark.parametrize(
+    ("unit", "base", "said", "factor"),
+    [
+        ("KB/s", 1024, "KiB/s", 1024),
+        ("KB/s", 1000, "kB/s", 1000),
+        ("MB/s", 1024, "MiB/s", 1024**2),
+        ("MB/s", 1000, "SI MB/s", 10**6),
+        ("TB", 1000, "SI TB", 10**12),
+    ],
+)
+def test_what_was_asked_about_says_itself_what_it_is(
+    unit: str, base: int, said: str, factor: int
+) -> None:
+    assert is_open(unit, "table")
+    assert explained(unit, base) == said
+    assert not is_open(said)
+    found = meaning(said)
+    assert found is not None
+    assert found.factor == factor
+    assert is_known(said)
+
+
+UNITS = ("KiB/s", "kB/s", "MiB/s", "SI MB/s", "GiB/s", "Mbit/s", "B/s")
+
+
+@hypothesis.given(
+    st.floats(min_value=0, max_value=1e30, allow_nan=False),
+    st.sampled_from(UNITS),
+    st.sampled_from(UNITS),
+    st.sampled_from([BINARY, DECIMAL]),
+)
+def test_there_and_back_is_the_same_fraction(
+    value: float, unit: str, other: str, system: str
+) -> None:
+    shown = shown_units([(unit, ""), (other, "")], system)
+    there = exact(value) * shown[unit, ""].times
+    assert there / shown[unit, ""].times == Fraction(Decimal(repr(value)))
+    # By way of another unit it is the same.
+    one, two = meaning(unit), meaning(other)
+    assert one is not None
+    assert two is not None
+    beside = exact(value) * one.factor / two.factor
+    assert beside * shown[other, ""].times == there
+
+
+KNOWN, OPEN = ("KB/s", "iozone"), ("KB/s", "table")
+
+
+@pytest.mark.parametrize(
+    ("printed", "system", "expected"),
+    [
+        # All agree: as printed, whoever printed it.
+        ([KNOWN, OPEN], "", {KNOWN: Shown("KB/s"), OPEN: Shown("KB/s")}),
+        ([("ns", "fio")], "", {("ns", "fio"): Shown("ns")}),
+        ([("ns", "fio")], BINARY, {("ns", "fio"): Shown("ns")}),
+        # One is in another unit: binary, and what nobody explained stands by itself.
+        (
+            [KNOWN, OPEN, ("MiB/s", "table")],
+            "",
+            {
+                KNOWN: Shown("MiB/s", Fraction(1, 1024)),
+                OPEN: Shown("KB/s", is_unexplained=True),
+                ("MiB/s", "table"): Shown("MiB/s"),
+            },
+        ),
+        ([KNOWN, OPEN], PRINTED, {KNOWN: Shown("KB/s"), OPEN: Shown("KB/s")}),
+        (
+            [KNOWN, ("MiB/s", "")],
+            PRINTED,
+            {KNOWN: Shown("KB/s"), ("MiB/s", ""): Shown("MiB/s")},
+        ),
+        ([KNOWN], DECIMAL, {KNOWN: Shown("MB/s", Fraction(1024, 10**6))}),
+        # The same letters, and not the same unit.
+        (
+            [("MB/s", "dbench"), ("MB/s", "iozone")],
+            "",
+            {
+                ("MB/s", "dbench"): Shown("MiB/s", Fraction(10**6, 1024**2)),
+                ("MB/s", "iozone"): Shown("MiB/s"),
+            },
+        ),
+        # Times have no systems: the longest unit, where they do not agree.
+        (
+            [("ns", "fio"), ("µs", "fio")],
+            "",
+            {("ns", "fio"): Shown("µs", Fraction(1, 1000)), ("µs", "fio"): Shown("µs")},
+        ),
+        # Other dimensions are left alone.
+        ([KNOWN, ("ops/s", "")], "", {KNOWN: Shown("KB/s"), ("ops/s", ""): Shown("ops/s")}),
+        ([("frames/s", "")], BINARY, {("frames/s", ""): Shown("frames/s")}),
+        # A sum that nobody said the unit of goes with the others, while these agree.
+        ([("score", ""), KNOWN], "", {("score", ""): Shown("KB/s"), KNOWN: Shown("KB/s")}),
+        (
+            [("score", ""), KNOWN],
+            BINARY,
+            {
+                ("score", ""): Shown("score", is_unexplained=True),
+                KNOWN: Shown("MiB/s", Fraction(1, 1024)),
+            },
+        ),
+    ],
+)
+def test_what_is_shown_side_by_side(
+    printed: list[Printed], system: str, expected: dict[Printed, Shown]
+) -> None:
+    assert shown_units(printed, system) == expected
 
 
 def test_every_entry_is_of_a_tool_that_is_read_and_names_its_source() -> None:
     samples = Path(__file__).parents[1] / "formats/samples"
     names = (
         *("iozone-3.489-tests-0-1-2", "postmark-1.51", "bonnie-1.96", "fio-3.33-json"),
-        *("dbench-4.00",),
+        *("dbench-4.00", "dd-9.1", "hdparm-9.65", "elbencho-3.1", "crystaldiskmark-8.0.1"),
     )
-    tools = {parse(name, (samples / f"{name}.txt").read_bytes()).tool for name in names}
-    assert tools | {"crystaldiskmark"} == set(MEANT_BY)
+    read = {parse(name, (samples / f"{name}.txt").read_bytes()).tool for name in names}
+    assert read | {"own-fio", "random-access", "source-copy", "study:unisys-2005"} == set(MEANT_BY)
     for one in MEANT_BY.values():
         assert one.base in (1000, 1024)
         assert len(one.source) > 20

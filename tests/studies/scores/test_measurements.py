@@ -11,7 +11,7 @@ from django.test import Client
 from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.imports.existing_runs import digest_of
+from fsbench_web.imports.storing.existing_runs import digest_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Study
 from fsbench_web.studies.runs import new_runs
 from fsbench_web.studies.scores import digests, ingest, measurements

@@ -49,13 +49,14 @@ _SUFFIXES = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 MAX_RECORD_KB = 2**31 - 1
 MAX_FILE_KB = 10**12
 MAX_LOAD = 10**9
+MAX_BLOCK = 60
 A_REPEAT = f"a whole number from 0 to {MAX_REPEAT:,}"
 A_ZERO = "0 is kept as measured; leave the value empty where nothing was measured."
 LOADS = ("threads", "iodepth", "jobs", "tasks", "clients")
 """What a column may say of a load (result.load_text)."""
 FIELDS = (
     *("test", "record_size_kb", "file_size_kb", "value", "unit"),
-    *("filesystem", "configuration", "hardware", "repeat", *LOADS),
+    *("filesystem", "configuration", "hardware", "repeat", "block", *LOADS),
 )
 
 
@@ -188,6 +189,9 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
     file_kb = read_size(reading, said, "file_size_kb", line)
     repeat = _repeat(reading, said, line)
     load = _load(reading, said, line)
+    if "block" in said and len(said["block"].text) > MAX_BLOCK:
+        message = f"The name of a block has more than {MAX_BLOCK} characters."
+        reading.refuse(line, said["block"], message)
     unit = unit_of(said["unit"].text) if "unit" in said else ""
     if not unit:
         reading.refuse(line, said.get("unit"), "The unit is missing (KB/s, ops/s, s, ...).")
@@ -212,6 +216,7 @@ def read_cell(reading: Reading, line: int, said: dict[str, Place]) -> None:
         hardware=_text(said, "hardware"),
         repeat=repeat,
         load=load,
+        block=_text(said, "block"),
     )
     _keep(reading, parsed, said["value"])
 
@@ -222,14 +227,14 @@ def _text(said: dict[str, Place], name: str) -> str:
 
 def _keep(reading: Reading, value: ParsedValue, place: Place) -> None:
     key = (
-        *(value.filesystem, value.configuration, value.hardware, value.repeat),
+        *(value.filesystem, value.configuration, value.hardware, value.repeat, value.block),
         *(value.test, value.load, value.record_size_kb, value.file_size_kb),
     )
     first = reading.seen.setdefault(key, value.line)
     if len(reading.seen) == len(reading.result.values):
         message = (
             f"The same cell was already given in line {first}. Repeats of a cell need a column "
-            "repeat, or a file each."
+            "repeat or block, or a file each."
         )
         reading.refuse(value.line, place, message)
         return

@@ -161,7 +161,8 @@ def _from_1(runs: dict[Own, MeasurementColumns]) -> dict[Own, MeasurementColumns
     if not any(own[3] == 0 for own in runs):
         return runs
     return {
-        (*own[:3], None if own[3] is None else own[3] + 1): columns for own, columns in runs.items()
+        (*own[:3], None if own[3] is None else own[3] + 1, own[4]): columns
+        for own, columns in runs.items()
     }
 
 

@@ -23,13 +23,13 @@ from fsbench_web.core.measurement_columns import NONE
 
 MAX_RUNS = 20_000
 MAX_TESTS = 60_000
-_OWN = ("filesystem", "configuration", "hardware", "repeat")
+_OWN = ("filesystem", "configuration", "hardware", "repeat", "block")
 _TEST = ("test", "unit", *LOADS)
 # What no tool prints, and bytes that were no text.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
 
-Own = tuple[str, str, str, int | None]
-"""What the table's columns say of file system, configuration, hardware and repeat."""
+Own = tuple[str, str, str, int | None, str]
+"""What the table's columns say of file system, configuration, hardware, repeat and block."""
 Test = tuple[str, str, str]
 """Name, load and unit."""
 ReadRow = tuple[int, int, int, int, int, float]
@@ -218,6 +218,7 @@ class RowReader:
             said.get("configuration", ""),
             said.get("hardware", ""),
             int(repeat) if repeat else None,
+            said.get("block", ""),
         )
         if len(self.runs) >= MAX_RUNS and own not in self.runs:
             self.refuse(number, None, f"The table holds more than {MAX_RUNS} runs: split it.")

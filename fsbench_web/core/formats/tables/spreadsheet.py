@@ -81,7 +81,7 @@ def _refuse_repeated(seen: dict[tuple[object, ...], int], found: ParsedResult) -
 
 
 def _cell(value: object) -> tuple[object, ...]:
-    names = ("filesystem", "configuration", "hardware", "repeat", "test", "load")
+    names = ("filesystem", "configuration", "hardware", "repeat", "block", "test", "load")
     return tuple(getattr(value, name) for name in (*names, "record_size_kb", "file_size_kb"))
 
 

@@ -1,10 +1,10 @@
 """Tables of measurements that say themselves which column is what: CSV, TSV and other separators.
 
 Long: columns test, record_size_kb, file_size_kb, value, unit; and, where the file itself says what
-its numbers belong to, filesystem, configuration, hardware, repeat. A column for each test, under
-the names of the tests. Or matrices of record sizes by file sizes under a title that names the test
-and the unit. Where the separator is no comma, numbers may have a decimal comma. A row without a
-value is a cell that was not measured. Any other table needs somebody to say what is what
+its numbers belong to, filesystem, configuration, hardware, repeat, block. A column for each test,
+under the names of the tests. Or matrices of record sizes by file sizes under a title that names the
+test and the unit. Where the separator is no comma, numbers may have a decimal comma. A row without
+a value is a cell that was not measured. Any other table needs somebody to say what is what
 (NeedsMapping).
 """
 
@@ -50,6 +50,7 @@ _NAMES = {
     "configuration": ("configuration", "config", "label"),
     "hardware": ("hardware",),
     "repeat": ("repeat", "run", "iteration", "repetition", "iter", "rep"),
+    "block": ("block",),
     "threads": ("threads", "thread", "num_threads", "nthreads", "numthreads"),
     "iodepth": ("iodepth", "io_depth", "queue_depth", "queuedepth", "qd"),
     "jobs": ("jobs", "numjobs", "num_jobs", "njobs", "processes"),

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError
 
-from fsbench_web.imports.plan import Target
+from fsbench_web.imports.plan import FOLDERS, Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Given, SourceFile, natural, unpack
 from fsbench_web.imports.storing.commit import import_sources
@@ -33,6 +33,12 @@ class Command(SiteCommand):
         parser.add_argument("--source", default="", help="who measured it, or where it is from")
         parser.add_argument("--licence", default="", help="what others may do with it")
         parser.add_argument(
+            "--blocks",
+            default="",
+            choices=("", FOLDERS),
+            help="folders: files in folders of the same name were measured beside each other",
+        )
+        parser.add_argument(
             "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"
         )
         parser.add_argument(
@@ -40,7 +46,7 @@ class Command(SiteCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        names = ("study", "filesystem", "configuration", "hardware", "source", "licence")
+        names = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
         said = {name: options[name].strip() for name in names}
         target = Target(**said, strict=options["strict"])
         named = options["ignore_columns"]

@@ -1,0 +1,78 @@
+"""Which scores stand in one table, and in which unit. Pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import NamedTuple, TypeVar
+
+from fsbench_web.core.conversion import Printed, Shown, shown_units
+from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.units import SUM, overall_unit
+from fsbench_web.studies.scores.queries import SeriesFacts
+
+UNIT_UNEXPLAINED = "unit_unexplained"
+"""Nobody said what KB are in this row, and of other rows of its table it is known."""
+
+_Score = TypeVar("_Score")
+
+
+class TableKey(NamedTuple):
+    """What the scores of one table have in common.
+
+    ``unit`` is what they are shown in. Of a sum of rates ``summed`` is the unit of these, where it
+    has to be said. ``is_unexplained``: it stands apart, because nobody knows what its unit is in
+    that of others.
+    """
+
+    test: str
+    category: str
+    unit: str
+    summed: str = ""
+    is_unexplained: bool = False
+
+
+Placed = tuple[_Score, Fraction]
+"""A score, and how many of its table's unit its own unit is."""
+
+
+def tool_of(facts: SeriesFacts) -> str:
+    """Whose words the units of a series are: its tool's, or those of its study."""
+    return facts.tool or f"study:{facts.study}"
+
+
+def by_table(
+    scores: Iterable[_Score], name_of: Callable[[_Score], tuple[str, str, Printed]], system: str
+) -> list[tuple[TableKey, list[Placed[_Score]]]]:
+    """The scores of each table, tables in the paper's order.
+
+    ``name_of`` says test, category and unit of a score, ``system`` how units are chosen
+    (``ComparisonSpec.units``).
+    """
+    found: dict[tuple[str, str], dict[Printed, list[_Score]]] = defaultdict(dict)
+    for score in scores:
+        test, category, printed = name_of(score)
+        found[test, category].setdefault(printed, []).append(score)
+    tables: dict[TableKey, list[Placed[_Score]]] = {}
+    for (test, category), of_units in found.items():
+        shown = shown_units(of_units.keys(), system)
+        for printed, some in of_units.items():
+            key = _key(test, category, printed, shown)
+            times = shown[printed].times
+            tables.setdefault(key, []).extend((score, times) for score in some)
+    return sorted(
+        tables.items(),
+        key=lambda item: (
+            *(testnames.place(item[0].test), categories.place(item[0].category)),
+            *(item[0].is_unexplained, item[0].unit, item[0].summed),
+        ),
+    )
+
+
+def _key(test: str, category: str, printed: Printed, shown: Mapping[Printed, Shown]) -> TableKey:
+    one = shown[printed]
+    if category != "overall":
+        return TableKey(test, category, one.unit, is_unexplained=one.is_unexplained)
+    unit = overall_unit(one.unit)
+    is_plain = len({other.unit for other in shown.values()}) == 1 and one.times == 1
+    summed = one.unit if unit == SUM != one.unit and not is_plain else ""
+    return TableKey(test, category, unit, summed, one.is_unexplained)

@@ -1,0 +1,107 @@
+"""The same numbers twice: digests of what runs hold."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import User
+from django.db.models import F
+
+from fsbench_web.core.measurement_columns import MeasurementColumns
+from fsbench_web.imports.models import RunContent
+from fsbench_web.imports.storing.repeats import Repeats, cells_of
+from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.scores import digests, measurements, quality
+from fsbench_web.studies.scores.measurements import StoredBlock
+
+_READ = ("series_id", "repeat", "block", "state", "origin", "created_by_id")
+MOST_COMPARED = 1_000_000
+"""Numbers of a series that are read to know what its repeats measured."""
+
+
+@dataclass
+class Known:
+    """What a series holds: its finished runs by the digest of their numbers; all its repeats,
+    whatever became of them, with their runs (None: one of this very import) and their blocks; the
+    number of the next one; and its finished runs in their order, of which is read what
+    ``quality.basis_of`` wants, and ``_READ``. ``measured`` is what they measured, None where nobody
+    asked or where that is too much. Parts of runs that came as several files are in ``runs`` too.
+    """
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    repeats: dict[int, int | None] = field(default_factory=dict)
+    blocks: dict[int, str] = field(default_factory=dict)
+    following: int = 1
+    finished: list[Run] = field(default_factory=list)
+    measured: Repeats | None = None
+
+    def run_to_join(self, repeat: int, user: User | None) -> Run | None:
+        """The run of a repeat that ``user`` imported, which further files of theirs may add to."""
+        return next(
+            (
+                run
+                for run in self.finished
+                if run.pk == self.repeats.get(repeat)
+                and run.origin == Run.Origin.IMPORTED
+                and run.created_by_id == (user.pk if user else None)
+            ),
+            None,
+        )
+
+
+def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[int, Known]:
+    """What each series holds, by its key. Whoever goes by it holds their locks (series.lock_all).
+
+    A finished run without a digest (measured here, or read again since) is counted now.
+    ``with_cells``: what its runs measured is read too.
+    """
+    found = {series.pk: Known() for series in serieses}
+    for run in (
+        Run.objects.filter(series__in=found)
+        .annotate(digest=F("content__digest"))
+        .only(*_READ, *quality.READ_OF_RUNS)
+        .order_by("id")
+    ):
+        there = found[run.series_id]
+        there.repeats[run.repeat], there.blocks[run.repeat] = run.pk, run.block
+        there.following = max(there.following, run.repeat + 1)
+        if run.state == RunState.DONE:
+            there.finished.append(run)
+            there.runs[run.digest or digest_of(run.pk)] = run
+    if with_cells:
+        _add_cells(found)
+    return found
+
+
+def _add_cells(found: dict[int, Known]) -> None:
+    """What the finished runs measured; one query where there are any."""
+    finished = {run.pk: run for known in found.values() for run in known.finished}
+    blocks: dict[int, list[StoredBlock]] = defaultdict(list)
+    if finished:
+        of_finished = measurements.of_finished(found)
+        for block in measurements.listed(of_finished, samples=False):
+            blocks[block.series_id].append(block)
+    for pk, known in found.items():
+        if sum(block.count for block in blocks[pk]) > MOST_COMPARED:
+            continue
+        known.measured = Repeats()
+        of_outputs: dict[tuple[int, int | None], list[MeasurementColumns]] = defaultdict(list)
+        for block in blocks[pk]:
+            columns = block.read().columns
+            known.measured.add(finished[block.run_id].repeat, cells_of(columns))
+            of_outputs[block.run_id, block.artefact_id].append(columns)
+        outputs = Counter(run_id for run_id, _ in of_outputs)
+        for (run_id, _), parts in of_outputs.items():
+            if outputs[run_id] > 1:
+                known.runs.setdefault(digests.digest_of(*parts), finished[run_id])
+
+
+def digest_of(run_id: int) -> str:
+    """The digest of the numbers that a run holds, counted now."""
+    blocks = measurements.read(measurements.of_run(run_id))
+    return digests.digest_of(*(numbers.columns for numbers in blocks))
+
+
+def forget(run_ids: Sequence[int]) -> None:
+    """The numbers of these runs have changed."""
+    RunContent.objects.filter(run_id__in=run_ids).delete()

@@ -1,0 +1,278 @@
+"""Runs to be -> which repeat each is, or part of which; and why one is none."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from fsbench_web.catalog.models import Environment, Workload
+from fsbench_web.core.formats.result import OwnKey
+from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
+from fsbench_web.imports.dates import Measured
+from fsbench_web.imports.plan import PlannedRun
+from fsbench_web.imports.problems import ImportProblem, KnownRun
+from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.storing.existing_runs import Known
+from fsbench_web.imports.storing.repeats import Cells, cells_of
+from fsbench_web.imports.targets import ONCE
+from fsbench_web.studies.models import Run, Series
+from fsbench_web.studies.scores import digests
+from fsbench_web.studies.scores.digests import Content
+
+Say = Callable[[str, float], None]
+"""Told what is being done, and the share of it that is done."""
+_MOST_NAMED = 20
+_MOST_FILES_NAMED = 5
+
+
+@dataclass(frozen=True)
+class PlacedRun:
+    """One run to be: what it is of, and its numbers.
+
+    ``repeat`` is what somebody says; None: it is numbered on. ``block``: see ``Run.block``.
+    ``own`` is what the file calls the run. ``begins`` is its first line where one table
+    holds all runs, which are told by it. ``planned`` is what it was made of, for whoever shows it.
+    """
+
+    source: SourceFile
+    filesystem: str
+    configuration: str
+    hardware: str
+    repeat: int | None
+    columns: MeasurementColumns
+    own: Sequence[OwnKey]
+    reason: str
+    samples: Mapping[int, Any] = field(default_factory=dict)
+    workload: Workload | None = None
+    environment: Environment | None = None
+    begins: int | None = None
+    block: str = ""
+    measured: Measured = field(default_factory=Measured)
+    planned: PlannedRun | None = None
+
+    @property
+    def says_no_settings(self) -> bool:
+        """Whether it is a tool's output that says nothing of how it was made."""
+        if self.planned is None or self.planned.parsed.tool == "table":
+            return False
+        return not (self.planned.parsed.modes or self.planned.parsed.command)
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A run that nothing stands against, or a part of one: several have the number of one repeat.
+
+    ``joins`` is the stored run that this is a part of.
+    """
+
+    placed: PlacedRun
+    series: Series
+    repeat: int
+    digest: str
+    joins: Run | None = None
+
+
+@dataclass
+class Numbering:
+    """What becomes of the runs of an import: repeats with their numbers, in order; what refuses it;
+    and what whoever imports should know.
+
+    ``there`` is what the series hold, by key, and counts on. ``passed_over`` takes what is there
+    already; None: it is refused.
+    """
+
+    there: Mapping[int, Known]
+    user: User | None
+    passed_over: list[KnownRun] | None = None
+    runs: list[Numbered] = field(default_factory=list)
+    problems: list[ImportProblem] = field(default_factory=list)
+    remarks: list[ImportProblem] = field(default_factory=list)
+
+    def number(self, placed: Sequence[PlacedRun], serieses: Sequence[Series], say: Say) -> None:
+        """Number all of them; ``serieses`` are those of each."""
+        known: dict[int, dict[str, Run | PlacedRun]] = {
+            pk: {**of.runs} for pk, of in self.there.items()
+        }
+        said: dict[int, set[int]] = defaultdict(set)
+        for entry, series in zip(placed, serieses, strict=True):
+            if entry.repeat is not None:
+                said[series.pk].add(entry.repeat)
+        for done, (entry, series) in enumerate(zip(placed, serieses, strict=True)):
+            say("Checking", done / len(placed))
+            content = digests.content_of([entry.columns])
+            same = _same(entry, known[series.pk].get(content.digest))
+            problem = _twice(entry, content)
+            if problem is None and self.passed_over is not None and isinstance(same, Run):
+                self.passed_over.append({"file": entry.source.path, "run": same.pk})
+                continue
+            problem = problem or _known(entry, series, same)
+            if problem is None:
+                problem = self._place(entry, series, content.digest, said[series.pk])
+            if problem is None:
+                known[series.pk][content.digest] = entry
+            else:
+                self.problems.append(problem)
+        self.remarks += [*self._of_parts(), *self._of_unequal()]
+
+    def _place(
+        self, entry: PlacedRun, series: Series, digest: str, said: set[int]
+    ) -> ImportProblem | None:
+        """Give a run its number, or say why it has none."""
+        of = self.there[series.pk]
+        cells = cells_of(entry.columns) if of.measured is not None and entry.begins is None else {}
+        repeat = self._repeat_of(entry, of, cells)
+        if repeat is None and entry.repeat is not None:
+            return _taken(entry, series, of)
+        if repeat is None:
+            repeat = of.following
+            while repeat in said:
+                repeat += 1
+        joins = of.run_to_join(repeat, self.user)
+        if joins is not None:
+            joins.series = series
+        of.following = max(of.following, repeat + 1)
+        of.repeats.setdefault(repeat, None)
+        of.blocks.setdefault(repeat, entry.block)
+        if of.measured is not None and cells:
+            of.measured.add(repeat, cells)
+        self.runs.append(Numbered(entry, series, repeat, digest, joins))
+        return None
+
+    def _repeat_of(self, entry: PlacedRun, of: Known, cells: Cells) -> int | None:
+        """The repeat that is said, or that a run is a part of: it measures nothing that this has.
+
+        None: it is a further one, or where a repeat is said, that one is taken.
+        """
+
+        def may_be(repeat: int) -> bool:
+            is_new = repeat in of.repeats and of.repeats[repeat] is None
+            is_there = is_new or of.run_to_join(repeat, self.user) is not None
+            return is_there and of.blocks.get(repeat, "") == entry.block
+
+        if entry.repeat is None:
+            places = of.measured.places(cells) if of.measured is not None and cells else []
+            return next((repeat for repeat in places if may_be(repeat)), None)
+        if entry.repeat not in of.repeats:
+            return entry.repeat
+        is_part = (
+            of.measured is not None
+            and cells
+            and may_be(entry.repeat)
+            and not of.measured.has_any(entry.repeat, cells)
+        )
+        return entry.repeat if is_part else None
+
+    def _of_parts(self) -> Iterator[ImportProblem]:
+        """That files are parts of one repeat, because each measures what the others do not."""
+        together: dict[tuple[int, int], list[Numbered]] = defaultdict(list)
+        for one in self.runs:
+            together[one.series.pk, one.repeat].append(one)
+        parts = [some for some in together.values() if len(some) > 1 or some[0].joins is not None]
+        for some in parts[:_MOST_NAMED]:
+            names = list(dict.fromkeys(one.placed.source.path for one in some))
+            first, others = some[0], len(names) - _MOST_FILES_NAMED
+            files = ", ".join(names[:_MOST_FILES_NAMED])
+            files += f" and {others:,} more files" if others > 0 else ""
+            what = f"part of repeat {first.repeat} of {first.series.configuration.label}"
+            what += f" (run {first.joins.pk})" if first.joins is not None else ""
+            alone = len(names) == 1
+            yield _note(
+                f"{f'P{what[1:]}' if alone else f'{files}: {what}'}, because nothing in one is "
+                "measured in another. Say the repeat of a file that belongs to another one.",
+                names[0] if alone else None,
+            )
+        if (more := len(parts) - _MOST_NAMED) > 0:
+            yield _note(f"And {more:,} more repeats that came as several files.")
+
+    def _of_unequal(self) -> Iterator[ImportProblem]:
+        """That a repeat lacks what others have, and that nobody can know whether it is one."""
+        of_series: dict[int, list[Numbered]] = defaultdict(list)
+        for one in self.runs:
+            of_series[one.series.pk].append(one)
+        for pk, some in of_series.items():
+            measured, label = self.there[pk].measured, some[0].series.configuration.label
+            if measured is None or len(measured) < 2:
+                continue
+            files = {one.repeat: one.placed.source.path for one in reversed(some)}
+            unequal = measured.unequal
+            for repeat in unequal[:_MOST_NAMED]:
+                message = f"Repeat {repeat} of {label} lacks {measured.lacks(repeat)}."
+                yield _note(message, files.get(repeat))
+            if (more := len(unequal) - _MOST_NAMED) > 0:
+                yield _note(f"And {more:,} more repeats of {label} lack some.")
+            silent = next((one for one in some if one.placed.says_no_settings), None)
+            if silent is not None:
+                yield _note(
+                    f"It says no settings: repeats of {label} are repeats only if these were the "
+                    "same. Give it another configuration where they were not.",
+                    silent.placed.source.path,
+                )
+
+
+def _note(message: str, file: str | None = None) -> ImportProblem:
+    """A warning that loses nothing."""
+    return ImportProblem(message, file, is_note=True)
+
+
+def _twice(entry: PlacedRun, content: Content) -> ImportProblem | None:
+    """That a run has two numbers of one cell."""
+    if content.twice is None:
+        return None
+    first, second = entry.columns.lines[list(content.twice)].tolist()
+    message = (
+        f"The same cell was already given in line {first}. Repeats of a cell need a column "
+        "repeat or block, or a file each."
+    )
+    return ImportProblem(message, entry.source.path, second)
+
+
+def _same(entry: PlacedRun, same: Run | PlacedRun | None) -> Run | PlacedRun | None:
+    """The run, or that of this import, which holds the very same measurement, or None.
+
+    Who numbers the repeats, in a table or in the preview, says that they are several, also when a
+    coarse clock gave two of them the same numbers; the same file sent again is then told by its
+    numbers of repeats. A tool that ran several times in one file may print the same each time.
+    """
+    counts_repeats = entry.own[0][3] is not None or bool(entry.block)
+    if isinstance(same, PlacedRun) and same.source is entry.source and counts_repeats:
+        return None
+    if entry.repeat is None or (isinstance(same, Run) and same.repeat == entry.repeat):
+        return same
+    return None
+
+
+def _known(entry: PlacedRun, series: Series, same: Run | PlacedRun | None) -> ImportProblem | None:
+    """That the very same numbers are there, in ``same``, or None.
+
+    No problem names a run of this very import: nobody can look at it yet.
+    """
+    file, label = entry.source.path, series.configuration.label
+    if isinstance(same, PlacedRun) and same.begins is None:
+        return ImportProblem(f"{same.source.path} holds the very same numbers: {ONCE}", file)
+    if isinstance(same, PlacedRun):
+        message = (
+            "The run that begins here holds the very same numbers as the one that begins in "
+            f"line {same.begins}: {ONCE}"
+        )
+        return ImportProblem(message, file, entry.begins)
+    if same is not None:
+        message = (
+            f"These numbers are already there, as run {same.pk} (repeat {same.repeat} of {label} "
+            f"in {series.study.slug}). A repeat hardly ever gives the very same numbers: {ONCE}"
+        )
+        return ImportProblem(message, file, entry.begins, run_id=same.pk)
+    return None
+
+
+def _taken(entry: PlacedRun, series: Series, of: Known) -> ImportProblem:
+    """That the repeat which is said measured the same already."""
+    message = (
+        f"Repeat {entry.repeat} of {series.configuration.label} is already there. Leave the repeat "
+        "empty, and the runs are numbered on."
+    )
+    line = int(entry.columns.lines[0])
+    first = None if line == NONE else line
+    assert entry.repeat is not None
+    return ImportProblem(message, entry.source.path, first, run_id=of.repeats[entry.repeat])

@@ -1,0 +1,110 @@
+"""What was measured beside each other: a column of a table, or folders of the same name."""
+
+import io
+import zipfile
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from fsbench_web.imports.models import ImportedFile
+from fsbench_web.imports.plan import Target
+from fsbench_web.imports.problems import ImportRefused
+from fsbench_web.imports.rereads import large as rereads
+from fsbench_web.imports.storing import large
+from fsbench_web.imports.storing.commit import import_files, import_uploads
+from fsbench_web.studies.models import Artefact, Run
+
+pytestmark = pytest.mark.django_db
+
+HEADER = "filesystem,configuration,block,test,value,unit"
+ROWS = [
+    *("ext4,ext4,night 1,untar,10,s", "xfs,xfs,night 1,untar,11,s"),
+    *("ext4,ext4,night 2,untar,10,s", "xfs,xfs,,untar,12,s"),
+]
+
+
+def table(*rows: str, header: str = HEADER) -> bytes:
+    return "\n".join([header, *rows, ""]).encode()
+
+
+def stored() -> list[tuple[str, int, str]]:
+    runs = Run.objects.order_by("series__configuration__label", "repeat")
+    return [(run.series.configuration.label, run.repeat, run.block) for run in runs]
+
+
+EXPECTED = [("ext4", 1, "night 1"), ("ext4", 2, "night 2"), ("xfs", 1, "night 1"), ("xfs", 2, "")]
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_table_says_it_in_a_column(is_large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "LARGE_BYTES", 0 if is_large else 10**6)
+    import_files([("t.csv", table(*ROWS))], study="Lab", user=None)
+    assert stored() == EXPECTED
+    artefact = Artefact.objects.get()
+    assert rereads.difference(artefact).is_empty
+    # An import of before there were blocks kept four words of each run.
+    imported = ImportedFile.objects.get()
+    assert {len(key) for key, _ in imported.runs} == {5}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["ext4,ext4,a,untar,10,s", "ext4,ext4,a,untar,11,s"], "column repeat or block"),
+        ([f"ext4,ext4,{'x' * 61},untar,10,s"], "more than 60 characters"),
+    ],
+)
+def test_what_cannot_be_is_refused(rows: list[str], message: str) -> None:
+    with pytest.raises(ImportRefused, match=message):
+        import_files([("t.csv", table(*rows))], study="Lab", user=None)
+    assert not Run.objects.exists()
+
+
+def archive(*names: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        for number, name in enumerate(names):
+            file.writestr(name, table(f"untar,{number + 10},s", header="test,value,unit"))
+    return packed.getvalue()
+
+
+NAMES = ("repeat-1/ext4.csv", "repeat-1/xfs.csv", "repeat-2/ext4.csv", "repeat-2/xfs.csv")
+UNDER = ("ext4/repeat-1/a.csv", "xfs/repeat-1/a.csv", "ext4/repeat-2/a.csv", "xfs/repeat-2/a.csv")
+
+
+@pytest.mark.parametrize("names", [NAMES, UNDER])
+def test_folders_are_blocks_where_somebody_says_so(names: tuple[str, ...]) -> None:
+    target = Target("Lab", blocks="folders")
+    said: Any = {}
+    if names is NAMES:  # nothing but the file's name says which is which
+        said = {"filesystem": "ext4", "configuration": "ext4"}
+        target = Target("Lab", **said, blocks="folders")
+    import_uploads([("lab.zip", io.BytesIO(archive(*names)))], target, None)
+    assert sorted({run.block for run in Run.objects.all()}) == ["repeat-1", "repeat-2"]
+    if names is UNDER:
+        assert stored() == [
+            *(("ext4", 1, "repeat-1"), ("ext4", 2, "repeat-2")),
+            *(("xfs", 1, "repeat-1"), ("xfs", 2, "repeat-2")),
+        ]
+
+
+def test_nobody_takes_folders_for_blocks_by_themselves() -> None:
+    import_files([("lab.zip", archive("ext4/a.csv", "xfs/a.csv"))], study="Lab", user=None)
+    assert {run.block for run in Run.objects.all()} == {""}
+
+
+def test_the_api_takes_it(client: Client, ada: User) -> None:
+    client.force_login(ada)
+    given = {"study": "Lab", "file": io.BytesIO(archive(*UNDER)), "blocks": "maybe"}
+    given["file"].name = "lab.zip"  # type: ignore[attr-defined]
+    refused = client.post("/api/v1/imports", given)
+    assert refused.status_code == 422
+    assert 'blocks is "maybe"' in refused.json()["detail"]
+    given["file"] = io.BytesIO(archive(*UNDER))
+    given["file"].name = "lab.zip"  # type: ignore[attr-defined]
+    made = client.post("/api/v1/imports", given | {"blocks": "folders"})
+    assert made.status_code == 201, made.content
+    run = client.get(f"/api/v1/runs/{made.json()['runs'][0]}").json()
+    assert run["block"] == "repeat-1"

@@ -1,0 +1,113 @@
+"""Which runs are in one block: everything once before anything again."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Run, RunState, Score
+from fsbench_web.studies.runs import control, lifecycle
+from fsbench_web.studies.scores import rejudging
+from fsbench_web.studies.scores.queries import scores_for
+from fsbench_web.studies.scores.score_filter import ScoreFilter
+from tests.studies.conftest import complete, start
+
+pytestmark = pytest.mark.django_db
+
+MakeSpec = Callable[..., JobSpec]
+
+
+def blocks(runs: list[Run]) -> list[str]:
+    """Without the job's number."""
+    return [run.block.split(" ", 2)[-1] for run in runs]
+
+
+def test_a_job_is_blocks_and_its_references_are_in_none(spec: MakeSpec, ann: User) -> None:
+    reference = ReferenceSpec(ConfigurationSpec("ext4", {}, "none"), 2)
+    runs = submit(spec(reference=reference), "disk1", ann)
+    of_order = [run.block for run in runs]
+    job = f"job {runs[0].job_id}"
+    first, second = f"{job} block 1", f"{job} block 2"
+    assert of_order == ["", first, first, "", second, second, ""]
+
+
+def test_a_second_job_of_the_same_series_has_blocks_of_its_own(spec: MakeSpec, ann: User) -> None:
+    first = submit(spec(), "disk1", ann)
+    second = submit(spec(new_study="", study="first-look"), "disk1", ann)
+    assert [run.repeat for run in second] == [3, 3, 4, 4]
+    assert blocks(second) == blocks(first)
+    assert not {run.block for run in first} & {run.block for run in second}
+
+
+def test_what_was_interrupted_stays_in_its_block(runs: list[Run]) -> None:
+    complete(runs[0])
+    start(runs[1])
+    lifecycle.reap_lost(timezone.now() + timedelta(days=1))
+    again = Run.objects.get(retry_of=runs[1])
+    assert again.block == runs[0].block == runs[1].block != ""
+
+
+def test_the_next_repeats_of_a_rule_are_in_the_next_block(spec: MakeSpec, ann: User) -> None:
+    runs = submit(spec(until=RepeatTarget(1, 2, 4)), "disk1", ann)
+    for number, run in enumerate(runs):
+        complete(run, 1000.0 + 50 * number)
+    third = list(Run.objects.filter(state=RunState.QUEUED).order_by("id"))
+    assert blocks(third) == ["block 3", "block 3"]
+    for number, run in enumerate(third):
+        complete(run, 1000.0 + 80 * number)
+    assert blocks(list(Run.objects.filter(state=RunState.QUEUED))) == ["block 4", "block 4"]
+
+
+def test_what_somebody_submits_again_is_a_block_beside_what_came_with_it(
+    runs: list[Run], ann: User
+) -> None:
+    complete(runs[0])
+    for run in runs[1:]:
+        lifecycle.finish(start(run), RunState.FAILED, "no mkfs.xfs")
+    made = control.retry(runs[0].job_id or 0, "disk1", ann)
+    assert [(run.retry_of_id, block) for run, block in zip(made, blocks(made), strict=True)] == [
+        (runs[1].pk, "block 3"),  # ext4 was measured in its first block, and long before this
+        (runs[2].pk, "block 4"),
+        (runs[3].pk, "block 4"),
+    ]
+
+
+def test_a_score_keeps_what_each_repeat_came_to_in_its_block(runs: list[Run]) -> None:
+    for run, value in zip(runs, (1000.0, 500.0, 1100.0, 600.0), strict=True):
+        complete(run, value)
+    one, two = runs[0].block, runs[2].block
+    rows = [
+        row
+        for row in scores_for(ScoreFilter(tests=["write"], categories=["maximum"]))
+        if row.filesystem == "xfs"
+    ]
+    assert [row.repeat_scores for row in rows] == [((one, 500.0), (two, 600.0))]
+    assert not rejudging.waiting()
+    Score.selections.update(repeat_scores=None)  # as they were before
+    assert len(list(rejudging.judge(rejudging.waiting()))) == 2
+    assert scores_for(ScoreFilter(tests=["write"], categories=["maximum"]))[1].repeat_scores
+
+
+def test_old_jobs_are_told_their_blocks() -> None:
+    migration = import_module("fsbench_web.studies.migrations.0024_blocks_of_runs")
+
+    def run(pk: int, series: int, **changes: object) -> SimpleNamespace:
+        plain = {"place": None, "is_reference": False, "rerun": 0, "retry_of_id": None}
+        return SimpleNamespace(pk=pk, series_id=series, **plain | changes)
+
+    found = migration.blocks_of(
+        [
+            *(run(1, 9, is_reference=True), run(2, 7), run(3, 8), run(4, 7), run(5, 8)),
+            run(6, 7, rerun=1, retry_of_id=2, place=2),
+            run(7, 8, retry_of_id=3),
+            run(8, 7),
+        ]
+    )
+    assert found == {2: 1, 6: 1, 3: 1, 4: 2, 5: 2, 8: 3}
