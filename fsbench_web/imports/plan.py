@@ -213,6 +213,12 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_passed_over]
         plan.files = [file for file in plan.files if not file.is_passed_over]
+    same = guesses.told_by([(file.path, file.parsed.format) for file in plan.files if file.parsed])
+    for file in [file for file in plan.files if file.path in same and file.source.is_of_folder]:
+        message = f"its numbers are those of {same[file.path]}."
+        file.problems = [ImportProblem(message, file.path, is_note=True)]
+        plan.files.remove(file)
+        plan.passed_over.append(file)
     is_block = target.blocks == FOLDERS
     paths = [file.path for file in plan.files]
     labels = guesses.folder_labels(list(map(_without_folder, paths)) if is_block else paths)

@@ -132,6 +132,52 @@ class ReferenceScore(Schema):
     change_percent: float | None
 
 
+class ContenderOut(Schema):
+    """One of a race: ``state`` is leading, left or out (``why``: behind, slower_half, failed).
+
+    ``ratio`` is of its speed to the leader's in the blocks that both have, between ``ratio_low``
+    and ``ratio_high`` (95%, whenever one looks); null where nothing can be said.
+    """
+
+    series: int
+    configuration: str
+    state: str
+    why: str
+    reason: str
+    blocks: int
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+
+
+class RaceOut(Schema):
+    """Where a race stands. ``phase`` is halving, confirming, ended, held (it waits for a person) or
+    stopped; ``conclusion`` is one sentence or two, once it has ended. ``status`` is then that of
+    the two finalists, *faster*, *equivalent* or *inconclusive*, from ``fresh_blocks`` alone.
+    """
+
+    test: str
+    category: str
+    unit: str
+    margin_percent: float
+    budget_s: int | None
+    budget_runs: int | None
+    spent_s: float
+    spent_runs: int
+    phase: str
+    blocks: int
+    leader: str | None
+    probability: float | None
+    status: str | None
+    fresh_blocks: int
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    ended_at: datetime | None
+    conclusion: str
+    contenders: list[ContenderOut]
+
+
 class JobOut(JobSummary):
     """``refusals`` say why runs that wait will not start: who submitted them may not any more.
 
@@ -147,6 +193,7 @@ class JobOut(JobSummary):
     document: dict[str, Any]
     left_out: list[LeftOut]
     drift: list[ReferenceScore]
+    race: RaceOut | None
     planned: list[JobRun]
 
 

@@ -26,6 +26,7 @@ from fsbench_web.api.runs.job_schemas import (
     Retried,
     RetryIn,
 )
+from fsbench_web.api.runs.races import race_out
 from fsbench_web.api.runs.routes import listed_runs, not_retried, run_summary
 from fsbench_web.studies.jobs import estimates, listing, lookup
 from fsbench_web.studies.jobs.documents import text as job_document
@@ -167,6 +168,7 @@ def get_job(request: HttpRequest, sweep_id: int) -> dict[str, Any]:
         "document": job.document,
         "left_out": _left_out(job.left_out),
         "drift": _drift(drift) if drift else [],
+        "race": race_out(job),
         "planned": _planned(job),
     }
 

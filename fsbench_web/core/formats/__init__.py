@@ -17,7 +17,6 @@ from fsbench_web.core.formats import (
     not_read,
     own_lines,
     postmark,
-    vdbench,
 )
 from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
 from fsbench_web.core.formats.databases import db_bench, pgbench
@@ -46,6 +45,7 @@ from fsbench_web.core.formats.text import (
     lines_to_look_at,
     shown,
 )
+from fsbench_web.core.formats.vdbench import flat_file, summary
 
 __all__ = [
     "FORMATS",
@@ -99,7 +99,9 @@ _TEXT = (
     Format(crystaldiskmark.FORMAT, crystaldiskmark.recognises, crystaldiskmark.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
-    Format(vdbench.FORMAT, vdbench.recognises, vdbench.parse),
+    Format(flat_file.FORMAT, flat_file.recognises, flat_file.parse),
+    Format(summary.SUMMARY_FORMAT, summary.recognises_summary, summary.parse_summary),
+    Format(summary.TOTALS_FORMAT, summary.recognises_totals, summary.parse_totals),
     Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
     Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
     Format(compilebench.FORMAT, compilebench.recognises, compilebench.parse),
@@ -113,6 +115,11 @@ _TEXT = (
 
 FORMATS = (*(one.name for one in _TEXT), logs.FORMAT, biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
+
+
+THE_SAME = (flat_file.FORMAT, summary.SUMMARY_FORMAT, summary.TOTALS_FORMAT)
+"""Files that one tool writes beside each other with the same numbers, the one that says most first.
+"""
 
 
 def _others(found: Format, lines: list[str]) -> list[str]:
@@ -169,6 +176,12 @@ def parse(name: str, data: bytes) -> ParsedResult:
             for other in _others(found, looked_at)
         ]
         return result
+    if not_read.is_beside(looked_at):
+        message = (
+            "This is a report that Vdbench writes beside its results: fsbench reads "
+            "flatfile.html, summary.html and totals.html."
+        )
+        raise UnknownFormat([Problem(1, None, message)])
     if (known := not_read.text(looked_at)) is not None:
         raise UnreadableFile([Problem(known[0], None, known[1])])
     if (unmapped := table.unmapped(looked_at)) is not None:

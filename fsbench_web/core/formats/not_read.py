@@ -56,6 +56,11 @@ def packed(data: bytes) -> str:
     return ""
 
 
+def is_beside(lines: Sequence[str]) -> bool:
+    """Whether it is a report that Vdbench writes beside those that are read, and holds no more."""
+    return any(re.search(r"<title>Vdbench \S+\.html</title>", line) for line in lines[:20])
+
+
 def text(lines: Sequence[str]) -> tuple[int, str] | None:
     """The line, from 1, that tells what a text is, and what to do; None where none does."""
     for number, line in enumerate(lines, start=1):

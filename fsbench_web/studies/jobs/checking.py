@@ -32,11 +32,13 @@ from fsbench_web.studies.jobs.checks import (
     method,
 )
 from fsbench_web.studies.jobs.checks import (
+    race as race_checks,
+)
+from fsbench_web.studies.jobs.checks import (
     workload as workload_checks,
 )
 from fsbench_web.studies.jobs.checks.guest import THIS_HOST, LeftOut
 from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
-from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED, ORDERS, RANDOM, sequence
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,
     GuestSpec,
@@ -46,9 +48,11 @@ from fsbench_web.studies.jobs.spec import (
 )
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.control import LEAST_PRIORITY, MOST_PRIORITY
+from fsbench_web.studies.runs.races.standing import MOST_RUNS
+from fsbench_web.studies.sequence import MAXIMUM_SEED, ORDERS, RANDOM, sequence
 
 MAXIMUM_REPEATS = 20
-MAXIMUM_RUNS = 2000
+MAXIMUM_RUNS = MOST_RUNS
 LEAST_TIME_LIMIT_S, MOST_TIME_LIMIT_S = 60, 60 * 24 * 3600
 TITLE_LENGTH = Study._meta.get_field("title").max_length or 200
 
@@ -65,7 +69,9 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_grants(lun, neighbours, spec.journals, problems)
     _check_steering(spec, problems)
     method.check_preparation(spec.preparation, lun, workloads, problems)
-    if spec.until is not None:
+    if spec.race is not None:
+        race_checks.check(spec, workloads, problems)
+    elif spec.until is not None:
         method.check_until(spec, workloads, problems)
     elif not 1 <= spec.repeats <= MAXIMUM_REPEATS:
         if not problems.is_reported("repeats"):
@@ -109,8 +115,15 @@ def checked(spec: JobSpec, problems: Problems) -> Plan | None:
         study=study,
         time_limit_s=time_limit_s(spec, runs),
         left_out=(*spec.left_out, *left_out),
-        most_runs=len(things) * spec.until.most if spec.until else len(runs),
+        most_runs=_most_runs(spec, len(things), len(runs)),
     )
+
+
+def _most_runs(spec: JobSpec, things: int, runs: int) -> int:
+    """How many runs there will be at most."""
+    if spec.race is not None:
+        return spec.race.runs or MOST_RUNS
+    return things * spec.until.most if spec.until else runs
 
 
 def _checked_workloads(

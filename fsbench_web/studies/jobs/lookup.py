@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fsbench_web.catalog.models import Lun
 from fsbench_web.platform.names import is_called, slug_of
 from fsbench_web.studies.jobs.documents.plan import JobDocument, expand
-from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED, RANDOM
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
 
 
 def lun_named(name: str, worker: str = "") -> tuple[int | None, str]:

@@ -23,9 +23,9 @@ from fsbench_web.catalog.workloads.stored import workload_title
 from fsbench_web.core.workloads import MOUNT_POINT, Workload
 from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.checks.guest import Host, LeftOut
-from fsbench_web.studies.jobs.sequence import Slot
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.sequence import Slot
 
 # What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow
 # disk, writing back, waiting for the device.

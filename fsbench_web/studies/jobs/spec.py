@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     StrictBool,
     StrictInt,
     StrictStr,
@@ -18,8 +19,9 @@ from pydantic import (
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.workers.machines import DEFAULT_CPUS, DEFAULT_MEMORY_BYTES, MIB
 from fsbench_web.core.scoring.confidence import RepeatTarget
+from fsbench_web.core.scoring.paired import EQUIVALENCE_PERCENT
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
-from fsbench_web.studies.jobs.sequence import AS_WRITTEN, reference_count
+from fsbench_web.studies.sequence import AS_WRITTEN, reference_count
 
 DEFAULT_REPEATS = 2  # as in the Unisys 2005 paper
 DEFAULT_REFERENCE_EVERY = 10
@@ -110,6 +112,31 @@ class GuestSpec:
         return self.memory_mib * MIB
 
 
+@dataclass(frozen=True)
+class RaceSpec:
+    """Find the best of the configurations within hours of runs, or a number of runs: one of both.
+
+    Blocks of all that are left are measured, until one is known to be the best or the budget is
+    spent.
+    """
+
+    __pydantic_config__ = _CLOSED
+
+    hours: Annotated[
+        Annotated[float, Strict()] | None, Field(description="of runs in all", examples=[8])
+    ] = None
+    runs: Annotated[StrictInt | None, Field(description="in all")] = None
+    test: Annotated[
+        StrictStr, Field(description="what decides, with its load; empty: the workload's main one")
+    ] = ""
+    category: Annotated[
+        StrictStr, Field(description="of that test; empty: total_average of a matrix, else mean")
+    ] = ""
+    margin_percent: Annotated[float, Strict(), Field(description="less is no difference")] = (
+        EQUIVALENCE_PERCENT
+    )
+
+
 class JobOptions(BaseModel):
     """How the runs of a job are run.
 
@@ -144,6 +171,7 @@ class JobOptions(BaseModel):
     until: RepeatTarget | None = Field(
         default=None, description="instead of a fixed number of repeats"
     )
+    race: RaceSpec | None = Field(default=None, description="instead of repeats: find the best")
     preparation: Annotated[
         Preparation,
         BeforeValidator(
@@ -193,6 +221,8 @@ class JobSpec(JobOptions):
     @property
     def planned_repeats(self) -> int:
         """How often everything is run before it is known whether that is enough."""
+        if self.race:
+            return 1
         return self.until.least if self.until else self.repeats
 
     @property
@@ -207,7 +237,7 @@ class JobSpec(JobOptions):
 
         Fewer where a kernel cannot run some of the configurations (``checks.guest``).
         """
-        repeats = self.until.most if self.until else self.repeats
+        repeats = self.until.most if self.until else self.planned_repeats
         kernels = len(self.guest.kernels) if self.guest else 1
         planned = len(self.configurations) * len(self.workloads) * kernels * repeats
         return planned + (reference_count(planned, self.reference.every) if self.reference else 0)
@@ -217,8 +247,9 @@ class JobRefused(Exception):
     """Nothing was written. ``by_part`` holds every problem under the part of the job it is in:
 
     lun, executor, guest.kernels[0], guest.memory_mib, guest.cpus, configurations, schedulers,
-    journals, workload, repeats, preparation, study, order, seed, reference, priority, time_limit_s,
-    run_again, confirmation; or the place in a document, ``configurations[2].options.atime``.
+    journals, workload, repeats, race, preparation, study, order, seed, reference, priority,
+    time_limit_s, run_again, confirmation; or the place in a document,
+    ``configurations[2].options.atime``.
     ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
     """
 

@@ -16,6 +16,7 @@ from fsbench_web.catalog.workloads.stored import stored_workload
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.checking import checked
+from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.documents.writer import written
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
 from fsbench_web.studies.jobs.spec import (
@@ -23,9 +24,10 @@ from fsbench_web.studies.jobs.spec import (
     JobSpec,
     Problems,
 )
-from fsbench_web.studies.models import Job, RepeatRule, Run, Series, Study
+from fsbench_web.studies.models import Job, Race, RepeatRule, Run, Series, Study
 from fsbench_web.studies.runs import new_runs, nudges
 from fsbench_web.studies.runs.new_runs import NewRun
+from fsbench_web.studies.sequence import RANDOM
 from fsbench_web.studies.series import next_repeat, series_for
 
 _KEY_TAKEN = (
@@ -178,7 +180,24 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
             )
         )
         repeats[key] += 1
+    if spec.race is not None:
+        _write_race(spec, plan, job, [str(series[_key(run)].pk) for run in plan.runs])
     return new_runs.create_all_queued(wanted, by=user, job=job)
+
+
+def _write_race(spec: JobSpec, plan: Plan, job: Job, contenders: list[str]) -> None:
+    assert spec.race is not None
+    test, category = race_checks.measure_of(spec.race, plan.runs[0].workload[1])
+    Race.objects.create(
+        job=job,
+        contenders=contenders,
+        seed=spec.seed if spec.order == RANDOM else None,
+        test=test,
+        category=category,
+        budget_s=None if spec.race.hours is None else round(spec.race.hours * 3600),
+        budget_runs=spec.race.runs,
+        margin_percent=spec.race.margin_percent,
+    )
 
 
 _Key = tuple[str, str, str, str]

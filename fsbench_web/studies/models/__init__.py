@@ -1,6 +1,6 @@
 """Studies, the jobs and runs in them, what the runs measured, and the scores made of it."""
 
-from fsbench_web.studies.models.jobs import Job, RepeatRule
+from fsbench_web.studies.models.jobs import Job, Race, RepeatRule
 from fsbench_web.studies.models.runs import (
     ACTIVE_STATES,
     END_STATES,
@@ -24,6 +24,7 @@ __all__ = [
     "Lease",
     "LogLine",
     "MeasurementBlock",
+    "Race",
     "RepeatRule",
     "Run",
     "RunState",

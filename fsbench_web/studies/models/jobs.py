@@ -77,3 +77,45 @@ class RepeatRule(models.Model):
 
     def __str__(self) -> str:
         return f"until ± {self.half_width_percent:g}%, {self.least} to {self.most} repeats"
+
+
+class Race(models.Model):
+    """A job that looks for the best of its configurations: who is measured next follows from what
+    was measured (core.scoring.racing), and is written by ``studies.runs.lifecycle`` where the last
+    run of a block ends. Jobs without one measure everything as often.
+
+    ``values`` are what the measure was in each finished run, {run: value}, and ``failed`` who is
+    out because nothing was measured, {contender: [blocks before, run, why]}. Both are kept as they
+    were when they decided.
+    """
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="race")
+    contenders = models.JSONField(
+        help_text="Keys of their series, as texts, in the order of the first block"
+    )
+    seed = models.PositiveBigIntegerField(null=True, help_text="Null: in that order in each block")
+    test = models.CharField(max_length=200)
+    category = models.CharField(max_length=20)
+    unit = models.CharField(max_length=40, blank=True, help_text="Empty until a run has a value")
+    budget_s = models.PositiveIntegerField(null=True, help_text="Seconds of runs in all")
+    budget_runs = models.PositiveIntegerField(null=True, help_text="Runs in all")
+    margin_percent = models.FloatField(help_text="What is less is no difference")
+    values = models.JSONField(default=dict)
+    failed = models.JSONField(default=dict)
+    ended_at = models.DateTimeField(null=True)
+    conclusion = models.TextField(blank=True)
+
+    study_path = "job__study"
+    objects = Visible()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(budget_s=None, budget_runs__isnull=False)
+                | Q(budget_s__isnull=False, budget_runs=None),
+                name="race_has_one_budget",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"race of job {self.job_id}"

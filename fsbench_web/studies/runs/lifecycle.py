@@ -31,7 +31,16 @@ from fsbench_web.studies.models import (
     Series,
     StateChange,
 )
-from fsbench_web.studies.runs import authority, contention, leases, new_runs, nudges, queue, repeats
+from fsbench_web.studies.runs import (
+    authority,
+    contention,
+    leases,
+    new_runs,
+    nudges,
+    queue,
+    races,
+    repeats,
+)
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
@@ -206,6 +215,7 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
         _repeat_again(run, now)
+        races.go_on(run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run)
     leases.free(run)
@@ -236,6 +246,7 @@ def _run_again(run: Run, cause: Cause) -> str:
         retry_of=run,
         repeat_rule=run.repeat_rule,
         follows=run,
+        rerun=run.rerun + 1,
         block=run.block,
         why=f"Run again by itself after run {run.pk}: {cause.label}.",
     )

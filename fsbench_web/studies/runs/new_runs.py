@@ -31,13 +31,15 @@ def create_queued(
     retry_of: Run | None = None,
     repeat_rule: RepeatRule | None = None,
     follows: Run | None = None,
+    rerun: int = 0,
     block: str = "",
     why: str = "",
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
 
     ``follows`` is the run whose end makes fsbench write it, by itself: its LUNs were confirmed with
-    that one, and not now. ``why`` replaces the reason in its history.
+    that one, and not now; where it is ``retry_of`` too, it is its turn. ``why`` replaces the reason
+    in its history.
     """
     run = Run.objects.create(
         series=series,
@@ -49,7 +51,7 @@ def create_queued(
         is_reference=is_reference,
         retry_of=retry_of,
         repeat_rule=repeat_rule,
-        rerun=follows.rerun + 1 if follows is not None and follows == retry_of else 0,
+        rerun=rerun,
         place=_place_of(follows) if follows is not None and follows == retry_of else None,
         block=block,
         confirmed=follows.confirmed if follows else confirmed_of(series.lun, series.journal_lun),

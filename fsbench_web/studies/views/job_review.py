@@ -10,11 +10,11 @@ from fsbench_web.core.workloads import Place
 from fsbench_web.studies.jobs import estimates, planned_runs, submitting
 from fsbench_web.studies.jobs.estimates import Estimate
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
-from fsbench_web.studies.jobs.sequence import RANDOM
 from fsbench_web.studies.jobs.spec import JobRefused, JobSpec
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs import repeats
 from fsbench_web.studies.runs.listing import runs_before
+from fsbench_web.studies.sequence import RANDOM
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.options import by_field
 from fsbench_web.studies.jobs.forms.workload import by_paper
 from fsbench_web.studies.jobs.planned_runs import Plan
-from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED
 from fsbench_web.studies.jobs.spec import JobRefused
 from fsbench_web.studies.models import Study
+from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.views.job_review import review_context
 
 

@@ -224,3 +224,28 @@ def test_a_job_that_is_not_there(client, post, act) -> None:
     response = response or (post(f"/4711{act}") if act else client.get(f"{JOBS}/4711"))
     assert response.status_code == 404
     assert "There is no job 4711" in response.json()["detail"]
+
+
+def test_a_race_says_where_it_stands(
+    post: Callable[..., Any], document: dict[str, Any], client: Client
+) -> None:
+    del document["repeats"], document["reference"]
+    wanted = document | {"race": {"runs": 40, "test": "read"}}
+    made = post("", {"document": wanted, "confirm": "lun0"}).json()
+    found = client.get(f"{JOBS}/{made['id']}").json()["race"]
+    assert (found["phase"], found["leader"], found["blocks"]) == ("halving", None, 0)
+    assert (found["test"], found["category"], found["budget_runs"]) == ("read", "total_average", 40)
+    for run, value in zip(Run.objects.order_by("id"), (900.0, 300.0, 1000.0), strict=True):
+        complete(run, value)
+    found = client.get(f"{JOBS}/{made['id']}").json()["race"]
+    by_name = {one["configuration"]: one for one in found["contenders"]}
+    assert len(by_name) == 3
+    assert by_name[found["leader"]]["state"] == "leading"
+    assert sorted(one["ratio"] or 0 for one in by_name.values()) == pytest.approx([0, 0.3, 0.9])
+    assert {one["ratio_low"] for one in by_name.values()} == {None}
+    assert found["status"] is None
+    assert Run.objects.filter(state=RunState.QUEUED).count() == 3
+
+
+def test_a_job_without_a_race_says_so(job: Job, client: Client) -> None:
+    assert client.get(f"{JOBS}/{job.pk}").json()["race"] is None

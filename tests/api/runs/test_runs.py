@@ -193,6 +193,7 @@ def test_it_takes_preparation_and_repeats_until_sure(
         ({"until": {"half_width_percent": 5, "least": 1}}, "repeats", "one has no interval"),
         ({"until": {"half_width_percent": 5, "least": 6, "most": 5}}, "repeats", "not less"),
         ({"until": {"half_width_percent": 0}}, "repeats", "0.1 to 50 percent"),
+        ({"race": {"hours": 0}}, "race", "0.05 to 240 hours"),
     ],
 )
 def test_a_method_that_cannot_be_is_refused(

@@ -13,6 +13,8 @@ No database. A document is plain data (studies.jobs.documents.text)::
     schedulers: [none, mq-deadline]
     workloads: [iozone-small, {name: iozone-direct, parameters: {maximum_file_kb: 65536}}]
     repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
+    race: {hours: 8}             # instead of repeats: find the best, within hours or runs;
+                                 # test, category: what decides; margin_percent: no difference
     preparation: {discard: true, precondition: true, fill_percent: 50}
     executor: guest              # or own, the worker's own; a guest is booted for every run
     guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}
@@ -34,7 +36,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, StrictSt
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST
 from fsbench_web.studies.jobs.documents.configurations import ConfigurationReader
 from fsbench_web.studies.jobs.documents.reader import needed, read_map
-from fsbench_web.studies.jobs.sequence import RANDOM
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     GuestSpec,
@@ -44,6 +45,7 @@ from fsbench_web.studies.jobs.spec import (
     ReferenceSpec,
     WorkloadSpec,
 )
+from fsbench_web.studies.sequence import RANDOM
 
 
 class JobDocument(JobSpec):
@@ -131,6 +133,8 @@ def _read(data: Mapping[str, Any], problems: Problems) -> _Document:
     """The document by its keys. ``until`` is written under ``repeats``, in place of a number."""
     if data.get("until") is not None:
         problems.add("until", '"until" means nothing here: write its map under repeats.')
+    if data.get("race") is not None and data.get("repeats") is not None:
+        problems.add("race", "A race says itself how often what is repeated: leave repeats out.")
     keys = {key: value for key, value in data.items() if key != "until"}
     if not isinstance(target := data.get("repeats"), Mapping):
         return read_map(_Document, keys, problems)

@@ -1,12 +1,13 @@
 """A job as a document, which ``documents.plan.expand`` reads as the same job. No database."""
 
+from dataclasses import asdict
 from typing import Any
 
 from fsbench_web.catalog.configurations.preparation import PLAIN
 from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.studies.jobs.documents.configurations import DEFAULT_VALUES
-from fsbench_web.studies.jobs.sequence import AS_WRITTEN
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobOptions, JobSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobOptions, JobSpec, RaceSpec
+from fsbench_web.studies.sequence import AS_WRITTEN
 
 
 def _options(spec: JobOptions) -> dict[str, Any]:
@@ -38,6 +39,12 @@ def written(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str, An
     }
     if spec.until is not None:
         document["repeats"] = document.pop("until")
+    if spec.race is not None:
+        del document["repeats"]
+        usual = asdict(RaceSpec())
+        document["race"] = {
+            name: value for name, value in document["race"].items() if value != usual[name]
+        }
     if spec.order == AS_WRITTEN:
         del document["seed"]
     if spec.preparation != PLAIN:

@@ -19,22 +19,28 @@ from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAb
 from fsbench_web.core.scoring.confidence import RepeatTarget
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
 from fsbench_web.studies.jobs.reading import Steps, read
-from fsbench_web.studies.jobs.sequence import MAXIMUM_SEED, RANDOM
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     DEFAULT_REPEATS,
     GuestSpec,
     JobOptions,
     JobSpec,
+    RaceSpec,
 )
+from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
 
-BY_NUMBER, BY_INTERVAL = "number", "interval"
+BY_NUMBER, BY_INTERVAL, BY_RACE = "number", "interval", "race"
+WAYS = (BY_NUMBER, BY_INTERVAL, BY_RACE)
 _WHOLE = re.compile(r"^-?[0-9]{1,12}$")
 _DECIMAL = re.compile(r"^[0-9]{1,6}\.[0-9]{1,6}$")
 _PLACES = {
     "half_width": "until.half_width_percent",
     "least": "until.least",
     "most": "until.most",
+    "race_hours": "race.hours",
+    "race_test": "race.test",
+    "race_category": "race.category",
+    "race_margin": "race.margin_percent",
     "discard": "preparation.discard",
     "precondition": "preparation.precondition",
     "fill_percent": "preparation.fill_percent",
@@ -49,6 +55,8 @@ _ASKED = {
     "half_width": "say how many percent of the mean the half-width may be",
     "least": "say how many repeats there are at least",
     "most": "say how many repeats there are at most",
+    "race_hours": "say how many hours the race may take",
+    "race_margin": "say how many percent are no difference",
     "discard": "say whether the LUN is discarded",
     "precondition": "say whether the LUN is written once",
     "fill_percent": f"the fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent",
@@ -67,11 +75,17 @@ _IS = {
     "float_type": "is not a number",
     "int_type": "is not a whole number",
 }
-_PARTS = {"until": "repeats", "preparation": "preparation", "reference_every": "reference"}
+_PARTS = {
+    "until": "repeats",
+    "race": "race",
+    "preparation": "preparation",
+    "reference_every": "reference",
+}
 """The part of the form under which it is said, where that is not the field's own."""
 _INTERVAL = ("half_width", "least", "most")
-_TEXTS = ("order", "kernels")
-_REFUSED_EMPTY = ("repeats", "repeat_by", *_INTERVAL)
+_RACE = ("race_hours", "race_test", "race_category", "race_margin")
+_TEXTS = ("order", "kernels", "race_test", "race_category")
+_REFUSED_EMPTY = ("repeats", "repeat_by", "race_hours", *_INTERVAL)
 """An emptied field of these is refused; any other is as if it had not been touched."""
 _USUAL_GUEST = GuestSpec(())
 
@@ -88,7 +102,7 @@ class FormOptions(JobOptions):
 class OptionsForm:
     """``reference`` is a variant of the form, ``ext4.2``; "": there is no reference.
 
-    The intervals are FREENIX 2002's, which stops at 10%, and half of it.
+    The intervals are FREENIX 2002's, which stops at 10%, and half of it. A race takes a night.
     """
 
     executor: str = HOST
@@ -100,6 +114,10 @@ class OptionsForm:
     half_width: str = "5"
     least: str = str(RepeatTarget.least)
     most: str = str(RepeatTarget.most)
+    race_hours: str = "8"
+    race_test: str = ""
+    race_category: str = ""
+    race_margin: str = f"{RaceSpec.margin_percent:g}"
     discard: str = ""
     precondition: str = ""
     fill_percent: str = ""
@@ -118,6 +136,10 @@ class OptionsForm:
     @property
     def is_by_interval(self) -> bool:
         return self.repeat_by == BY_INTERVAL
+
+    @property
+    def is_race(self) -> bool:
+        return self.repeat_by == BY_RACE
 
     def chosen_kernels(self, ability: GuestAbility | None) -> list[GuestKernel]:
         """Those of the worker's kernels that the form names; none where no guest is chosen."""
@@ -144,9 +166,9 @@ class OptionsForm:
             unreadable["executor"] = [
                 f'"{self.executor}" is no executor: choose one of {", ".join(EXECUTORS)}.'
             ]
-        if self.repeat_by not in (BY_NUMBER, BY_INTERVAL):
+        if self.repeat_by not in WAYS:
             unreadable["repeats"] = [
-                f'"{self.repeat_by}" is no way to repeat: choose {BY_NUMBER} or {BY_INTERVAL}.'
+                f'"{self.repeat_by}" is no way to repeat: choose one of {", ".join(WAYS)}.'
             ]
         said: dict[str, Any] = {}
         for name in _SAID:
@@ -162,6 +184,7 @@ class OptionsForm:
         return {
             "repeats": self.repeat_by == BY_NUMBER,
             "until": self.is_by_interval,
+            "race": self.is_race,
             "guest": self.is_guest,
             "reference_every": bool(self.reference),
         }.get(part, True)
@@ -181,9 +204,10 @@ class OptionsForm:
             query.setlist("kernel", self.kernels)
             query["guest_memory_mib"], query["guest_cpus"] = self.guest_memory_mib, self.guest_cpus
         # One of these says that somebody filled the form in.
-        by_number = self.repeat_by == BY_NUMBER
-        for name in ("repeats",) if by_number else ("repeat_by", *_INTERVAL):
-            query[name] = getattr(self, name)
+        by = {BY_NUMBER: ("repeats",), BY_RACE: ("repeat_by", *_RACE)}
+        for name in by.get(self.repeat_by, ("repeat_by", *_INTERVAL)):
+            if getattr(self, name) or name in _REFUSED_EMPTY:
+                query[name] = getattr(self, name)
         for name in _SHOWN_WHERE_CHANGED:
             value = getattr(self, name)
             if value not in (_USUAL[name], *_NOTHING.get(name, ())):
@@ -215,6 +239,8 @@ def options_of(spec: JobSpec) -> dict[str, Any]:
     said = spec.model_dump(mode="json", include=set(JobOptions.model_fields))
     said["preparation"] = spec.preparation.stored()
     found: dict[str, Any] = {"repeat_by": BY_INTERVAL} if spec.until else {}
+    if spec.race:
+        found["repeat_by"] = BY_RACE
     if spec.guest:
         found["executor"] = GUEST
     for name in _SAID:

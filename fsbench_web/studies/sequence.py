@@ -41,9 +41,14 @@ def sequence(
     planned = [
         Slot(index, repeat)
         for repeat in range(1, repeats + 1)
-        for index in (_shuffled(count, seed, repeat) if order == RANDOM else range(count))
+        for index in block_order(count, repeat, seed if order == RANDOM else None)
     ]
     return list(_with_references(planned, reference_every)) if reference_every else planned
+
+
+def block_order(count: int, block: int, seed: int | None) -> list[int]:
+    """The planned things in the order of a block, which counts from 1; None: as written."""
+    return list(range(count)) if seed is None else _shuffled(count, seed, block)
 
 
 def reference_count(planned: int, every: int) -> int:

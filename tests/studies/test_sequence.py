@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.studies.jobs.sequence import AS_WRITTEN, RANDOM, Slot, reference_count, sequence
+from fsbench_web.studies.sequence import AS_WRITTEN, RANDOM, Slot, reference_count, sequence
 
 
 def test_as_written_all_come_once_before_any_comes_again() -> None:

@@ -1,0 +1,55 @@
+"""Races as the API answers them."""
+
+from math import isfinite
+from typing import Any
+
+from fsbench_web.core.scoring.racing import ENDED
+from fsbench_web.studies.models import Job
+from fsbench_web.studies.runs import races
+
+
+def race_out(job: Job) -> dict[str, Any] | None:
+    """The race of a job as ``RaceOut``; None for a job without one."""
+    found = races.report_of(job)
+    if found is None:
+        return None
+    race, of_race = found.race, found.of_race
+    return {
+        **{name: getattr(race, name) for name in _KEPT},
+        "spent_s": found.stands.spent_s,
+        "spent_runs": found.stands.runs,
+        "phase": found.phase,
+        "blocks": found.blocks,
+        "leader": found.leader or None,
+        "probability": found.probability if found.leader else None,
+        "status": of_race.status if found.phase == ENDED else None,
+        "fresh_blocks": of_race.fresh,
+        "ratio": of_race.ratio,
+        "ratio_low": _finite(of_race.low, of_race.high),
+        "ratio_high": _finite(of_race.high, of_race.high),
+        "contenders": [
+            {
+                "series": row.series_id,
+                "configuration": row.label,
+                "state": row.state,
+                "why": row.why,
+                "reason": row.reason,
+                "blocks": row.blocks,
+                "ratio": row.place.ratio,
+                "ratio_low": _finite(row.place.low, row.place.high),
+                "ratio_high": _finite(row.place.high, row.place.high),
+            }
+            for row in found.rows
+        ],
+    }
+
+
+_KEPT = (
+    *("test", "category", "unit", "margin_percent", "budget_s", "budget_runs"),
+    *("ended_at", "conclusion"),
+)
+
+
+def _finite(end: float | None, high: float | None) -> float | None:
+    """An end of an interval; null where nothing can be said of it."""
+    return None if high is None or not isfinite(high) else end

@@ -1,0 +1,111 @@
+"""What is wrong with a race, and which of a workload's numbers may decide it."""
+
+from collections.abc import Sequence
+
+from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring.categories import MEAN, all_slugs, expected_cells
+from fsbench_web.core.scoring.testnames import at_load, place
+from fsbench_web.core.workloads import Workload
+from fsbench_web.studies.jobs.spec import JobSpec, Problems, RaceSpec
+from fsbench_web.studies.runs.races.standing import MOST_RUNS
+
+OVERALL = "overall"
+LEAST_HOURS, MOST_HOURS = 0.05, 240.0
+LEAST_MARGIN_PERCENT, MOST_MARGIN_PERCENT = 0.1, 50.0
+
+Measure = tuple[str, str]
+"""(test with its load, category)."""
+
+
+def measures(workload: Workload) -> list[Measure]:
+    """What each run of the workload measures, the one that decides unless another is chosen first:
+
+    its first test at its largest load, the total average of a matrix. Empty where nobody knows what
+    it prints.
+    """
+    expected = list(workload.expected())
+    tests = list(dict.fromkeys(at_load(test, load) for test, load, _, _ in expected))
+    if not tests:
+        return []
+    main = max((test for test in tests if _name(test) == _name(tests[0])), key=place)
+    cells = expected_cells(workload.cells())
+    made = [slug for slug, count in cells.items() if count and all(cells.values())]
+    made = made or [slug for slug, count in cells.items() if count and slug != OVERALL] or [MEAN]
+    # A matrix has a total average; it rests on all of it, and not on one cell.
+    made.sort(key=lambda slug: slug != "total_average")
+    return list(
+        dict.fromkeys([(main, made[0]), *((test, slug) for test in tests for slug in made)])
+    )
+
+
+def measure_of(race: RaceSpec, workload: Workload) -> Measure:
+    """The one that decides. The race has been checked."""
+    known = measures(workload)
+    chosen = [
+        (test, slug)
+        for test, slug in known
+        if race.test in ("", test) and race.category in ("", slug)
+    ]
+    return chosen[0] if chosen else (race.test, race.category or MEAN)
+
+
+def check(spec: JobSpec, workloads: Sequence[tuple[str, Workload]], problems: Problems) -> None:
+    """Whether there is something to race for, and enough to race with."""
+    race = spec.race
+    assert race is not None
+    kernels = len(spec.guest.kernels) if spec.guest else 1
+    contenders = len(spec.configurations) * kernels
+    if contenders < 2 and not problems.is_reported("configurations"):
+        problems.add("race", "The best is one of several: choose two configurations or more.")
+    _check_budget(race, contenders, problems)
+    if not LEAST_MARGIN_PERCENT <= race.margin_percent <= MOST_MARGIN_PERCENT:
+        problems.add(
+            "race",
+            f"What is no difference is {LEAST_MARGIN_PERCENT:g} to {MOST_MARGIN_PERCENT:g} "
+            f"percent, not {race.margin_percent:g}.",
+        )
+    if spec.until is not None:
+        problems.add("race", "A race says itself how often what is repeated: leave repeats out.")
+    if spec.reference is not None:
+        problems.add("race", "A race has no reference: its blocks are compared within themselves.")
+    if len(spec.workloads) > 1:
+        problems.add("race", "One measure decides, so that a race is of one workload: choose one.")
+    for name, workload in workloads[:1]:
+        known = measures(workload)
+        if not known and not race.test:
+            problems.add("race", f"Nobody knows what {name} prints: name the test that decides.")
+        if known and not any(
+            race.test in ("", test) and race.category in ("", slug) for test, slug in known
+        ):
+            tests = ", ".join(dict.fromkeys(test for test, _ in known))
+            made = ", ".join(dict.fromkeys(slug for _, slug in known))
+            problems.add(
+                "race",
+                f"{name} does not measure {race.test or 'anything'} by {race.category or 'any'}: "
+                f"choose one of the tests {tests}, by {made}.",
+            )
+        if not known and race.category not in ("", *all_slugs()):
+            problems.add("race", f"{race.category} is no category: {', '.join(all_slugs())}.")
+
+
+def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
+    if (race.hours is None) == (race.runs is None):
+        if not problems.is_reported("race"):
+            problems.add("race", "Say how many hours the race may take, or how many runs.")
+    elif race.hours is not None and not LEAST_HOURS <= race.hours <= MOST_HOURS:
+        problems.add(
+            "race",
+            f"A race takes {LEAST_HOURS:g} to {MOST_HOURS:g} hours, not {race.hours:g}.",
+        )
+    elif race.runs is not None:
+        least = racing.least_runs(max(contenders, 2))
+        if not least <= race.runs <= MOST_RUNS:
+            problems.add(
+                "race",
+                f"A race of these takes {least} to {MOST_RUNS} runs (a block of all, and three of "
+                f"two finalists, at least), not {race.runs}.",
+            )
+
+
+def _name(test: str) -> str:
+    return test.partition("@")[0]

@@ -1,0 +1,135 @@
+"""A race as its page and the API show it."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring.racing import ENDED, Place
+from fsbench_web.studies.models import Job, Race
+from fsbench_web.studies.runs.races import words
+from fsbench_web.studies.runs.races.standing import Standing, labels_of, standing
+
+LEADING, LEFT, OUT, HELD, STOPPED = "leading", "left", "out", "held", "stopped"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A contender: ``state`` is leading, left, or out (``why``, in words ``reason``, after
+    ``blocks`` blocks). ``place`` is how it stands against the leader.
+    """
+
+    series_id: int
+    label: str
+    state: str
+    place: Place
+    blocks: int
+    why: str = ""
+    reason: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ratio of its speed to the leader's, in percent of difference, where one is told."""
+        low, high = self.place.low, self.place.high
+        if low is None or high is None or not isfinite(high):
+            return None
+        return 100 * (low - 1), 100 * (high - 1)
+
+    @property
+    def difference_percent(self) -> float | None:
+        """How much faster it is than the leader; below 0: slower."""
+        return None if self.place.ratio is None else 100 * (self.place.ratio - 1)
+
+
+@dataclass(frozen=True)
+class RaceReport:
+    """``phase`` is halving, confirming, ended, held (it waits for a person) or stopped (by one).
+
+    ``blocks`` have ended. What is left of the budget is in its unit, seconds or runs. ``leader`` is
+    "" before anything was measured.
+    """
+
+    race: Race
+    stands: Standing
+    of_race: racing.Race
+    phase: str
+    rows: list[Row]
+    leader: str
+    probability: float
+    blocks: int
+
+    @property
+    def measure(self) -> str:
+        return words.measure(self.race)
+
+    @property
+    def budget(self) -> str:
+        return words.budget(self.race)
+
+    @property
+    def left_s(self) -> float | None:
+        """What is left of the hours."""
+        budget_s = self.race.budget_s
+        return None if budget_s is None else max(0.0, budget_s - self.stands.spent_s)
+
+    @property
+    def left_runs(self) -> int | None:
+        budget_runs = self.race.budget_runs
+        return None if budget_runs is None else max(0, budget_runs - self.stands.runs)
+
+    @property
+    def left_count(self) -> int:
+        """How many contenders are not out."""
+        return sum(row.state != OUT for row in self.rows)
+
+
+def report_of(job: Job) -> RaceReport | None:
+    """Where the race of a job stands; None for a job without one. Four queries."""
+    race = Race.objects.filter(job=job).first()
+    if race is None:
+        return None
+    stands = standing(race)
+    try:
+        of_race = stands.of_race
+    except ValueError:  # its runs are not what it asked for: it was stopped, and says so
+        of_race = racing.Race(ENDED, (), {}, "", 0.0)
+    labels = labels_of(race)
+    leader = of_race.leader if stands.speeds else ""
+    phase = of_race.phase
+    if race.ended_at is not None:
+        phase = ENDED if of_race.phase == ENDED else STOPPED
+    elif stands.is_held:
+        phase = HELD
+    places = stands.places if leader else dict.fromkeys(race.contenders, Place(0))
+    rows = []
+    for name in race.contenders:
+        out = of_race.out.get(name)
+        state = OUT if out else LEADING if name == leader else LEFT
+        rows.append(
+            Row(
+                int(name),
+                labels.get(name, name),
+                state,
+                places[name],
+                out.blocks if out else len(stands.speeds),
+                out.why if out else "",
+                words.why_out(out, race, name) if out else "",
+            )
+        )
+    # Who is left by speed, then who came furthest.
+    rows.sort(key=lambda row: (row.state == OUT, -row.blocks, -_speed(row)))
+    return RaceReport(
+        race,
+        stands,
+        of_race,
+        phase,
+        rows,
+        labels.get(leader, ""),
+        stands.probability if leader else 0.0,
+        len(stands.speeds),
+    )
+
+
+def _speed(row: Row) -> float:
+    if row.state == LEADING:
+        return float("inf")
+    return row.place.ratio or 0.0

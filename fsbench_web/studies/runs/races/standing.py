@@ -1,0 +1,209 @@
+"""Where a race stands, told from its runs: whoever was killed asks again and is told the same.
+
+A contender is a series of the job. Its first run is in the first block, its second in the second;
+a run that replaces another (``retry_of``) is in the block of that one.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from fsbench_web.core import units
+from fsbench_web.core.scoring import racing
+from fsbench_web.core.scoring.racing import Place
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.models import END_STATES, Race, RunState, Series
+
+MOST_RUNS = 2000
+"""Of one race, whatever its hours would hold; as of any job."""
+MOST_ATTEMPTS = 2
+"""A contender that fails as often in one block is out."""
+
+
+class _Row(NamedTuple):
+    id: int
+    series_id: int
+    state: str
+    cause: str
+    retry_of_id: int | None
+    rerun: int
+    cancel_requested_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in END_STATES
+
+    @property
+    def took_s(self) -> float:
+        if self.started_at is None or self.ended_at is None:
+            return 0.0
+        return (self.ended_at - self.started_at).total_seconds()
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A contender's turn in a block: its run there, and those that replaced it, in order."""
+
+    runs: tuple[_Row, ...]
+
+    @property
+    def last(self) -> _Row:
+        return self.runs[-1]
+
+    @property
+    def done(self) -> _Row | None:
+        """The run that measured it."""
+        return next((run for run in self.runs if run.state == RunState.DONE), None)
+
+    @property
+    def counted(self) -> int:
+        """How many runs it took, but for those that fsbench itself ran again."""
+        return sum(run.rerun == 0 for run in self.runs)
+
+    @property
+    def took_s(self) -> float:
+        return sum(run.took_s for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A race with its runs by block: {contender: turn} each. ``now`` counts what runs."""
+
+    race: Race
+    blocks: Sequence[Mapping[str, Turn]] = field(repr=False)
+
+    @cached_property
+    def is_unfinished(self) -> bool:
+        """Whether a run of it waits or runs."""
+        return any(not run.has_ended for block in self.blocks for run in _runs(block))
+
+    @cached_property
+    def was_cancelled(self) -> bool:
+        return any(
+            run.state == RunState.CANCELLED or run.cancel_requested_at is not None
+            for block in self.blocks
+            for run in _runs(block)
+        )
+
+    @cached_property
+    def pending(self) -> dict[str, Turn]:
+        """Turns of the last block that are neither measured nor given up, by contender."""
+        return {
+            name: turn
+            for name, turn in (self.blocks[-1].items() if self.blocks else ())
+            if name not in self.race.failed and turn.done is None
+        }
+
+    @cached_property
+    def is_held(self) -> bool:
+        """Whether it waits for a person: nobody failed, nothing of the block was let begin."""
+        if self.is_unfinished or not self.pending:
+            return False
+        causes = {turn.last.cause for turn in self.pending.values()}
+        if Cause.NOT_ALLOWED in causes:
+            return True
+        return causes == {Cause.REFUSED} and len(self.pending) == len(self.blocks[-1])
+
+    @cached_property
+    def values(self) -> list[dict[str, float]]:
+        """The measure of each contender in each block that has ended, in its unit."""
+        values, failed = self.race.values, self.race.failed
+        return [
+            {
+                name: values[str(turn.done.id)]
+                for name, turn in block.items()
+                if turn.done is not None and failed.get(name, [-1])[0] != place
+            }
+            for place, block in enumerate(self.blocks[:-1] if self.pending else self.blocks)
+        ]
+
+    @cached_property
+    def speeds(self) -> list[dict[str, float]]:
+        """The same where more is better."""
+        is_less_better = bool(self.race.unit) and units.lower_is_better(self.race.unit)
+        power = -1 if is_less_better else 1
+        return [{name: value**power for name, value in block.items()} for block in self.values]
+
+    @cached_property
+    def of_race(self) -> racing.Race:
+        """Where it stands. Raises ValueError where its runs are not those of this race."""
+        race = self.race
+        is_timed = race.budget_s is not None
+        return racing.race(
+            race.contenders,
+            self.speeds,
+            (race.budget_s if is_timed else race.budget_runs) or 0,
+            costs=[
+                {name: turn.took_s if is_timed else turn.counted for name, turn in block.items()}
+                for block in self.blocks[: len(self.values)]
+            ],
+            failed={name: said[0] for name, said in race.failed.items()},
+            most_runs=MOST_RUNS,
+            margin_percent=race.margin_percent,
+        )
+
+    @cached_property
+    def places(self) -> dict[str, Place]:
+        """Each contender against the leader."""
+        return racing.places(self.of_race.leader, self.race.contenders, self.speeds)
+
+    @cached_property
+    def probability(self) -> float:
+        """That the leader is the best of those that are left."""
+        return racing.probability(self.of_race.leader, self.of_race.left, self.speeds)
+
+    @property
+    def runs(self) -> int:
+        """How many there were, those that fsbench itself ran again left out."""
+        return sum(turn.counted for block in self.blocks for turn in block.values())
+
+    @property
+    def spent_s(self) -> float:
+        """What they took in all, in seconds."""
+        return sum(turn.took_s for block in self.blocks for turn in block.values())
+
+
+def standing(race: Race) -> Standing:
+    """Where a race stands, by its runs. One query."""
+    fields = [name.removesuffix("_id") for name in _Row._fields]
+    rows = [
+        _Row(*values)
+        for values in race.job.runs.filter(is_reference=False).order_by("id").values_list(*fields)
+    ]
+    following = {row.retry_of_id: row for row in rows if row.retry_of_id is not None}
+    ours = {row.id for row in rows}
+    blocks: list[dict[str, Turn]] = []
+    met: Counter[int] = Counter()
+    for row in rows:
+        if row.retry_of_id in ours:
+            continue
+        runs = [row]
+        while (after := following.get(runs[-1].id)) is not None:
+            runs.append(after)
+        if met[row.series_id] == len(blocks):
+            blocks.append({})
+        blocks[met[row.series_id]][str(row.series_id)] = Turn(tuple(runs))
+        met[row.series_id] += 1
+    return Standing(race, blocks)
+
+
+def labels_of(race: Race) -> dict[str, str]:
+    """What each contender is called: its configuration, and what else tells it from the others."""
+    rows = Series.objects.filter(pk__in=race.contenders).values_list(
+        "pk", "configuration__label", "journal_lun__name", "machine__kernel"
+    )
+    journals = {journal for _, _, journal, _ in rows if journal}
+    found: dict[str, str] = {}
+    for pk, label, journal, kernel in rows:
+        parts = [label, journal if len(journals) > 1 else "", kernel]
+        found[str(pk)] = ", ".join(part for part in parts if part)
+    return found
+
+
+def _runs(block: Mapping[str, Turn]) -> list[Any]:
+    return [run for turn in block.values() for run in turn.runs]

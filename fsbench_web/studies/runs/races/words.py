@@ -1,0 +1,126 @@
+"""What is said of a race: one sentence that may be quoted, and why somebody is out."""
+
+from math import isfinite
+
+from fsbench_web.core.numbers import duration
+from fsbench_web.core.scoring import categories, racing, testnames
+from fsbench_web.core.scoring.paired import EQUIVALENT, FASTER
+from fsbench_web.core.scoring.racing import FAILED, FINALISTS, Out
+from fsbench_web.studies.models import Race, Series
+from fsbench_web.studies.runs.races.standing import Standing, labels_of
+
+
+def measure(race: Race) -> str:
+    """What decides: "write, total average"."""
+    label = categories.in_sentence(categories.label(race.category))
+    return f"{testnames.in_sentence(race.test)}, {label}"
+
+
+def conclusion(stands: Standing) -> str:
+    """How the race ended, and what it took."""
+    return f"{_result(stands)} {_taken(stands)}"
+
+
+def leading(stands: Standing) -> str:
+    """Who led a race that was stopped on its way, if anybody did."""
+    try:
+        of_race = stands.of_race
+    except ValueError:
+        return ""
+    if not of_race.leader or not stands.speeds:
+        return "Nobody led yet."
+    name = labels_of(stands.race).get(of_race.leader, of_race.leader)
+    return f"{name} led, inconclusive, after {_counted(len(stands.speeds), 'block')}."
+
+
+def faster(ratio: float) -> str:
+    """A ratio of speeds: "6.1% faster", "0.4% slower"."""
+    return f"{abs(100 * (ratio - 1)):.2g}% {'faster' if ratio >= 1 else 'slower'}"
+
+
+def span(low: float, high: float) -> str:
+    """An interval of a ratio of speeds, in percent: "4.8 to 7.3%"."""
+    return f"{_percent(low)} to {_percent(high)}%"
+
+
+def why_out(out: Out, race: Race, contender: str) -> str:
+    """Why somebody is out, for the page and the API."""
+    if out.why == FAILED:
+        _, run, why = race.failed[contender]
+        return f"{why} The last was run {run}."
+    by = f"{faster(out.ratio or 1)} than the leader of that moment"
+    if out.why == racing.BEHIND:
+        return f"Surely behind by more than {race.margin_percent:g}%: {by}."
+    return f"Of the slower half of its round: {by}."
+
+
+def budget(race: Race) -> str:
+    """How much there is to spend: "8 h", "120 runs"."""
+    if race.budget_s is not None:
+        return duration(race.budget_s)
+    return _counted(race.budget_runs or 0, "run")
+
+
+def _result(stands: Standing) -> str:
+    race, of_race = stands.race, stands.of_race
+    labels = labels_of(race)
+    every = len(race.contenders)
+    workload = Series.objects.values_list("workload__title", flat=True).get(pk=race.contenders[0])
+    what = f"{every} configurations for {workload} by {measure(race)}"
+    if not of_race.leader:
+        return f"None of {what} could be measured."
+    leader = labels[of_race.leader]
+    if len(of_race.left) < FINALISTS:
+        return f"{leader} is the only one of {what} that did not fail."
+    sure = f"it is the best of those left with a probability of {_probability(stands)}"
+    if of_race.ratio is None or of_race.low is None or of_race.high is None:
+        return (
+            f"{leader} leads {what}, inconclusive: the budget held no blocks of two finalists "
+            f"alone; {sure}."
+        )
+    other = labels[next(name for name in of_race.left if name != of_race.leader)]
+    seen = f"{_counted(of_race.fresh, 'fresh block')}"
+    interval = "no interval can be told"
+    if isfinite(of_race.high):
+        interval = f"95% interval {span(of_race.low, of_race.high)}"
+    if of_race.status == FASTER:
+        return (
+            f"{leader} is the best of {what}: {faster(of_race.ratio)} than {other}, the next best "
+            f"({interval}, in {seen} that did not choose the two)."
+        )
+    if of_race.status == EQUIVALENT:
+        return (
+            f"{leader} and {other} are the best of {what}, and practically equal: within "
+            f"{race.margin_percent:g}% of each other ({interval}, in {seen})."
+        )
+    return (
+        f"{leader} leads {what}, inconclusive: {faster(of_race.ratio)} than {other} ({interval}, "
+        f"in {seen}); {sure}."
+    )
+
+
+def _taken(stands: Standing) -> str:
+    """What the race took, of what it might, and beside the matrix that it stands for."""
+    race, blocks = stands.race, len(stands.blocks)
+    whole = len(race.contenders) * blocks
+    said = f"It took {_counted(stands.runs, 'run')}"
+    if race.budget_s is not None:
+        said += f" in {duration(stands.spent_s)} of {duration(race.budget_s)}"
+    else:
+        said += f" of {race.budget_runs}"
+    if whole <= stands.runs:
+        return f"{said}."
+    return f"{said}; everything in each of its {blocks} blocks would have taken {whole}."
+
+
+def _probability(stands: Standing) -> str:
+    share = stands.probability
+    return "over 99%" if share > 0.99 else f"{100 * share:.0f}%"
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):.1f}".replace("-", "\u2212")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

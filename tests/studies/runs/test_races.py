@@ -1,0 +1,362 @@
+"""Finding the best: who writes the next block, who is out, how it ends, what cannot break it."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.studies.causes import Cause
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, RaceSpec
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Race, Run, RunState
+from fsbench_web.studies.runs import control, lifecycle
+from fsbench_web.studies.runs.races import standing
+from fsbench_web.studies.scores import ingest
+from tests.studies.conftest import complete, start
+from tests.studies.runs.test_lifecycle import at_once
+
+THREE = tuple(ConfigurationSpec(name, {}, "none") for name in ("ext4", "xfs", "ext2"))
+SPEEDS = {"ext4": 1000.0, "xfs": 800.0, "ext2": 300.0}
+MakeSpec = Callable[..., JobSpec]
+
+
+@pytest.fixture
+def submitted(spec: MakeSpec, ann: User) -> Callable[..., list[Run]]:
+    """``submitted(runs=20)``: three configurations, a race of 20 runs."""
+
+    def make(
+        configurations: tuple[ConfigurationSpec, ...] = THREE, study: str = "Race", **race: Any
+    ) -> list[Run]:
+        found = RaceSpec(**race or {"runs": 20})
+        wanted = spec(configurations=configurations, race=found, new_study=study)
+        return submit(wanted, "disk1", ann)
+
+    return make
+
+
+def waiting() -> list[Run]:
+    return list(Run.objects.filter(state=RunState.QUEUED).order_by("id"))
+
+
+def filesystems(runs: list[Run]) -> list[str]:
+    return [run.series.configuration.filesystem for run in runs]
+
+
+def race() -> Race:
+    return Race.objects.get()
+
+
+def fail(run: Run, cause: Cause = Cause.BENCHMARK) -> None:
+    lifecycle.finish(start(run), RunState.FAILED, "x", cause)
+
+
+def measure(
+    run: Run,
+    speeds: Mapping[str, float] = SPEEDS,
+    unit: str = "KB/s",
+    took: timedelta = timedelta(seconds=1),
+) -> None:
+    """Run it to its end, with its speed or its time as the one cell of what decides."""
+    handle = start(run)
+    Run.objects.filter(pk=run.pk).update(started_at=timezone.now() - took)
+    wobble = 1 + 0.002 * (run.repeat % 3) + 0.0003 * (run.pk % 7)
+    value = speeds[run.series.configuration.filesystem] * wobble
+    with transaction.atomic():
+        artefact = ingest.store_artefact(run, "iozone.txt", b"raw output")
+        ingest.store_values(run, artefact, [ParsedValue("write", 4, 64, value, unit, 1)])
+        lifecycle.finish(handle, RunState.DONE, "")
+
+
+def run_to_its_end(speeds: Mapping[str, float] = SPEEDS, most: int = 60) -> None:
+    for _ in range(most):
+        following = waiting()
+        if not following:
+            return
+        measure(following[0], speeds)
+    raise AssertionError("it does not end")
+
+
+def test_the_first_block_has_everything_once(submitted: Callable[..., list[Run]]) -> None:
+    runs = submitted()
+    assert filesystems(runs) == ["ext4", "xfs", "ext2"]
+    found = race()
+    assert (found.test, found.category) == ("write", "total_average")
+    assert found.contenders == [str(run.series_id) for run in runs]
+    assert "race" in found.job.document
+    assert "repeats" not in found.job.document
+
+
+def test_the_next_block_follows_the_last_run_of_one(submitted: Callable[..., list[Run]]) -> None:
+    first, second, third = submitted(runs=40)
+    measure(first)
+    measure(second)
+    assert waiting() == [third]
+    measure(third)
+    following = waiting()
+    assert filesystems(following) == ["ext4", "xfs", "ext2"]
+    assert [run.repeat for run in following] == [2, 2, 2]
+    assert following[0].confirmed == first.confirmed
+    assert {run.block for run in following} == {f"job {third.job_id} block 2"}
+    assert following[0].changes.get().reason == f"Block 2 of the race, after run {third.pk}."
+
+
+def test_it_finds_the_best_and_says_so_in_a_sentence(submitted: Callable[..., list[Run]]) -> None:
+    submitted(runs=40)
+    run_to_its_end()
+    found = race()
+    assert found.ended_at is not None
+    assert found.conclusion.startswith(
+        "ext4_noop is the best of 3 configurations for IOzone, small by write, total average: "
+        "25% faster than xfs_noop, the next best (95% interval "
+    )
+    stands = standing(found)
+    assert f"It took {Run.objects.count()} runs of 40;" in found.conclusion
+    assert stands.of_race.left == tuple(found.contenders[:2])
+    assert stands.places[found.contenders[1]].ratio == pytest.approx(0.8, rel=0.01)
+
+
+def test_of_times_the_shortest_is_the_best(submitted: Callable[..., list[Run]]) -> None:
+    for run in submitted():
+        measure(run, unit="s")
+    stands = standing(race())
+    assert race().unit == "s"
+    assert stands.of_race.leader == race().contenders[2]
+    assert stands.places[race().contenders[0]].ratio == pytest.approx(0.3, rel=0.01)
+
+
+@pytest.mark.parametrize(("value", "unit"), [(0.0, "KB/s"), (5.0, "furlongs"), (5.0, "s")])
+def test_a_value_that_cannot_decide_puts_its_contender_out(
+    submitted: Callable[..., list[Run]], value: float, unit: str
+) -> None:
+    first, second, third = submitted(runs=40)
+    measure(first)
+    measure(second, {"xfs": value}, unit)
+    measure(third)
+    assert filesystems(waiting()) == ["ext4", "ext2"]
+    assert race().failed[str(second.series_id)] == [
+        0,
+        second.pk,
+        f"Run {second.pk} printed no value of the measure that is above zero.",
+    ]
+
+
+def test_what_is_alike_is_practically_equal(submitted: Callable[..., list[Run]]) -> None:
+    submitted(THREE[:2], runs=60)
+    run_to_its_end({"ext4": 1000.0, "xfs": 1000.0})
+    assert "practically equal: within 2% of each other" in race().conclusion
+
+
+def test_time_that_is_over_ends_it_inconclusive(submitted: Callable[..., list[Run]]) -> None:
+    submitted(hours=1)
+    blocks = []
+    while following := waiting():
+        blocks.append(len(following))
+        for run in following:
+            measure(run, took=timedelta(minutes=7))
+    assert blocks == [3, 3, 2]  # 56 minutes
+    assert race().conclusion == (
+        "ext4_noop leads 3 configurations for IOzone, small by write, total average, inconclusive: "
+        "25% faster than xfs_noop (no interval can be told, in 1 fresh block); it is the best of "
+        "those left with a probability of over 99%. It took 8 runs in 56 min of 1 h; everything "
+        "in each of its 3 blocks would have taken 9."
+    )
+
+
+def test_who_fails_is_tried_again_once_and_then_out(submitted: Callable[..., list[Run]]) -> None:
+    first, second, third = submitted(runs=40)
+    fail(first)
+    measure(second)
+    assert waiting() == [third]  # its block goes on first
+    measure(third)
+    (again,) = waiting()
+    assert again.retry_of == first
+    assert (again.repeat, again.rerun, again.series) == (1, 0, first.series)
+    assert again.block == first.block
+    fail(again)
+    assert filesystems(waiting()) == ["xfs", "ext2"]
+    out = standing(race()).of_race.out[str(first.series_id)]
+    assert (out.why, out.blocks) == ("failed", 0)
+    assert race().failed[str(first.series_id)][1:] == [
+        again.pk,
+        "It failed 2 times in one block.",
+    ]
+    run_to_its_end()
+    assert race().conclusion.startswith("xfs_noop is the best of 3 configurations")
+
+
+def test_a_second_attempt_that_is_done_keeps_its_place(
+    submitted: Callable[..., list[Run]],
+) -> None:
+    runs = submitted(runs=40)
+    fail(runs[0])
+    for _ in range(3):
+        measure(waiting()[0])
+    assert filesystems(waiting()) == ["ext4", "xfs", "ext2"]
+    assert race().failed == {}
+
+
+def test_somebody_who_tries_a_failed_run_again_makes_its_second_attempt(
+    submitted: Callable[..., list[Run]], ann: User
+) -> None:
+    runs = submitted(runs=40)
+    fail(runs[0])
+    again = control.retry_run(runs[0].pk, "disk1", ann)
+    for run in runs[1:]:
+        measure(run)
+    assert waiting() == [again]
+    measure(waiting()[0])
+    assert len(waiting()) == 3
+
+
+def test_all_that_fail_leave_no_best(submitted: Callable[..., list[Run]]) -> None:
+    submitted()
+    for _ in range(6):
+        fail(waiting()[0])
+    assert waiting() == []
+    assert race().conclusion.startswith("None of 3 configurations for")
+
+
+def test_one_that_is_left_is_the_best_there_is(submitted: Callable[..., list[Run]]) -> None:
+    submitted(THREE[:2], runs=20)
+    fail(waiting()[1])
+    measure(waiting()[0])
+    fail(waiting()[0])
+    assert waiting() == []
+    assert "ext4_noop is the only one of 2 configurations" in race().conclusion
+
+
+def test_an_interrupted_run_is_run_again_within_its_block(
+    submitted: Callable[..., list[Run]],
+) -> None:
+    runs = submitted(runs=40)
+    measure(runs[0])
+    start(runs[1])
+    silent = timezone.now() + timedelta(seconds=settings.WORKER_SILENT_AFTER_S + 1)
+    lifecycle.reap_lost(silent)
+    again, third = sorted(waiting(), key=lambda run: run.retry_of_id is None)
+    assert again.rerun == 1
+    measure(again)
+    measure(third)
+    assert filesystems(waiting()) == ["ext4", "xfs", "ext2"]
+    assert standing(race()).runs == 6  # what was interrupted is not of the budget
+
+
+def test_a_disk_that_is_refused_puts_nobody_out(
+    submitted: Callable[..., list[Run]], ann: User
+) -> None:
+    """Somebody mounted the LUN at night: no configuration is to blame."""
+    runs = submitted(runs=40)
+    for run in runs:
+        fail(run, Cause.REFUSED)
+    assert waiting() == []
+    assert race().ended_at is None
+    assert standing(race()).is_held
+    control.retry(runs[0].job_id or 0, "disk1", ann)
+    assert len(waiting()) == 3
+    for run in waiting():
+        measure(run)
+    assert filesystems(waiting()) == ["ext4", "xfs", "ext2"]
+
+
+def test_a_paused_one_goes_on_where_it_was(submitted: Callable[..., list[Run]]) -> None:
+    runs = submitted(runs=40)
+    measure(runs[0])
+    measure(runs[1])
+    handle = start(runs[2])
+    job = runs[0].job_id or 0
+    control.pause(job)
+    lifecycle.finish(handle, RunState.FAILED, "x")
+    (again,) = waiting()
+    assert again.series.lun is not None
+    assert lifecycle.claim(again.pk, again.series.lun.worker) is None
+    control.resume(job)
+    measure(again)
+    assert len(waiting()) == 3
+
+
+def test_a_cancelled_one_ends_and_stays_ended(
+    submitted: Callable[..., list[Run]], ann: User
+) -> None:
+    runs = submitted(runs=40)
+    for run in runs:
+        measure(run)
+    measure(waiting()[0])
+    job = runs[0].job_id or 0
+    control.cancel(job, "ann")
+    assert waiting() == []
+    assert race().conclusion == (
+        "Stopped, because a run was cancelled. ext4_noop led, inconclusive, after 1 block."
+    )
+    for run in control.retry(job, "disk1", ann, [RunState.CANCELLED]):
+        measure(run)
+    assert waiting() == []
+
+
+def test_an_end_that_is_not_committed_has_no_next_block(
+    submitted: Callable[..., list[Run]],
+) -> None:
+    first, second = submitted(THREE[:2], runs=20)
+    measure(first)
+    handle = start(second)
+
+    class Broken(Exception):
+        pass
+
+    @transaction.atomic
+    def break_off() -> None:
+        lifecycle.finish(handle, RunState.FAILED, "x")
+        assert len(waiting()) == 1
+        raise Broken
+
+    with pytest.raises(Broken):
+        break_off()
+    assert waiting() == []
+    lifecycle.finish(handle, RunState.FAILED, "x")
+    assert len(waiting()) == 1
+
+
+def test_jobs_without_a_race_have_none(runs: list[Run]) -> None:
+    for run in runs:
+        complete(run)
+    assert not Race.objects.exists()
+    assert waiting() == []
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameMoment:
+    ROUNDS = 3
+
+    def test_two_that_end_together_have_one_next_block(
+        self, submitted: Callable[..., list[Run]]
+    ) -> None:
+        for number in range(self.ROUNDS):
+            runs = submitted(runs=40, study=f"Round {number}")
+            measure(runs[0])
+            handle = start(runs[1])
+            at_once(
+                lambda handle=handle: lifecycle.finish(handle, RunState.FAILED, "x"),  # type: ignore[misc]
+                lambda run=runs[2]: lifecycle.cancel(run.pk, "ann"),  # type: ignore[misc]
+            )
+            found = Race.objects.get(job=runs[0].job_id)
+            assert found.ended_at is not None
+            assert not Run.objects.filter(job=runs[0].job_id, state=RunState.QUEUED).exists()
+
+    def test_a_job_that_is_cancelled_as_a_block_ends_writes_no_other(
+        self, submitted: Callable[..., list[Run]]
+    ) -> None:
+        for number in range(self.ROUNDS):
+            runs = submitted(runs=40, study=f"Round {number}")
+            measure(runs[0])
+            measure(runs[1])
+            handle = start(runs[2])
+            at_once(
+                lambda handle=handle: lifecycle.finish(handle, RunState.FAILED, "x"),  # type: ignore[misc]
+                lambda run=runs[0]: control.cancel(run.job_id or 0, "ann"),  # type: ignore[misc]
+            )
+            assert waiting() == []
