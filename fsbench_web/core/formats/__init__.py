@@ -1,6 +1,7 @@
 """Output of benchmark tools -> ParsedResult. Pure: no Django. One file a format."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from fsbench_web.core.formats import (
@@ -144,6 +145,20 @@ def _is_document(data: bytes) -> bool:
     return found is not None and found.has_long_lines
 
 
+def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) -> ParsedResult:
+    """What a tool's output holds, and warnings of the numbers in it that none are.
+
+    Most parsers pass over what does not look like their lines. What they would have read there, had
+    it been a number, is told by reading it as if it were. Tables refuse what is no number.
+    """
+    result = read(lines)
+    if result.tool == "table" or (changed := not_read.as_if_numbers(lines)) is None:
+        return result
+    with suppress(UnreadableFile):
+        result.warnings += not_read.lost(result, read(changed[0]), changed[1])
+    return result
+
+
 def parse(name: str, data: bytes) -> ParsedResult:
     """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
@@ -159,12 +174,12 @@ def parse(name: str, data: bytes) -> ParsedResult:
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     looked_at = lines_to_look_at(lines)
     if logs.is_named(name) and (logs.recognises(looked_at) or logs.recognises_histogram(looked_at)):
-        return logs.parse(name, lines)
+        return _with_losses(lambda some: logs.parse(name, some), lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
         check_lengths(lines, found.long_line if found is not None else "")
     if found is not None:
-        result = found.parse(lines)
+        result = _with_losses(found.parse, lines)
         result.dates |= dates.of_runs(result.format, lines, result.values)
         result.warnings[:0] = [
             Problem(
