@@ -72,8 +72,8 @@ class History:
 
     ``left_out`` is how many older runs there are beyond MOST_RUNS; ``undated`` are those whose
     file does not say when they were measured: they have the date of their import. ``problem`` says
-    in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where they were converted to
-    ``unit``.
+    in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
+    they were converted to ``unit``.
     """
 
     points: list[Point] = field(default_factory=list)
