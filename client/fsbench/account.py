@@ -17,8 +17,8 @@ SHOWN_RUNS = 10
 ACCEPTED = "accepted"
 POLL_S = 1.0
 FIELDS = (
-    *("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks"),
-    "kilobyte",
+    *("study", "filesystem", "configuration", "hardware", "repeat"),
+    *("source", "licence", "blocks", "kilobyte"),
 )
 
 

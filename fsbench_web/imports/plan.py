@@ -228,6 +228,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         if planned.parsed is not None:
             planned.runs = _runs_of(planned.source, planned.parsed, target, label)
             planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
+            planned.problems += _repeat_problems(planned)
             planned.problems += unread_columns(planned.parsed.unread_columns, planned.source)[1]
     if target.strict:
         for planned in plan.files:
@@ -339,6 +340,17 @@ def _runs_of(
             run.own.append(own)
         run.values.append(value)
     return list(runs.values())
+
+
+def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
+    """That one repeat is said of a tool's output that counts several itself."""
+    own = {run.repeat for run in file.runs}
+    if file.source.given.repeat is None or file.parsed is None or file.parsed.tool == "table":
+        return []
+    if own == {file.source.given.repeat}:
+        return []
+    message = f"The file holds {len(own)} repeats: leave its repeat empty."
+    return [ImportProblem(message, file.path)]
 
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:

@@ -15,7 +15,7 @@ from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
-from fsbench_web.imports.sources import Given
+from fsbench_web.imports.sources import Given, repeat_said
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
@@ -211,12 +211,12 @@ def corrections_of(
                 message = f"{name} is too long or cannot be shown. {said}".strip()
                 problems.append(ImportProblem(message, row.path))
                 text[name] = ""
-        repeat = text.pop("repeat")
-        if repeat and not (repeat.isascii() and repeat.isdigit() and 0 < int(repeat) < 10**6):
-            message = f'Repeat "{repeat[:20]}" is not a whole number from 1.'
-            problems.append(ImportProblem(message, row.path))
-            repeat = ""
-        given = Given(**text, repeat=int(repeat) if repeat else None, ignored=_ignored(form, row))
+        repeat = None
+        try:
+            repeat = repeat_said(text.pop("repeat"))
+        except ValueError as error:
+            problems.append(ImportProblem(str(error), row.path))
+        given = Given(**text, repeat=repeat, ignored=_ignored(form, row))
         corrections[row.pk] = Correction(given, is_left_out=f"take-{row.pk}" not in form)
     return corrections, problems
 
