@@ -12,11 +12,11 @@ from django.contrib.auth.models import User
 from fsbench_web.core.formats import ParsedResult
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import mappings
+from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
-from fsbench_web.imports.sources import Given
+from fsbench_web.imports.sources import Given, repeat_said
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
@@ -27,7 +27,7 @@ MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
 _MOST_OFFERS = 20
 MAX_KEYS_SHOWN = 100
-TARGET_FIELDS = ("study", "source", "licence", "blocks")
+TARGET_FIELDS = ("study", "source", "licence", "blocks", "kilobyte")
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,13 @@ class FileShown:
     """Those that not all files of its tool and configuration have; None where all have the same."""
 
     @property
+    def open_units(self) -> list[str]:
+        """Units that may be of 1,000 or of 1,024 bytes."""
+        if self.parsed is None:
+            return []
+        return kilobytes.open_units((one.unit for one in self.parsed.values), self.parsed.tool)
+
+    @property
     def says_itself(self) -> bool:
         """Whether the file's own columns say file system and configuration of every number."""
         return bool(self.parsed and self.parsed.values) and all(
@@ -94,6 +101,8 @@ class PageShown:
     warnings: list[WarningRow]
     run_count: int
     bad_count: int
+    open_units: list[str] = field(default_factory=list)
+    """Those of which nobody said whether they are of 1,000 or of 1,024 bytes."""
 
 
 def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown:
@@ -140,6 +149,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         if preview.stored
         else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
         bad_count=sum(1 for file in files if file.problems),
+        open_units=list(dict.fromkeys(one for file in files for one in file.open_units)),
     )
 
 
@@ -202,12 +212,12 @@ def corrections_of(
                 message = f"{name} is too long or cannot be shown. {said}".strip()
                 problems.append(ImportProblem(message, row.path))
                 text[name] = ""
-        repeat = text.pop("repeat")
-        if repeat and not (repeat.isascii() and repeat.isdigit() and 0 < int(repeat) < 10**6):
-            message = f'Repeat "{repeat[:20]}" is not a whole number from 1.'
-            problems.append(ImportProblem(message, row.path))
-            repeat = ""
-        given = Given(**text, repeat=int(repeat) if repeat else None, ignored=_ignored(form, row))
+        repeat = None
+        try:
+            repeat = repeat_said(text.pop("repeat"))
+        except ValueError as error:
+            problems.append(ImportProblem(str(error), row.path))
+        given = Given(**text, repeat=repeat, ignored=_ignored(form, row))
         corrections[row.pk] = Correction(given, is_left_out=f"take-{row.pk}" not in form)
     return corrections, problems
 

@@ -3,7 +3,7 @@ day old. What is corrected in the preview is kept with them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -113,7 +113,8 @@ def _proposal(file: PlannedFile, target: Target, folder_label: str) -> tuple[Giv
             if not configuration:
                 configuration = guess.configuration
             reasons = guess.reasons
-    return Given(filesystem, configuration, target.hardware), reasons
+    said = replace(file.source.given, filesystem=filesystem, configuration=configuration)
+    return replace(said, hardware=target.hardware), reasons
 
 
 def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
