@@ -17,7 +17,7 @@ from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.units import UnknownUnit, lower_is_better
-from fsbench_web.imports import dates, guesses
+from fsbench_web.imports import dates, guesses, kilobytes
 from fsbench_web.imports.labels import label_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
 from fsbench_web.imports.sources import SourceFile
@@ -37,6 +37,7 @@ class Target:
 
     ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
     measured beside each other; nothing says that of files by itself.
+    ``kilobyte`` is what KB are, and MB of them, where the tool does not say it: "1000" or "1024".
     ``strict``: nothing of the files may be left out.
     """
 
@@ -47,6 +48,7 @@ class Target:
     source: str = ""
     licence: str = ""
     blocks: str = ""
+    kilobyte: str = ""
     strict: bool = False
 
     @property
@@ -204,7 +206,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
             message = f"The import has more than {MAX_VALUES} values before this file: split it."
             plan.files.append(PlannedFile(source, problems=[ImportProblem(message, source.path)]))
             continue
-        planned = _read_file(source)
+        planned = _read_file(source, target.kilobyte)
         count += len(planned.parsed.values) if planned.parsed else 0
         plan.files.append(planned)
     if not all(file.is_unknown for file in plan.files):
@@ -242,7 +244,7 @@ def _without_folder(path: str) -> str:
     return "/".join([*above[:-1], name])
 
 
-def _read_file(source: SourceFile) -> PlannedFile:
+def _read_file(source: SourceFile, kilobyte: str) -> PlannedFile:
     """What one file holds, or why it cannot be read; its runs are not placed yet."""
     if source.problem:
         return PlannedFile(source, problems=[ImportProblem(source.problem, source.path)])
@@ -255,6 +257,7 @@ def _read_file(source: SourceFile) -> PlannedFile:
         is_unknown = isinstance(error, UnknownFormat)
         return PlannedFile(source, problems=problems, is_table=is_table, is_unknown=is_unknown)
     parsed.warnings += dates.doubts(parsed)
+    kilobytes.explain(parsed, kilobyte)
     planned = PlannedFile(source, parsed, problems=_unit_problems(source.path, parsed))
     planned.is_table = parsed.tool == "table"
     return planned
@@ -280,6 +283,8 @@ def target_problems(target: Target) -> list[ImportProblem]:
             problems.append(ImportProblem(f"{name} holds a character that cannot be shown. {said}"))
     if len(target.study) > 200:
         problems.append(ImportProblem("The study's name has more than 200 characters."))
+    if target.kilobyte not in kilobytes.ANSWERS:
+        problems.append(kilobytes.refusal(target.kilobyte))
     if target.blocks not in ("", FOLDERS):
         message = f'blocks is "{target.blocks[:60]}"; it can be {FOLDERS}, or left out.'
         problems.append(ImportProblem(message))
