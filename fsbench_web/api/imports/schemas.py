@@ -21,6 +21,7 @@ class TargetOut(Schema):
     source: str
     licence: str
     blocks: str
+    kilobyte: str
     strict: bool
 
 
@@ -137,6 +138,7 @@ class Correction(Strict):
     source: str | None = Field(None, max_length=400)
     licence: str | None = Field(None, max_length=400)
     blocks: Literal["", "folders"] | None = None
+    kilobyte: Literal["", "1000", "1024"] | None = None
     strict: StrictBool | None = None
     files: list[FileCorrection] = Field([], max_length=500)
 

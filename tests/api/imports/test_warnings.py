@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 SAMPLES = Path(__file__).parents[2] / "core" / "formats" / "samples"
 TARGET = {"study": "Lab", "filesystem": "ext4", "configuration": "ext4"}
 COLUMNS = (
-    b"test,threads,value,unit,mood\nsync,1,100,MB/s,good\nsync,2,0,MB/s,bad\nfsync,8,0,MB/s,\n"
+    b"test,threads,value,unit,mood\nsync,1,100,ops/s,good\nsync,2,0,ops/s,bad\nfsync,8,0,ops/s,\n"
 )
 
 
