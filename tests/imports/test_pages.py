@@ -190,6 +190,13 @@ def test_a_preview_says_in_which_settings_files_differ(signed_in: Client, sample
     assert text.count("Not a repeat of files with other settings.") == 2
     assert "Its own: -L; -u." in text
     assert "Its own: -e 3901; -t; -w 3901." in text
+    said = signed_in.get(f"/api/v1{where.rstrip('/')}").json()
+    assert [file["own_settings"] for file in said["files"]] == [
+        *(["-L", "-u"], ["-e 3901", "-t", "-w 3901"])
+    ]
+    assert "-N 1" in said["files"][0]["settings"]
+    assert any("-L; -u; -e 3901; -t; -w 3901" in one["message"] for one in said["warnings"])
+    assert "mdtest on ext4: 2 workloads, which are no repeats of each other, by " in text
     signed_in.post(f"{where}commit/", form)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 1]
     assert Series.objects.count() == 2
