@@ -274,10 +274,16 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hardware", default="", help="name of a hardware profile")
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
+    parser.add_argument("--repeat", default="", help="which repeat the files are; else the next")
     parser.add_argument(
         "--blocks",
         choices=("folders",),
         help="files in folders of the same name were measured beside each other",
+    )
+    parser.add_argument(
+        "--kilobyte",
+        choices=("1000", "1024"),
+        help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
     )
     parser.add_argument(
         "--ignore-columns",

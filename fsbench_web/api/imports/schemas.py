@@ -21,6 +21,7 @@ class TargetOut(Schema):
     source: str
     licence: str
     blocks: str
+    kilobyte: str
     strict: bool
 
 
@@ -68,10 +69,23 @@ class PlannedOut(Schema):
     tests: list[TestOut]
 
 
+class KeptColumns(Schema):
+    """A mapping of columns that you, or a member of your team for it, kept for this header."""
+
+    id: int
+    name: str
+    kept_by: str
+    team: str | None
+
+
 class FileOut(Schema):
     """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for
 
-    PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads.
+    PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads,
+
+    ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
+    ``settings`` are those that its tool printed; ``own_settings`` those that not all files of its
+    tool and configuration have, null where all have the same: files that differ are no repeats.
     """
 
     id: int
@@ -85,6 +99,9 @@ class FileOut(Schema):
     needs_columns: bool
     columns: dict[str, Any] | None
     unread_columns: list[str]
+    kept_columns: list[KeptColumns]
+    settings: list[str]
+    own_settings: list[str] | None
     runs: list[PlannedOut]
 
 
@@ -121,6 +138,7 @@ class Correction(Strict):
     source: str | None = Field(None, max_length=400)
     licence: str | None = Field(None, max_length=400)
     blocks: Literal["", "folders"] | None = None
+    kilobyte: Literal["", "1000", "1024"] | None = None
     strict: StrictBool | None = None
     files: list[FileCorrection] = Field([], max_length=500)
 
@@ -142,3 +160,7 @@ class ColumnsIn(Strict):
     file_unit: str = "KB"
     sheet: str = Field("", max_length=200)
     name: str = Field("", max_length=100, description="keep it for tables with this header")
+    team: str = Field("", max_length=80, description="a team of yours that has what is kept too")
+    kept: StrictInt | None = Field(
+        None, ge=1, le=LARGEST_ID, description="read it as this of kept_columns says, and no other"
+    )

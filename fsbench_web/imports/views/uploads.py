@@ -20,7 +20,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.imports import preview, queue, quota, uploads
+from fsbench_web.imports import kilobytes, mappings, preview, queue, quota, uploads
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -30,7 +30,16 @@ from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
 from fsbench_web.studies.models import Series, Study
 
-FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
+FIELDS = (
+    "study",
+    "filesystem",
+    "configuration",
+    "hardware",
+    "source",
+    "licence",
+    "blocks",
+    "kilobyte",
+)
 RUNS_SHOWN = 500
 
 
@@ -172,10 +181,11 @@ def _preview(
     if row.report.get("large"):
         return _large_preview(request, row, problems or [], status)
     found = uploads.preview_of(row, user_of(request))
-    page = preview.shown(list(row.files.defer("content_gzip")), found)
+    page = preview.shown(list(row.files.defer("content_gzip")), found, user_of(request))
     context = {
         "import": row,
         "target": row.target,
+        "kilobytes": kilobytes.ANSWERS,
         "preview": found,
         "page": page,
         "problems": [*(problems or []), *page.problems],
@@ -189,11 +199,14 @@ def _large_preview(
     request: HttpRequest, row: Import, problems: list[ImportProblem], status: int
 ) -> HttpResponse:
     found = [*problems, *queue.problems_of(row)]
+    tests = preview.large_tests(row.report)
     file = row.files.defer("content_gzip").first()
     unused = row.report.get("unused", []) if file else []
     context = {
         "import": row,
         "target": row.target,
+        "kilobytes": kilobytes.ANSWERS,
+        "open_units": kilobytes.open_units(one.unit for one in tests),
         "file": file,
         "unread": preview.UnreadColumns(unused, Given.from_json(file.given))
         if file and unused
@@ -201,7 +214,10 @@ def _large_preview(
         "problems": list(dict.fromkeys(found)),
         "report": row.report,
         "warnings": queue.warnings_of(row),
-        "tests": preview.large_tests(row.report),
+        "kept": mappings.offered(mappings.head_of(file), user_of(request))
+        if file and row.report.get("needs_mapping")
+        else [],
+        "tests": tests,
         "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
         "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),
         "filesystems": _filesystems(),

@@ -18,8 +18,8 @@ ERROR = ["file", "line", "column", "message"]
 def table(rate: float, name: str = "result.csv") -> SimpleUploadedFile:
     text = (
         "test,record_size_kb,file_size_kb,value,unit\n"
-        f"write,4,64,{rate},KB/s\n"
-        f"write,8,64,{rate * 2},KB/s\n"
+        f"write,4,64,{rate},KiB/s\n"
+        f"write,8,64,{rate * 2},KiB/s\n"
     )
     return SimpleUploadedFile(name, text.encode(), "text/csv")
 
@@ -40,6 +40,35 @@ def test_several_files_are_repeats(writer: Client, alice: User) -> None:
     assert [(run.repeat, run.created_by) for run in runs] == [(1, alice), (2, alice)]
     assert len({run.series_id for run in runs}) == 1
     assert Import.objects.get(pk=body["id"]).created_by == alice
+
+
+def test_the_repeat_of_the_files_may_be_said(writer: Client) -> None:
+    said = send(writer, table(100), repeat="3").json()
+    assert Run.objects.get(pk=said["runs"][0]).repeat == 3
+    # The same numbers were measured again: whoever says so is believed.
+    assert send(writer, table(100), repeat=" 4 ").status_code == 201
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [3, 4]
+    taken = send(writer, table(90), repeat="3")
+    assert (taken.status_code, "Repeat 3 of" in taken.json()["errors"][0]["message"]) == (422, True)
+    # Two files that measure the same are not one repeat.
+    assert send(writer, table(1), table(2, "b.csv"), repeat="5").status_code == 422
+    for wrong in ("0", "-1", "x", "²", "1e3", "9999999"):
+        refused = send(writer, table(7), repeat=wrong)
+        assert refused.status_code == 422
+        assert "is not a whole number from 1" in refused.json()["errors"][0]["message"]
+    assert Run.objects.count() == 2
+    preview = writer.post(
+        f"{IMPORTS}/previews",
+        {
+            "file": table(80),
+            "study": "Lab",
+            "filesystem": "xfs",
+            "configuration": "xfs",
+            "repeat": "7",
+        },
+    ).json()
+    assert preview["files"][0]["given"]["repeat"] == 7
+    assert preview["files"][0]["runs"][0]["numbered"] == 7
 
 
 def test_a_readme_in_an_archive_is_named_and_not_read(writer: Client) -> None:
@@ -66,7 +95,7 @@ def test_a_readme_in_an_archive_is_named_and_not_read(writer: Client) -> None:
 
 
 def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
-    text = "test,value,unit,mood\nsync,100,MB/s,good\nfsync,90,MB/s,bad\n"
+    text = "test,value,unit,mood\nsync,100,ops/s,good\nfsync,90,ops/s,bad\n"
     body = send(writer, SimpleUploadedFile("r.csv", text.encode())).json()
     assert body["warnings"] == [
         {
@@ -82,7 +111,7 @@ def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
 
 def test_columns_may_be_ignored_by_name_and_no_other_is_then(writer: Client) -> None:
     def columns() -> SimpleUploadedFile:
-        text = "test,value,unit,mood,room\nsync,100,MB/s,good,8\n"
+        text = "test,value,unit,mood,room\nsync,100,ops/s,good,8\n"
         return SimpleUploadedFile("r.csv", text.encode())
 
     refused = send(writer, columns(), ignore_columns="mood")
