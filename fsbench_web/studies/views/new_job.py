@@ -18,9 +18,11 @@ from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, GuestKernel
+from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.checking import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.checks.method import MOST_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.options import by_field
@@ -161,6 +163,10 @@ def _form_page(
         else "",
         "maximum_repeats": MAXIMUM_REPEATS,
         "most_repeats": MOST_REPEATS,
+        "race_tests": race_checks.tests_of(form.workloads[:1]),
+        "categories": CATEGORIES.values(),
+        "least_hours": race_checks.LEAST_HOURS,
+        "most_hours": race_checks.MOST_HOURS,
         "maximum_fill": MAXIMUM_FILL_PERCENT,
         "maximum_seed": MAXIMUM_SEED,
         "most_run_again": MOST_RUN_AGAIN,
