@@ -16,7 +16,10 @@ from fsbench.transport import Problem
 SHOWN_RUNS = 10
 ACCEPTED = "accepted"
 POLL_S = 1.0
-FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
+FIELDS = (
+    *("study", "filesystem", "configuration", "hardware", "repeat"),
+    *("source", "licence", "blocks"),
+)
 
 
 def login(url: str, options: argparse.Namespace) -> int:

@@ -272,6 +272,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hardware", default="", help="name of a hardware profile")
     parser.add_argument("--source", default="", help="who measured it, or where it is from")
     parser.add_argument("--licence", default="", help="what others may do with it")
+    parser.add_argument("--repeat", default="", help="which repeat the files are; else the next")
     parser.add_argument(
         "--blocks",
         choices=("folders",),

@@ -12,6 +12,10 @@ from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
 
 from fsbench_web.accounts.requirements import Action, action_of, requires, requires_by_method
+from fsbench_web.api.accounts.audit import router as audit_log
+from fsbench_web.api.accounts.me import router as me
+from fsbench_web.api.accounts.people import router as people
+from fsbench_web.api.accounts.teams import router as teams
 from fsbench_web.api.catalog.hardware import router as hardware
 from fsbench_web.api.catalog.own_workloads import router as own_workloads
 from fsbench_web.api.catalog.workers import router as workers
@@ -19,8 +23,6 @@ from fsbench_web.api.catalog.workloads import router as workloads
 from fsbench_web.api.health import router as health
 from fsbench_web.api.imports.rereads import router as rereads
 from fsbench_web.api.imports.steps import router as import_steps
-from fsbench_web.api.me import router as me
-from fsbench_web.api.people import router as people
 from fsbench_web.api.permalinks import router as permalinks
 from fsbench_web.api.protocol import errors, text
 from fsbench_web.api.protocol.answers import in_common
@@ -112,6 +114,8 @@ _AREAS = [
     ("workloads", own_workloads),
     ("hardware", hardware),
     ("administration", people),
+    ("administration", teams),
+    ("administration", audit_log),
 ]
 
 errors.answer_in_one_shape(api)

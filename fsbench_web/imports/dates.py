@@ -10,6 +10,7 @@ from django.utils import timezone
 from fsbench_web.core.formats.result import OwnKey, ParsedResult, PrintedDate, Problem
 from fsbench_web.platform import clock
 
+INSTEAD = "the date of the import stands for it"
 EARLIEST_YEAR = 1990
 """Before any of the tools; a clock that was never set says 1970."""
 _AHEAD = timedelta(days=1)
@@ -42,9 +43,7 @@ def measured(parsed: ParsedResult, own: Iterable[OwnKey]) -> Measured:
 def doubts(parsed: ParsedResult) -> list[Problem]:
     """Why dates of the file are not taken, in sentences for whoever imports it."""
     return [
-        Problem(
-            date.line, None, f"\u201c{date.text}\u201d {why}: the date of the import stands for it."
-        )
+        Problem(date.line, None, f"\u201c{date.text}\u201d {why}; {INSTEAD}.", is_note=True)
         for date in dict.fromkeys(parsed.dates.values())
         if (why := _doubt(date))
     ]

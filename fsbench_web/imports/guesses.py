@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import parse_label
+from fsbench_web.core.formats import THE_SAME
 
 # File systems that fsbench does not make, and that results come from.
 _OTHERS = frozenset(
@@ -96,3 +97,18 @@ def from_command(path: str, command: str) -> Guess:
                 reason = f"Configuration {label} is guessed from {found[:120]} in the command line."
                 return Guess(filesystem, label, [reason])
     return Guess()
+
+
+def told_by(files: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Paths of files that hold the numbers of another in their folder, each with that path.
+
+    ``files`` are paths with formats; the one that says most is not among them (formats.THE_SAME).
+    """
+    kinds = [(path, kind) for path, kind in files if kind in THE_SAME]
+    best: dict[str, tuple[str, str]] = {}
+    found = {}
+    for path, kind in sorted(kinds, key=lambda one: THE_SAME.index(one[1])):
+        first = best.setdefault(path.rpartition("/")[0], (path, kind))
+        if kind != first[1]:
+            found[path] = first[0]
+    return found

@@ -1,13 +1,18 @@
 """Which column of a table is what: the mapping page's form, and mappings kept by name."""
 
+import gzip
+import io
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 
 from fsbench_web.accounts import audit
+from fsbench_web.accounts.models import Team
 from fsbench_web.core.formats import UnreadableFile
+from fsbench_web.core.formats.archive import is_spreadsheet
 from fsbench_web.core.formats.tables.cells import FIELDS, unit_of
 from fsbench_web.core.formats.tables.grid import Grid, Row
 from fsbench_web.core.formats.tables.mapping import LONG, MATRIX, TESTS, Mapping, header_digest
@@ -15,10 +20,11 @@ from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportProblem
-from fsbench_web.imports.sources import SourceFile
 
 ROWS_SHOWN = 12
 COLUMNS_SHOWN = 60
+_HEAD_BYTES = 64 * 1024
+_MOST_LOOKED_AT, _MOST_OFFERED = 50, 5
 LABELS = {
     "test": "Test",
     "record_size_kb": "Record size",
@@ -152,21 +158,23 @@ def check(file: ImportFile, data: bytes, mapping: Mapping) -> list[ImportProblem
     return []
 
 
-def keep(name: str, data: bytes, mapping: Mapping, user: User) -> None:
-    """Keep a mapping by its name, for the next table with the same header; the name is taken over
-    from an older one.
+def keep(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None = None) -> None:
+    """Keep a mapping by its name, for the next table with the same header; the same name of the
+    same author is replaced, and nobody else's. ``team``: one of the author's, which has it too.
     """
     with transaction.atomic():
         SavedMapping.objects.update_or_create(
             name=name,
+            created_by=user,
             defaults={
                 "header_digest": _digest(data, mapping),
                 "mapping": mapping.to_json(),
-                "created_by": user,
+                "team": team,
             },
         )
-        # It says how tables of other people are read, until they say otherwise.
-        audit.note(user, "columns kept", f"columns {name}", columns=mapping.to_json())
+        if team is not None:
+            # It says how tables of other people may be read.
+            audit.note(user, "columns kept", f"columns {name}", team=team.name)
 
 
 def _digest(data: bytes, mapping: Mapping) -> str:
@@ -175,15 +183,42 @@ def _digest(data: bytes, mapping: Mapping) -> str:
     return header_digest(_header(grid, mapping))
 
 
-def kept_for(source: SourceFile) -> SavedMapping | None:
-    """The newest kept mapping whose header the table has and that reads it."""
-    data = source.read()
-    for saved in SavedMapping.objects.order_by("-created_at", "-id")[:50]:
-        mapping = Mapping.from_json(saved.mapping)
+def of(user: User) -> QuerySet[SavedMapping]:
+    """The mappings that somebody may use: their own, the newest first, and then those that members
+    of their teams keep for these.
+    """
+    teams = Team.objects.filter(pk=OuterRef("team"), members=user)
+    lent = Exists(teams.filter(members=OuterRef("created_by")))
+    is_others = Case(When(created_by=user, then=0), default=1)
+    return (
+        SavedMapping.objects.filter(Q(created_by=user) | lent)
+        .select_related("created_by", "team")
+        .order_by(is_others, "-created_at", "-id")
+    )
+
+
+def offered(data: bytes, user: User) -> list[SavedMapping]:
+    """Those for tables with this header. ``data`` is the table, or its first lines."""
+    found: list[SavedMapping] = []
+    for saved in of(user)[:_MOST_LOOKED_AT]:
         try:
-            if _digest(data, mapping) == saved.header_digest:
-                parse_mapped(data, mapping)
-                return saved
+            if _digest(data, Mapping.from_json(saved.mapping)) == saved.header_digest:
+                found.append(saved)
         except UnreadableFile:
             continue
-    return None
+    return found[:_MOST_OFFERED]
+
+
+def head_of(file: ImportFile) -> bytes:
+    """The first whole lines of a table, all of a spreadsheet: enough to know its columns."""
+    with gzip.GzipFile(fileobj=io.BytesIO(file.content_gzip)) as stream:
+        head = stream.read(_HEAD_BYTES)
+        if is_spreadsheet(head):
+            return head + stream.read()
+    return head if len(head) < _HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
+
+
+def use(file: ImportFile, saved: SavedMapping) -> None:
+    """Read a file so from now on."""
+    file.mapping, file.mapping_name = saved.mapping, saved.name
+    file.save(update_fields=["mapping", "mapping_name"])

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from fsbench_web.accounts.models import Team
 from fsbench_web.studies.models import Artefact, Run, Study
 from fsbench_web.studies.visibility import Visible
 
@@ -110,18 +111,26 @@ class RunContent(models.Model):
 
 
 class SavedMapping(models.Model):
-    """Which column is what, kept for the next table with the same header."""
+    """Which column is what, kept by its author for the next table with the same header.
 
-    name = models.CharField(max_length=100, unique=True)
+    It may say what a private study is of (its constants): its author alone has it, and the members
+    of ``team``, for as long as its author is one of them (imports.mappings).
+    """
+
+    name = models.CharField(max_length=100)
     header_digest = models.CharField(max_length=64, db_index=True)
     mapping = models.JSONField()
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
+    team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["created_by", "name"], name="mapping_unique_for_author")
+        ]
 
     def __str__(self) -> str:
         return self.name

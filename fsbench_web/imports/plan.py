@@ -213,6 +213,12 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
     if not all(file.is_unknown for file in plan.files):
         plan.passed_over = [file for file in plan.files if file.is_passed_over]
         plan.files = [file for file in plan.files if not file.is_passed_over]
+    same = guesses.told_by([(file.path, file.parsed.format) for file in plan.files if file.parsed])
+    for file in [file for file in plan.files if file.path in same and file.source.is_of_folder]:
+        message = f"its numbers are those of {same[file.path]}."
+        file.problems = [ImportProblem(message, file.path, is_note=True)]
+        plan.files.remove(file)
+        plan.passed_over.append(file)
     is_block = target.blocks == FOLDERS
     paths = [file.path for file in plan.files]
     labels = guesses.folder_labels(list(map(_without_folder, paths)) if is_block else paths)
@@ -220,6 +226,7 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
         if planned.parsed is not None:
             planned.runs = _runs_of(planned.source, planned.parsed, target, label)
             planned.problems += [problem for run in planned.runs for problem in _run_problems(run)]
+            planned.problems += _repeat_problems(planned)
             planned.problems += unread_columns(planned.parsed.unread_columns, planned.source)[1]
     if target.strict:
         for planned in plan.files:
@@ -328,6 +335,17 @@ def _runs_of(
             run.own.append(own)
         run.values.append(value)
     return list(runs.values())
+
+
+def _repeat_problems(file: PlannedFile) -> list[ImportProblem]:
+    """That one repeat is said of a tool's output that counts several itself."""
+    own = {run.repeat for run in file.runs}
+    if file.source.given.repeat is None or file.parsed is None or file.parsed.tool == "table":
+        return []
+    if own == {file.source.given.repeat}:
+        return []
+    message = f"The file holds {len(own)} repeats: leave its repeat empty."
+    return [ImportProblem(message, file.path)]
 
 
 def _run_problems(run: PlannedRun) -> list[ImportProblem]:

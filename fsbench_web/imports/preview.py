@@ -1,4 +1,4 @@
-"""What the preview page shows of an upload, and what its form says. No database."""
+"""What the preview page shows of an upload, and what its form says."""
 
 import json
 from collections import defaultdict
@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.contrib.auth.models import User
+
 from fsbench_web.core.formats import ParsedResult
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports.models import ImportFile
+from fsbench_web.imports import mappings
+from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
-from fsbench_web.imports.sources import Given
+from fsbench_web.imports.sources import Given, repeat_said
 from fsbench_web.imports.storing.commit import StoredRun
 from fsbench_web.imports.summary import TestSummary, summary
 from fsbench_web.imports.uploads import Correction, Preview
@@ -21,6 +24,7 @@ from fsbench_web.platform import limits, plain_text
 # Seven fields a file; Django takes 1000 fields of a form.
 MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
+_MOST_OFFERS = 20
 MAX_KEYS_SHOWN = 100
 TARGET_FIELDS = ("study", "source", "licence", "blocks")
 
@@ -65,6 +69,8 @@ class FileShown:
     is_table: bool = False
     warnings: list[WarningRow] = field(default_factory=list)
     unread: UnreadColumns | None = None
+    kept: list[SavedMapping] = field(default_factory=list)
+    """Mappings that were kept for its header, where nothing says which column is what."""
     own_settings: list[str] | None = None
     """Those that not all files of its tool and configuration have; None where all have the same."""
 
@@ -89,7 +95,7 @@ class PageShown:
     bad_count: int
 
 
-def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
+def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown:
     """What to show of all files of an upload."""
     planned: dict[int | None, PlannedFile] = {file.source.pk: file for file in preview.plan.files}
     by_file: dict[str | None, list[ImportProblem]] = defaultdict(list)
@@ -121,6 +127,8 @@ def shown(rows: Sequence[ImportFile], preview: Preview) -> PageShown:
             ]
         files.append(file)
     _tell_settings_apart(files, planned)
+    for file in [one for one in files if one.is_table and one.parsed is None][:_MOST_OFFERS]:
+        file.kept = mappings.offered(mappings.head_of(file.row), user)
     files.sort(key=lambda file: not file.problems)
     return PageShown(
         files=files[:MAX_FILES_SHOWN],
@@ -193,12 +201,12 @@ def corrections_of(
                 message = f"{name} is too long or cannot be shown. {said}".strip()
                 problems.append(ImportProblem(message, row.path))
                 text[name] = ""
-        repeat = text.pop("repeat")
-        if repeat and not (repeat.isascii() and repeat.isdigit() and 0 < int(repeat) < 10**6):
-            message = f'Repeat "{repeat[:20]}" is not a whole number from 1.'
-            problems.append(ImportProblem(message, row.path))
-            repeat = ""
-        given = Given(**text, repeat=int(repeat) if repeat else None, ignored=_ignored(form, row))
+        repeat = None
+        try:
+            repeat = repeat_said(text.pop("repeat"))
+        except ValueError as error:
+            problems.append(ImportProblem(str(error), row.path))
+        given = Given(**text, repeat=repeat, ignored=_ignored(form, row))
         corrections[row.pk] = Correction(given, is_left_out=f"take-{row.pk}" not in form)
     return corrections, problems
 

@@ -44,6 +44,16 @@ class Given:
 
 
 NOTHING_SAID = Given()
+MOST_REPEATS = 10**6
+
+
+def repeat_said(text: str) -> int | None:
+    """The repeat that somebody says of a file; None for none. Raises ValueError with a sentence."""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:8]) < MOST_REPEATS):
+        raise ValueError(f'Repeat "{text[:20]}" is not a whole number from 1.')
+    return int(text)
 
 
 @dataclass(frozen=True)

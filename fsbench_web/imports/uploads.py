@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from fsbench_web.imports import guesses, mappings, quota, work
+from fsbench_web.imports import guesses, quota, work
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, Target, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -57,7 +57,7 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     """
     remove_expired()
     quota.refuse_beyond(user, sources)  # nothing is read in vain; asked again where it counts
-    plan, names = _with_kept_mappings(plan_files(sources, target), sources, target)
+    plan = plan_files(sources, target)
     if plan.problems or not any(file.parsed or file.is_table for file in plan.files):
         raise ImportRefused(plan.all_problems)
     with transaction.atomic():
@@ -69,34 +69,13 @@ def stash(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
         row = Import.objects.create(target=asdict(target), created_by=user)
         labels = guesses.folder_labels([file.path for file in plan.files])
         rows = [
-            _row(row, file, target, label, names.get(file.path, ""))
-            for file, label in zip(plan.files, labels, strict=True)
+            _row(row, file, target, label) for file, label in zip(plan.files, labels, strict=True)
         ]
         ImportFile.objects.bulk_create([*rows, *(_left_out(row, f) for f in plan.passed_over)])
     return row
 
 
-def _with_kept_mappings(
-    plan: Plan, sources: Sequence[SourceFile], target: Target
-) -> tuple[Plan, dict[str, str]]:
-    """The plan with tables read by mappings that were kept for their header, and their names."""
-    kept = {
-        file.path: saved
-        for file in plan.files
-        if file.is_table and file.parsed is None and (saved := mappings.kept_for(file.source))
-    }
-    if not kept:
-        return plan, {}
-    mapped = [
-        replace(source, mapping=kept[source.path].mapping) if source.path in kept else source
-        for source in sources
-    ]
-    return plan_files(mapped, target), {path: saved.name for path, saved in kept.items()}
-
-
-def _row(
-    row: Import, file: PlannedFile, target: Target, folder_label: str, mapping_name: str
-) -> ImportFile:
+def _row(row: Import, file: PlannedFile, target: Target, folder_label: str) -> ImportFile:
     source = file.source
     given, reasons = _proposal(file, target, folder_label)
     return ImportFile(
@@ -109,13 +88,12 @@ def _row(
         given=asdict(given),
         guesses=reasons,
         mapping=source.mapping,
-        mapping_name=mapping_name,
     )
 
 
 def _left_out(row: Import, file: PlannedFile) -> ImportFile:
     """A readme and the like: who wants it none the less can take it in."""
-    found = _row(row, file, Target(""), "", "")
+    found = _row(row, file, Target(""), "")
     found.is_left_out = True
     found.guesses = [f"{problem.message} It is left out." for problem in file.problems]
     return found
@@ -135,7 +113,8 @@ def _proposal(file: PlannedFile, target: Target, folder_label: str) -> tuple[Giv
             if not configuration:
                 configuration = guess.configuration
             reasons = guess.reasons
-    return Given(filesystem, configuration, target.hardware), reasons
+    said = replace(file.source.given, filesystem=filesystem, configuration=configuration)
+    return replace(said, hardware=target.hardware), reasons
 
 
 def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from fsbench_web.accounts import audit
 from fsbench_web.catalog.configurations.filesystems import OptionError
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.models import Worker
@@ -22,11 +21,11 @@ from fsbench_web.core.workloads.base import TimedProgress
 from fsbench_web.platform import log_lines
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import END_STATES, Run, RunState
-from fsbench_web.studies.runs import authority, lifecycle, queue
+from fsbench_web.studies.runs import lifecycle, queue
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.runs.lifecycle import LeaseLost
 from fsbench_web.studies.scores import ingest
-from runner.execution import conditions, lock_statistics, places
+from runner.execution import conditions, last_checks, lock_statistics, places
 from runner.execution.environment import environment_facts
 from runner.execution.finish import (
     NOT_MEASURED,
@@ -38,7 +37,7 @@ from runner.execution.finish import (
     why_not,
 )
 from runner.execution.places import Place, RunRefused, Stopped
-from runner.execution.record import Recorder, reconnect
+from runner.execution.record import Recorder
 from runner.execution.spool import Spool
 from runner.executors.base import Executor, Message, Outcome, Target
 from runner.executors.guest import GuestExecutor
@@ -235,9 +234,9 @@ def _erase_and_measure(
                     else "The host's page cache could not be dropped (only root can)."
                 )
                 places.verify(host, [data, *journals], recorder, run.confirmed)
-                _note_erasures(run, host, [data, *journals], recorder)
-                _still_wanted(run, host, recorder)
-                _still_free(run, host, [data, *journals], recorder)
+                last_checks.note_erasures(run, host, [data, *journals], recorder)
+                last_checks.still_wanted(run, host, recorder)
+                last_checks.still_free(run, host, [data, *journals], recorder)
                 target = Target(
                     run.pk,
                     host.name,
@@ -250,72 +249,6 @@ def _erase_and_measure(
                     outcome = _run_plan(plan, target, executor, recorder, spool)
             places.wait_until_free([data, *journals], recorder)
     return plan, outcome
-
-
-def _still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
-    """Asked of the database in the last moment before a disk is written to: a worker that was held
-    up during its checks may have lost its lease, its run may have been cancelled, or who submitted
-    it may not erase the disk any more. Raises LeaseLost, Stopped, RunRefused.
-    """
-    refused = ""
-    try:
-        if lifecycle.heartbeat(recorder.handle):
-            recorder.stop_reason = recorder.stop_reason or "cancelled"
-        elif refused := authority.refusal(run.pk):
-            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=refused)
-    except (OperationalError, InterfaceError):
-        # Nobody knows: the disk stays as it is.
-        reconnect()
-        recorder.stop_reason = recorder.stop_reason or "database"
-    if recorder.should_stop():
-        raise Stopped
-    if refused:
-        raise RunRefused(f"{refused} Nothing was erased. {authority.RETRY}")
-
-
-def _still_free(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
-    """The disks once more: noting and asking may have waited for the database, and somebody may
-    have mounted one meanwhile. Raises RunRefused, Stopped, LeaseLost.
-    """
-    try:
-        places.verify(host, luns, recorder, run.confirmed)
-    except RunRefused as error:
-        # Its erasure is in the audit log already.
-        with contextlib.suppress(OperationalError, InterfaceError):
-            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=str(error))
-        raise
-
-
-def _note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
-    """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
-
-    The last check comes after it, because noting may wait for the database; the end of a run that
-    this check stops says that nothing was erased. Raises Stopped.
-    """
-    try:
-        with transaction.atomic():
-            for lun in luns:
-                if lun.number is None:
-                    continue  # a folder: files are written, nothing is erased
-                try:
-                    identity = blockdev.identity(lun.number)
-                except blockdev.ToolError:
-                    identity = {}
-                audit.note(
-                    f"worker:{host.name}",
-                    "LUN erased",
-                    f"LUN {host.name}/{lun.name}",
-                    run=run.pk,
-                    submitted_by=run.created_by.get_username() if run.created_by else None,
-                    device=lun.device,
-                    serial=identity.get("serial") or lun.entry.serial or None,
-                    wwn=identity.get("wwn") or lun.entry.wwn or None,
-                    size_bytes=lun.size_bytes,
-                )
-    except (OperationalError, InterfaceError):
-        reconnect()
-        recorder.stop_reason = recorder.stop_reason or "database"
-        raise Stopped from None
 
 
 def _beside(

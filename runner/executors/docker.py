@@ -5,26 +5,22 @@ other disk, not even through mknod. `--privileged` would open all of them, and f
 daemon lacks a capability itself.
 """
 
-import contextlib
-import io
 import json
 import logging
 import os
-import signal
-import tarfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import docker
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig
-from requests.exceptions import RequestException
 
 from fsbench_web.studies.causes import Cause
+from runner.executors import containers
 from runner.executors.base import (
     STOPPED,
     Capabilities,
@@ -37,6 +33,7 @@ from runner.executors.base import (
     load_modules,
     probed_tools,
 )
+from runner.executors.containers import ERRORS, archive, cause_of, short
 from runner.executors.stream import follow
 from runner.image import inputs
 from runner.plan import RunPlan
@@ -51,14 +48,6 @@ REMOVE_WAIT_S = 10
 SILENCE_S = 40 * 24 * 3600
 # Of the kernel, not of a container: the same wherever one kernel runs (random(4)).
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_ERRORS = (DockerException, RequestException)
-_NOT_ALLOWED = "this user may not use that socket"
-_SILENCES: dict[type[OSError], str] = {
-    FileNotFoundError: "there is no such socket",
-    PermissionError: _NOT_ALLOWED,
-    ConnectionRefusedError: "nothing listens there",
-    TimeoutError: "it does not answer in time",
-}
 
 
 @dataclass(frozen=True)
@@ -114,10 +103,10 @@ class DockerExecutor:
             if self._asking is None:
                 self._asking = docker.from_env(timeout=ANSWER_S)
             self._asking.ping()
-        except _ERRORS as error:
-            why = _why_silent(error)
+        except ERRORS as error:
+            why = containers.why_silent(error)
             # One that runs needs no start, but whoever may ask it is as good as root on its host.
-            remedy = "Add this user to its group" if why == _NOT_ALLOWED else "Start it"
+            remedy = "Add this user to its group" if why == containers.NOT_ALLOWED else "Start it"
             raise ExecutorAway(
                 f"No Docker daemon answers at {_address()}: {why}. {remedy}, or set DOCKER_HOST."
             ) from None
@@ -125,8 +114,8 @@ class DockerExecutor:
             image = self._asking.images.get(self.image)
         except NotFound:
             return None
-        except _ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}") from None
+        except ERRORS as error:
+            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
         labels = image.labels or {}
         return FoundImage(str(image.id), str(labels.get(inputs.LABEL, "")), labels)
 
@@ -142,9 +131,10 @@ class DockerExecutor:
             load_modules(message["filesystems"])
             message = self._environment()
             version = str(self.client.version()["Version"])
-        except (*_ERRORS, OSError, ValueError, KeyError) as error:
+        except (*ERRORS, OSError, ValueError, KeyError) as error:
             return Capabilities(
-                is_usable=False, reason=f"The image {self.image} cannot be run: {_short(error)}"
+                is_usable=False,
+                reason=f"The image {self.image} cannot be run: {short(error)}",
             )
         found = capabilities_from(message, where=f"in the image {self.image}")
         return replace(found, versions={"Docker": version})
@@ -202,7 +192,7 @@ class DockerExecutor:
         facts = [["Image", self.image]]
         try:
             attributes = self.client.images.get(self.image).attrs
-        except _ERRORS:
+        except ERRORS:
             return facts
         facts.append(["Image digest", str(attributes.get("Id") or "not known")])
         made_of = (attributes.get("Config", {}).get("Labels") or {}).get(inputs.LABEL)
@@ -222,8 +212,12 @@ class DockerExecutor:
                 )
             container = self._create(plan, target)
             return self._follow(container, on_message, should_stop)
-        except _ERRORS as error:
-            return Outcome(None, reason=f"Docker failed: {_short(error)}", cause=_cause_of(error))
+        except ERRORS as error:
+            return Outcome(
+                None,
+                reason=f"Docker failed: {short(error)}",
+                cause=cause_of(error),
+            )
         finally:
             if container is not None:
                 self._remove_for_certain(container)
@@ -240,7 +234,7 @@ class DockerExecutor:
         container = self.client.containers.create(
             self.image,
             command=["/fsbench/plan.json"],
-            devices=devices_in(_devices(plan, target)),
+            devices=containers.devices_in(_devices(plan, target)),
             network_mode="none",
             # What it prints goes to the run's log; nothing is to fill the daemon's disk.
             log_config=LogConfig(type="none"),
@@ -256,7 +250,7 @@ class DockerExecutor:
             },
             **rights,
         )
-        container.put_archive("/fsbench", _archive("plan.json", plan.to_json().encode()))
+        container.put_archive("/fsbench", archive({"plan.json": plan.to_json().encode()}))
         return container
 
     def _follow(
@@ -272,13 +266,13 @@ class DockerExecutor:
             if should_stop():  # a daemon may have taken long to answer until here
                 return Outcome(None, was_stopped=True)
             container.start()
-            self._pids[str(container.id)] = _pid(container)
+            self._pids[str(container.id)] = containers.first_process(container)
             was_stopped = follow(
-                _chunks(stream),
+                containers.chunks(stream),
                 on_message,
                 should_stop,
-                stop=lambda: _signal(container, "SIGTERM"),
-                kill=lambda: _signal(container, "SIGKILL"),
+                stop=lambda: containers.send_signal(container, "SIGTERM"),
+                kill=lambda: containers.send_signal(container, "SIGKILL"),
             )
             exit_code = self._exit_code(container)
         finally:
@@ -290,7 +284,7 @@ class DockerExecutor:
         """The stream has ended, so the agent has, unless the daemon went away."""
         try:
             return int(container.wait(timeout=END_WAIT_S)["StatusCode"])
-        except (*_ERRORS, KeyError):
+        except (*ERRORS, KeyError):
             return None
 
     def _why(
@@ -306,8 +300,11 @@ class DockerExecutor:
             container.reload()
         except NotFound:
             return "The container was removed from outside.", Cause.KILLED
-        except _ERRORS as error:
-            return f"The Docker daemon went away during the run: {_short(error)}.", Cause.DAEMON
+        except ERRORS as error:
+            return (
+                f"The Docker daemon went away during the run: {short(error)}.",
+                Cause.DAEMON,
+            )
         if container.attrs["State"].get("OOMKilled"):
             said = "The container was killed because the host ran out of memory."
             return said, Cause.BENCHMARK
@@ -330,11 +327,11 @@ class DockerExecutor:
         deadline = time.monotonic() + REMOVE_WAIT_S
         while True:
             try:
-                _remove_container(container)
-            except _ERRORS as error:
-                is_over = _kill_container_process(pid, str(container.id))
+                containers.remove(container)
+            except ERRORS as error:
+                is_over = containers.end_process(pid, str(container.id))
                 if is_over or time.monotonic() > deadline:
-                    logger.warning("container %s stays: %s", container.name, _short(error))
+                    logger.warning("container %s stays: %s", container.name, short(error))
                     return
                 time.sleep(0.5)
             else:
@@ -343,29 +340,29 @@ class DockerExecutor:
     def clean_up(self, worker: str) -> list[str]:
         try:
             return self._remove({"fsbench.worker": worker})
-        except _ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}.") from None
+        except ERRORS as error:
+            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
 
     def containers(self) -> list[Container]:
         """All containers of runs of this site, of any worker. Raises ExecutorAway."""
         labels = [f"fsbench.site={self.site}", "fsbench.run"]
         try:
             return list(self.client.containers.list(all=True, filters={"label": labels}))
-        except _ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}.") from None
+        except ERRORS as error:
+            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
 
     def remove(self, container: Container) -> None:
         """Raises ExecutorAway."""
         try:
-            _remove_container(container)
-        except _ERRORS as error:
-            raise ExecutorAway(f"The Docker daemon does not answer: {_short(error)}.") from None
+            containers.remove(container)
+        except ERRORS as error:
+            raise ExecutorAway(f"The Docker daemon does not answer: {short(error)}.") from None
 
     def _remove(self, labels: dict[str, str]) -> list[str]:
         wanted = [f"{key}={value}" for key, value in {"fsbench.site": self.site, **labels}.items()]
         left = self.client.containers.list(all=True, filters={"label": wanted})
         for container in left:
-            _remove_container(container)
+            containers.remove(container)
         return [f"container {container.name}" for container in left]
 
 
@@ -387,100 +384,3 @@ def _devices(plan: RunPlan, target: Target) -> list[tuple[str, str]]:
     if target.journal_device:
         pairs.append((target.journal_device, plan.journal_device))
     return pairs
-
-
-def devices_in(pairs: list[tuple[str, str]]) -> list[Any]:
-    """As Docker wants them: readable and writable, and none may be made there.
-
-    Not in one text with colons, which the name of a device may have: it would be another device's.
-    """
-    return [
-        {"PathOnHost": outside, "PathInContainer": inside, "CgroupPermissions": "rw"}
-        for outside, inside in pairs
-    ]
-
-
-def _cause_of(error: BaseException) -> Cause:
-    """A daemon that answers with a refusal is there; one that does not answer went away."""
-    return Cause.BENCHMARK if isinstance(error, APIError) else Cause.DAEMON
-
-
-def _why_silent(error: BaseException) -> str:
-    """Why there is no connection, in words: docker, requests and urllib3 each wrap the reason."""
-    waiting: list[object] = [error]
-    seen: set[int] = set()
-    while waiting:
-        found = waiting.pop()
-        if not isinstance(found, BaseException) or id(found) in seen:
-            continue
-        seen.add(id(found))
-        for kind, words in _SILENCES.items():
-            if isinstance(found, kind):
-                return words
-        waiting += [found.__cause__, found.__context__, *found.args]
-    return _short(error).rstrip(".")
-
-
-def _short(error: BaseException) -> str:
-    text = str(getattr(error, "explanation", None) or error)
-    return text.splitlines()[0][:300] if text else type(error).__name__
-
-
-def _archive(name: str, content: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        entry = tarfile.TarInfo(name)
-        entry.size, entry.mode, entry.mtime = len(content), 0o444, int(time.time())
-        archive.addfile(entry, io.BytesIO(content))
-    return buffer.getvalue()
-
-
-def _signal(container: Container, name: str) -> None:
-    # It may have ended by itself in this moment; removing it follows in any case.
-    with contextlib.suppress(*_ERRORS):
-        container.kill(signal=name)
-
-
-def _pid(container: Container) -> int:
-    """The container's first process, as this host counts; 0 where that cannot be told."""
-    try:
-        container.reload()
-        return int(container.attrs["State"]["Pid"])
-    except (*_ERRORS, KeyError, ValueError):
-        return 0
-
-
-def _kill_container_process(pid: int, container_id: str) -> bool:
-    """End the first process, and with it all of the container and its mounts. True when it did.
-
-    Only if that is still the process it was: its control group bears the container's id
-    (cgroups(7)). A daemon on another host has no process here.
-    """
-    with contextlib.suppress(OSError):
-        if pid and container_id in Path(f"/proc/{pid}/cgroup").read_text():
-            os.kill(pid, signal.SIGKILL)
-            return True
-    return False
-
-
-def _remove_container(container: Container) -> None:
-    for _ in range(3):
-        try:
-            container.remove(force=True, v=True)
-        except NotFound:
-            return
-        except APIError as error:
-            # 409: its removal is under way already.
-            if error.status_code != 409:
-                raise
-            time.sleep(0.5)
-        else:
-            return
-
-
-def _chunks(stream: Any) -> Iterator[tuple[str, bytes]]:
-    for stdout, stderr in stream:
-        if stdout:
-            yield "stdout", stdout
-        if stderr:
-            yield "stderr", stderr

@@ -358,7 +358,7 @@ def test_two_administrators_who_change_each_other_do_not_wait_for_ever(
         with suppress(threading.BrokenBarrierError):
             barrier.wait(1)
 
-    monkeypatch.setattr("fsbench_web.api.people.require_match", meet)
+    monkeypatch.setattr("fsbench_web.api.accounts.people.require_match", meet)
 
     def change(one: User, other: User) -> None:
         try:

@@ -41,6 +41,12 @@ def test_what_is_there_already_is_passed_over(fsbench: Command, tmp_path: Path) 
     assert fsbench("import", tmp_path / "1.csv", *OF, "--if-new", "--preview").returncode == 2
 
 
+def test_a_repeat_is_said(fsbench: Command, tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("test,value,unit\nuntar,1.5,s\n")
+    assert fsbench("import", tmp_path / "1.csv", *OF, "--repeat", "5").returncode == 0
+    assert Run.objects.get().repeat == 5
+
+
 def test_a_table_that_grew_gives_its_new_runs_alone(fsbench: Command, tmp_path: Path) -> None:
     path = tmp_path / "nights.csv"
     rows = ["test,value,unit,repeat,filesystem,configuration"]

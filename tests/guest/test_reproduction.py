@@ -228,7 +228,7 @@ def test_both_columns_can_be_had_as_files(
         assert f'href="/studies/again/papers/unisys-2005/tables.{suffix}"' in page
     answer = client.get("/studies/again/papers/unisys-2005/tables.csv")
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
-    assert "fsbench-again-beside-unisys-2005.csv" in answer["Content-Disposition"]
+    assert "fsbench-again-and-paper-unisys-2005.csv" in answer["Content-Disposition"]
     rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
     theirs = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
     assert len(rows) == sum(len(table.rows) for table in theirs)

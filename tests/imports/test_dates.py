@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats import parse
-from fsbench_web.imports.dates import doubts, measured
+from fsbench_web.core.formats.result import ParsedResult, own_key
+from fsbench_web.imports.dates import Measured, doubts, measured
 from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run
@@ -21,12 +22,16 @@ from tests.imports.test_reread import TARGET, store
 Sample = Callable[[str], bytes]
 OLD = "iozone-3.226-tests-0-2-5"
 PRINTED = b"Tue Aug  9 10:12:44 2005"
-ONLY: Any = [("", "", "", None)]
+
+
+def of(parsed: ParsedResult) -> Measured:
+    """Of the only run of a file."""
+    return measured(parsed, {own_key(value) for value in parsed.values})
 
 
 def at(sample: Sample, written: str = "") -> datetime | None:
     data = sample(OLD)
-    return measured(parse("x", data.replace(PRINTED, written.encode() or PRINTED)), ONLY).at
+    return of(parse("x", data.replace(PRINTED, written.encode() or PRINTED))).at
 
 
 def test_without_a_time_zone_it_is_the_sites(sample: Sample, settings: Any) -> None:
@@ -39,7 +44,7 @@ def test_without_a_time_zone_it_is_the_sites(sample: Sample, settings: Any) -> N
         # The hour that clocks leave out, and the first of the two that they show twice.
         assert at(sample, "Sun Mar 27 02:30:00 2005") == datetime(2005, 3, 27, 1, 30, tzinfo=UTC)
         assert at(sample, "Sun Oct 30 02:30:00 2005") == datetime(2005, 10, 30, 0, 30, tzinfo=UTC)
-        assert measured(parse("x", sample(OLD)), ONLY).source == {
+        assert of(parse("x", sample(OLD))).source == {
             "text": "Run began: Tue Aug  9 10:12:44 2005",
             "line": 12,
             "assumed_zone": "Europe/Berlin",
@@ -59,7 +64,7 @@ def test_without_a_time_zone_it_is_the_sites(sample: Sample, settings: Any) -> N
 )
 def test_what_cannot_be_is_not_taken_and_said(sample: Sample, written: str, why: str) -> None:
     parsed = parse("x", sample(OLD).replace(PRINTED, written.encode()))
-    assert measured(parsed, ONLY).at is None
+    assert of(parsed).at is None
     (said,) = doubts(parsed)
     assert (said.line, why in said.message) == (12, True)
 
@@ -83,15 +88,19 @@ def test_runs_of_one_day_are_a_point_wherever_they_were_imported(
     for one, day in ((old, "2005-08-09"), (new, "2014-01-07"), (undated, today)):
         shown = history(one.series, "write", "maximum", "date", 10)
         assert [point.name for point in shown.points] == [day]
-        assert shown.dates_of_import == (one.pk == run)
+        assert shown.undated == ({run} if one.pk == run else set())
     page = client.get(f"/runs/{old.pk}/").content.decode()
     assert "9 August 2005, 10:12" in page
-    assert "line 12: “Run began: Tue Aug  9 10:12:44 2005”, which names no time zone" in page
+    assert "line 12: “Run began: Tue Aug  9 10:12:44 2005”; no time zone" in page
     assert "its date is that of the import" in client.get(f"/runs/{run}/").content.decode()
     listed = client.get("/runs/").content.decode()
     assert ("measured 2005-08-09" in listed, "date of the import" in listed) == (True, True)
     address = f"/history/?series={undated.series_id}&along=date&test=write"
-    assert "The date of 1 of these runs is that of" in client.get(address).content.decode()
+    text = client.get(address).content.decode()
+    assert ("The date of 1 of these runs is that of" in text, "imported then" in text) == (
+        True,
+        True,
+    )
     of_api = client.get(f"/api/v1/runs/{old.pk}").json()
     assert of_api["date"] == "2005-08-09T10:12:44Z"
     assert (of_api["date_is_of"], of_api["date_source"]["line"]) == ("file", 12)

@@ -16,8 +16,9 @@ from pytest_django.fixtures import Settings
 
 from fsbench_web.imports.guesses import folder_labels, from_command
 from fsbench_web.imports.models import Import, ImportFile
+from fsbench_web.imports.plan import Target, plan_files
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.sources import safe_path
+from fsbench_web.imports.sources import safe_path, unpack
 from fsbench_web.imports.storing.commit import import_files
 from fsbench_web.studies.models import Artefact, Run, Study
 from tests.measured import one
@@ -327,3 +328,22 @@ def test_a_guess_is_named_as_one(signed_in: Client, sample: Sample) -> None:
 )
 def test_a_path_is_a_label(path: str, label: str) -> None:
     assert safe_path(path) == label
+
+
+def test_of_files_with_the_same_numbers_in_a_folder_the_fullest_is_read(sample: Sample) -> None:
+    """An output folder of Vdbench; its other reports are passed over as a readme is."""
+    names = {"totals": "totals", "summary": "summary", "flatfile": "flatfile"}
+    files = [(f"{name}.html", sample(f"vdbench-5.04-{of}")) for name, of in names.items()]
+    other = ("sd1.html", files[1][1].replace(b"summary.html</title>", b"sd1.html</title>"))
+    for some, kept in ((files[:2], 1), (files, 2)):
+        given = [("vdb.zip", io.BytesIO(zipped([*some, other])))]
+        plan = plan_files(unpack(given), Target("Lab", "ext4", "ext4"))
+        (file,) = plan.files
+        assert file.source.read() == files[kept][1]
+        said = [one.message for one in plan.warnings]
+        assert said.count(f"Not read: its numbers are those of {file.path}.") == len(some) - 1
+        assert sum("writes beside its results" in message for message in said) == 1
+        assert plan.all_problems == []
+    # Whoever chooses files one by one gets what was chosen.
+    chosen = unpack([(name, io.BytesIO(data)) for name, data in files])
+    assert len(plan_files(chosen, Target("Lab", "ext4", "ext4")).files) == 3

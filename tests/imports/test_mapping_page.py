@@ -5,9 +5,12 @@ from operator import attrgetter
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 
-from fsbench_web.accounts.models import AuditEntry
+from fsbench_web.accounts import tokens
+from fsbench_web.accounts.models import AuditEntry, Team
 from fsbench_web.imports.models import Import, ImportFile, SavedMapping
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.storing.commit import import_files
@@ -64,31 +67,126 @@ def test_a_table_with_other_names_is_mapped_and_imported(signed_in: Client) -> N
     ]
 
 
-def test_a_kept_mapping_is_proposed_for_the_same_header(signed_in: Client) -> None:
-    where = upload(signed_in)
-    signed_in.post(page_of(where), {**FORM, "name": "Lab sheet"})
-    assert SavedMapping.objects.get().name == "Lab sheet"
-    other = GOOD.replace(b"1234,5", b"17")
-    where = upload(signed_in, other)
+def keep(client: Client, name: str = "Lab sheet", **form: str) -> SavedMapping:
+    where = upload(client)
+    answer = client.post(page_of(where), {**FORM, "name": name, **form})
+    assert answer.status_code == 302, answer.content.decode()
+    return SavedMapping.objects.latest("created_at")
+
+
+def test_a_kept_mapping_is_offered_for_the_same_header_and_not_applied(signed_in: Client) -> None:
+    saved = keep(signed_in, **{"constant-hardware": "Secret array"})
+    where = upload(signed_in, GOOD.replace(b"1234,5", b"17"))
     text = signed_in.get(where).content.decode()
-    assert "read as “Lab sheet”" in text
+    assert "Read it\n  as “Lab sheet”" in text
+    assert "read as “" not in text
+    assert ImportFile.objects.latest("id").mapping is None
+    assert signed_in.post(f"{where}commit/").status_code == 422
+    assert signed_in.post(page_of(where), {"use": str(saved.pk)}).status_code == 302
+    assert "read as “Lab sheet”" in signed_in.get(where).content.decode()
     signed_in.post(f"{where}commit/")
-    assert Run.objects.count() == 1
+    assert Run.objects.get().series.hardware.name == "Secret array"  # type: ignore[union-attr]
     where = upload(signed_in, b"other;header;of\nwrite;1;2\nread;1;2\n")
-    assert "read as" not in signed_in.get(where).content.decode()
+    assert "Lab sheet" not in signed_in.get(where).content.decode()
 
 
-def test_a_name_that_exists_is_replaced(signed_in: Client) -> None:
-    where = upload(signed_in)
-    for unit in ("KB/s", "MB/s"):
-        signed_in.post(page_of(where), {**FORM, "name": "Lab", "constant-unit": unit})
-    assert SavedMapping.objects.get().mapping["constants"]["unit"] == "MB/s"
-    # Whose tables are read by it next must be able to find out who said so.
-    found = AuditEntry.objects.filter(what="columns kept").order_by("id")
-    assert [(one.thing, one.detail["columns"]["constants"]["unit"]) for one in found] == [
-        ("columns Lab", "KB/s"),
-        ("columns Lab", "MB/s"),
-    ]
+@pytest.fixture
+def others(db: None) -> tuple[Client, Client]:
+    """A member of ada's team, and somebody else."""
+    team = Team.objects.create(name="Storage")
+    team.members.add(User.objects.get_or_create(username="ada")[0])
+    clients = []
+    for name in ("mate", "eve"):
+        client = Client()
+        client.force_login(User.objects.create_user(name))
+        clients.append(client)
+    team.members.add(User.objects.get(username="mate"))
+    return clients[0], clients[1]
+
+
+def test_nobody_else_sees_uses_or_forgets_a_mapping(
+    signed_in: Client, others: tuple[Client, Client]
+) -> None:
+    saved = keep(signed_in, **{"constant-hardware": "Secret array"})
+    for other in others:
+        where = upload(other)
+        for page in (where, page_of(where)):
+            text = other.get(page).content.decode()
+            assert "Lab sheet" not in text
+            assert "Secret array" not in text
+        for what in ("use", "forget"):
+            assert other.post(page_of(where), {what: str(saved.pk)}).status_code == 404
+        assert ImportFile.objects.latest("id").mapping is None
+    assert signed_in.post(page_of(upload(signed_in)), {"forget": str(saved.pk)}).status_code == 302
+    assert not SavedMapping.objects.exists()
+
+
+def test_nobody_overwrites_anothers_units(signed_in: Client, others: tuple[Client, Client]) -> None:
+    keep(signed_in, team="Storage")
+    for other in others:
+        keep(other, **{"constant-unit": "MB/s"})
+    units = SavedMapping.objects.values_list("created_by__username", "mapping__constants__unit")
+    assert sorted(units) == [("ada", "kB/s"), ("eve", "MB/s"), ("mate", "MB/s")]
+    keep(signed_in, **{"constant-unit": "s", "team": "Storage"})
+    assert SavedMapping.objects.count() == 3
+    assert SavedMapping.objects.get(created_by__username="ada").mapping["constants"]["unit"] == "s"
+
+
+def test_a_mapping_for_a_team_is_of_its_members_while_its_author_is_one(
+    signed_in: Client, others: tuple[Client, Client], client: Client
+) -> None:
+    mate, eve = others
+    refused = eve.post(page_of(upload(eve)), {**FORM, "name": "Mine", "team": "Storage"})
+    assert (refused.status_code, SavedMapping.objects.count()) == (422, 0)
+    saved = keep(signed_in, team="Storage")
+    # Whose tables may be read by it must be able to find out who said so.
+    entry = AuditEntry.objects.get(what="columns kept")
+    assert (entry.thing, entry.detail) == ("columns Lab sheet", {"team": "Storage"})
+    assert "Lab sheet" not in eve.get(upload(eve)).content.decode()
+    where = upload(mate)
+    assert "as “Lab sheet”, kept by ada for Storage" in mate.get(where).content.decode()
+    assert mate.post(page_of(where), {"forget": str(saved.pk)}).status_code == 404
+    assert mate.post(page_of(where), {"use": str(saved.pk)}).status_code == 302
+    Team.objects.get().members.remove(User.objects.get(username="ada"))
+    assert "Lab sheet" not in mate.get(upload(mate)).content.decode()
+    assert mate.post(page_of(upload(mate)), {"use": str(saved.pk)}).status_code == 404
+    assert "Lab sheet" in signed_in.get(upload(signed_in)).content.decode()
+
+
+def test_the_api_offers_kept_columns_to_whom_they_belong(
+    signed_in: Client, others: tuple[Client, Client]
+) -> None:
+    saved = keep(signed_in)
+    found = []
+    for client in (signed_in, others[1]):
+        where = upload(client).replace("/imports", "/api/v1/imports").rstrip("/")
+        file = client.get(where).json()["files"][0]
+        token = tokens.create(client.get("/").wsgi_request.user, "t")[1]
+        answer = Client(headers={"Authorization": f"Bearer {token}"}).put(
+            f"{where}/files/{file['id']}/columns",
+            {"kept": saved.pk},
+            content_type="application/json",
+        )
+        found.append(([one["name"] for one in file["kept_columns"]], answer.status_code))
+    assert found == [(["Lab sheet"], 200), ([], 404)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_mappings_of_before_belong_to_their_authors_and_those_of_nobody_go() -> None:
+    executor = MigrationExecutor(connection)
+    latest = [key for key in executor.loader.graph.leaf_nodes() if key[0] == "imports"]
+    executor.migrate([("imports", "0001_squashed_0002_pipeline")])
+    try:
+        old = executor.loader.project_state([("imports", "0001_squashed_0002_pipeline")]).apps
+        ada = old.get_model("auth", "User").objects.create(username="ada")
+        for name, author in (("hers", ada), ("nobody's", None)):
+            old.get_model("imports", "SavedMapping").objects.create(
+                name=name, header_digest="d", mapping={}, created_by=author
+            )
+    finally:
+        MigrationExecutor(connection).migrate(latest)
+    rows = SavedMapping.objects.values_list("name", "created_by__username", "team")
+    assert list(rows) == [("hers", "ada", None)]
 
 
 def test_a_mapping_that_does_not_fit_is_told_with_its_lines(signed_in: Client) -> None:

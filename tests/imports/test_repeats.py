@@ -2,12 +2,15 @@
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns, of_rows
@@ -182,7 +185,7 @@ def test_a_repeat_that_is_said_takes_what_it_has_not(sweep: list[tuple[str, byte
     def send(number: int, repeat: int, log: bytes | None = None) -> list[int]:
         name, content = sweep[number]
         [source] = unpack([(name, io.BytesIO(log or content))])
-        said = [type(source)(**{**vars(source), "given": Given(repeat=repeat)})]
+        said = [replace(source, given=Given(repeat=repeat))]
         return import_sources(said, Target("Lab", "ext4", "ext4"), None).runs
 
     first = send(0, 3)
@@ -270,3 +273,22 @@ def test_a_preview_says_what_belongs_together(
     assert "Repeat 1 of ext4 lacks 390 of the 480" in signed_in.get(where).content.decode()
     [file, _] = signed_in.get(f"/api/v1{where.rstrip('/')}").json()["files"]
     assert [run["numbered"] for run in file["runs"]] == [1]
+
+
+@pytest.mark.django_db
+def test_one_repeat_is_not_several(sample: Sample) -> None:
+    [source] = unpack([("a.txt", io.BytesIO(sample("fs_mark-3.3-loops")))])
+    said = replace(source, given=Given(repeat=4))
+    with pytest.raises(ImportRefused, match=r"The file holds 2 repeats: leave its repeat empty"):
+        import_sources([said], Target("Lab", "ext4", "ext4"), None)
+    assert len(import_sources([source], Target("Lab", "ext4", "ext4"), None).runs) == 2
+
+
+@pytest.mark.django_db
+def test_the_command_says_a_repeat(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("test,value,unit\nuntar,1.5,s\n")
+    said = {"study": "Lab", "filesystem": "xfs", "configuration": "xfs"}
+    call_command("import_results", str(tmp_path / "a.csv"), repeat="6", **said)
+    assert Run.objects.get().repeat == 6
+    with pytest.raises(CommandError, match="is not a whole number from 1"):
+        call_command("import_results", str(tmp_path / "a.csv"), repeat="six", **said)

@@ -150,5 +150,6 @@ def test_what_is_left_out_is_printed_and_strict_refuses_it(
     done = upload(*said, str(tmp_path / "b.csv"), token=token)
     assert (done.returncode, done.stderr) == (
         0,
-        'b.csv:1: Column "mood" is not one that fsbench keeps.\n',
+        'b.csv:1: Column "mood" is not one that fsbench keeps.\n'
+        "b.csv: Repeat 2 of xfs lacks 2 of the 3 values of its repeats: make, cp.\n",
     )

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from fsbench_web.api.imports.schemas import TestOut
 from fsbench_web.imports import preview, queue, uploads
-from fsbench_web.imports.models import Import, ImportFile, ImportState
+from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
 
@@ -64,13 +64,14 @@ def _preview(
 ) -> tuple[list[dict[str, Any]], list[ImportProblem], list[WarningRow]]:
     assert isinstance(request.user, User)  # its uploader
     found = uploads.preview_of(row, request.user)
-    shown = preview.shown(list(row.files.defer("content_gzip")), found)
+    shown = preview.shown(list(row.files.defer("content_gzip")), found, request.user)
     files = [
         _file(
             one.row,
             format_name=one.parsed.format if one.parsed else None,
             needs_columns=one.is_table and one.parsed is None,
             unread_columns=one.unread.names if one.unread else (),
+            kept=one.kept,
             runs=one.runs,
         )
         for one in shown.files
@@ -84,6 +85,7 @@ def _file(
     format_name: str | None = None,
     needs_columns: bool = False,
     unread_columns: Sequence[str] = (),
+    kept: Sequence[SavedMapping] = (),
     runs: list[preview.RunShown] | None = None,
 ) -> dict[str, Any]:
     return {
@@ -98,6 +100,15 @@ def _file(
         "needs_columns": needs_columns,
         "columns": file.mapping,
         "unread_columns": list(unread_columns),
+        "kept_columns": [
+            {
+                "id": one.pk,
+                "name": one.name,
+                "kept_by": one.created_by.get_username(),
+                "team": one.team.name if one.team else None,
+            }
+            for one in kept
+        ],
         "runs": [
             {
                 "filesystem": one.stored.planned.filesystem,

@@ -16,7 +16,7 @@ from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, Ref
 from fsbench_web.imports import queue
 from fsbench_web.imports.plan import Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given
+from fsbench_web.imports.sources import Given, repeat_said
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.imports.upload_limit import too_many_sentence
@@ -28,6 +28,7 @@ FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence
 ONLY_NEW = "if_new"
 IGNORED = "ignore_columns"
 STRICT = "strict"
+REPEAT = "repeat"
 _FROM_BROWSERS = "csrfmiddlewaretoken"
 MULTIPART = {
     "requestBody": {
@@ -82,6 +83,11 @@ MULTIPART = {
                             "description": "names of columns of tables that are not to be read, "
                             "separated by commas; with it any other column that nothing reads is "
                             "refused, without it the answer's `warnings` name them",
+                        },
+                        "repeat": {
+                            "type": "string",
+                            "description": "the number of the repeat that all files are of, from "
+                            "1; without it the next, or the one that they are a part of",
                         },
                         "strict": {
                             "type": "string",
@@ -228,10 +234,14 @@ def said_in(request: HttpRequest, *more: str) -> tuple[Target, Given, bool]:
     """What the form says of all files, of each of them, and of ``more`` (ONLY_NEW), where that may
     be said. Raises ImportRefused.
     """
-    fields = fields_of(request, IGNORED, STRICT, *more)
+    fields = fields_of(request, IGNORED, STRICT, REPEAT, *more)
+    try:
+        repeat = repeat_said(fields.pop(REPEAT).strip())
+    except ValueError as error:
+        raise ImportRefused([ImportProblem(str(error))]) from None
     ignored = tuple(name.strip() for name in fields.pop(IGNORED).split(","))
     strict, *rest = (_is_true(name, fields.pop(name)) for name in (STRICT, *more))
-    given = Given(ignored=ignored if IGNORED in request.POST else None)
+    given = Given(repeat=repeat, ignored=ignored if IGNORED in request.POST else None)
     return Target(**fields, strict=strict), given, any(rest)
 
 

@@ -68,10 +68,21 @@ class PlannedOut(Schema):
     tests: list[TestOut]
 
 
+class KeptColumns(Schema):
+    """A mapping of columns that you, or a member of your team for it, kept for this header."""
+
+    id: int
+    name: str
+    kept_by: str
+    team: str | None
+
+
 class FileOut(Schema):
     """``guesses`` say what of ``given`` was guessed; a table with ``needs_columns`` waits for
 
-    PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads.
+    PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads,
+
+    ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
     """
 
     id: int
@@ -85,6 +96,7 @@ class FileOut(Schema):
     needs_columns: bool
     columns: dict[str, Any] | None
     unread_columns: list[str]
+    kept_columns: list[KeptColumns]
     runs: list[PlannedOut]
 
 
@@ -142,3 +154,7 @@ class ColumnsIn(Strict):
     file_unit: str = "KB"
     sheet: str = Field("", max_length=200)
     name: str = Field("", max_length=100, description="keep it for tables with this header")
+    team: str = Field("", max_length=80, description="a team of yours that has what is kept too")
+    kept: StrictInt | None = Field(
+        None, ge=1, le=LARGEST_ID, description="read it as this of kept_columns says, and no other"
+    )

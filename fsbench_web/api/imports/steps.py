@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, cast
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Status
 
+from fsbench_web.accounts.models import Team
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.imports.answers import detail, summary
 from fsbench_web.api.imports.routes import (
@@ -155,14 +156,23 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
 def set_columns(
     request: HttpRequest, import_id: int, file_id: int, columns: ColumnsIn
 ) -> dict[str, Any]:
-    """For tables that do not say it themselves. A large one is then checked again."""
+    """For tables that do not say it themselves. A large one is then checked again. What is kept
+    by a name is yours, and your team's where you name one; nobody else sees it.
+    """
     row = _previewed(request, import_id)
     file = row.files.filter(pk=file_id).first()
     if file is None:
         raise Http404(f"Import {import_id} has no file {file_id}.")
     is_large = bool(row.report.get("large"))
-    data = mapping_views.head_of(file) if is_large else gzip.decompress(file.content_gzip)
-    said = Mapping.from_json(columns.model_dump(exclude={"name"}))
+    user = user_of(request)
+    if columns.kept is not None:
+        saved = mappings.of(user).filter(pk=columns.kept).first()
+        if saved is None:
+            raise Http404(f"You have no kept columns {columns.kept}.")
+        columns = ColumnsIn(**saved.mapping)
+    data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
+    said = Mapping.from_json(columns.model_dump(exclude={"name", "team", "kept"}))
+    team = Team.objects.filter(members=user, name=columns.team).first()
     try:
         problems = mappings.check(file, data, said)
     except UnreadableFile as error:
@@ -171,9 +181,11 @@ def set_columns(
         ]
     if unseen := plain_text.problem(columns.name):
         problems.append(ImportProblem(f"The name of the mapping cannot be shown. {unseen}"))
+    if columns.team and team is None:
+        problems.append(ImportProblem(f'You are not a member of a team "{columns.team}".'))
     if problems:
         raise refusal(ImportRefused(problems))
-    mapping_views.keep(user_of(request), file, data, said, columns.name.strip())
+    mapping_views.keep(user, file, data, said, columns.name.strip(), team)
     if is_large:
         queue.check_again(row)
     return detail(request, Import.objects.get(pk=row.pk))

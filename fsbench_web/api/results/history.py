@@ -173,7 +173,7 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
             for one in shown.changes
         ],
         "left_out": shown.left_out,
-        "dates_of_import": shown.dates_of_import,
+        "dates_of_import": len(shown.undated),
         "problem": shown.problem,
     }
 

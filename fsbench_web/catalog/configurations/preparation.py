@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StrictBool, StrictInt
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, TypeAdapter, ValidationError
 
 MAXIMUM_FILL_PERCENT = 90
 MIB = 1024 * 1024
@@ -49,25 +49,14 @@ class Preparation:
         ),
     ] = 0
 
-    def __post_init__(self) -> None:
-        for name in ("discard", "precondition"):
-            if not isinstance(getattr(self, name), bool):
-                raise PreparationError(f"The preparation's {name} must be true or false.")
-        fill = self.fill_percent
-        if isinstance(fill, bool) or not isinstance(fill, int):
-            raise PreparationError(f"The fill level must be a whole number, not {fill!r}.")
-        if not 0 <= fill <= MAXIMUM_FILL_PERCENT:
-            raise PreparationError(
-                f"The fill level must be 0 to {MAXIMUM_FILL_PERCENT} percent, not {fill}."
-            )
-
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Preparation":
         """Of stored values; what is left out is not done. Raises PreparationError."""
-        unknown = sorted(set(stored) - {field.name for field in fields(cls)})
-        if unknown:
-            raise PreparationError(f"There is no preparation {', '.join(unknown)}.")
-        return cls(**stored)
+        try:
+            return TypeAdapter(cls).validate_python(dict(stored))
+        except ValidationError as refused:
+            said = (f"{error['loc'][0]}: {error['msg']}" for error in refused.errors())
+            raise PreparationError(f"This is no preparation: {'; '.join(said)}.") from None
 
     def stored(self) -> dict[str, bool | int]:
         """Only what is done, so that a plain new file system is an empty dict for ever."""

@@ -70,10 +70,10 @@ class ShownChange:
 class History:
     """A line: its points in order, and where its level changes.
 
-    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``dates_of_import`` counts those
-    whose file does not say when they were measured. ``problem`` says in a sentence why nothing can
-    be shown or judged. ``printed_units`` are those of the runs, where they were converted to
-    ``unit``.
+    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``undated`` are those whose
+    file does not say when they were measured: they have the date of their import. ``problem`` says
+    in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
+    they were converted to ``unit``.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -81,7 +81,7 @@ class History:
     unit: str = ""
     lower_is_better: bool = False
     left_out: int = 0
-    dates_of_import: int = 0
+    undated: frozenset[int] = frozenset()
     problem: str = ""
     printed_units: tuple[str, ...] = ()
 
@@ -180,12 +180,13 @@ def history(
             kernel=F("series__kernel"),
             when=Coalesce("measured_at", "ended_at"),
             tool=F("series__workload__tool"),
+            is_undated=Q(origin=Run.Origin.IMPORTED, measured_at=None),
         )
         .annotate(day=TruncDate("when"))
         .order_by("-when", "-pk")
     )
     count = runs.count()
-    columns = ("pk", "kernel", "day", "origin", "measured_at", "tool")
+    columns = ("pk", "kernel", "day", "is_undated", "tool")
     latest = list(runs.values_list(*columns)[:MOST_RUNS])
     scores, printed = _scores({row[0]: row[-1] for row in latest}, test, category)
     shown = shown_units(set(printed.values()), units)
@@ -198,11 +199,11 @@ def history(
         if pk in scores and shown[one].is_converted:
             scores[pk] = converted(scores[pk], shown[one].times)
     groups: dict[Any, list[int]] = defaultdict(list)
-    of_import = 0
-    for pk, kernel, day, origin, measured_at, _ in reversed(latest):
+    undated = set()
+    for pk, kernel, day, is_undated, _ in reversed(latest):
         if pk in scores:
             groups[kernel if along == "kernel" else day].append(pk)
-            of_import += origin == Run.Origin.IMPORTED and measured_at is None
+            undated |= {pk} if is_undated else set()
     unknown = len(groups.pop(None, [])) + len(groups.pop("", []))
     ordered = sorted(groups, key=version_key if along == "kernel" else None)
     points = [_point(str(name), groups[name], scores) for name in ordered]
@@ -216,7 +217,7 @@ def history(
         unit=unit,
         lower_is_better=lower,
         left_out=count - len(latest),
-        dates_of_import=of_import,
+        undated=frozenset(undated),
         problem=f"{unknown} of its runs do not say their {along}, and are left out."
         if unknown
         else "",

@@ -70,7 +70,7 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
         as_of=timezone.localtime(),
         notes=[HARDWARE_DIFFERS, *([both.emulated.sentence] if both.emulated else [])],
     )
-    name = f"fsbench-{slug}-beside-{paper}.{suffix}"
+    name = f"fsbench-{slug}-and-paper-{paper}.{suffix}"
     midnight = heading.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
     return answers.answer(
         request,

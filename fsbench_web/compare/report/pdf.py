@@ -2,17 +2,12 @@
 
 import io
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from reportlab.lib import colors
-from reportlab.lib.enums import TA_RIGHT
 from reportlab.lib.pagesizes import A4
-from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
-from reportlab.pdfbase import pdfmetrics
-from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import (
     BaseDocTemplate,
@@ -31,7 +26,6 @@ from reportlab.platypus import (
 )
 from reportlab.platypus.tableofcontents import TableOfContents
 
-from fsbench_web.compare.drawings import typeface
 from fsbench_web.compare.drawings.shapes import LIGHT, Drawing, Line, Rect, Shape, Text, hatching
 from fsbench_web.compare.exports.document import one_line
 from fsbench_web.compare.report.blocks import (
@@ -46,59 +40,40 @@ from fsbench_web.compare.report.blocks import (
     Prose,
     Report,
 )
-from fsbench_web.compare.tables.findings import Part
+from fsbench_web.compare.report.pdf_text import (
+    BODY,
+    BOLD,
+    CAPTION,
+    CELL,
+    CODE,
+    CONTENTS,
+    HEADINGS,
+    LONGEST_LINE,
+    NUMBER,
+    REGULAR,
+    SMALL,
+    TITLE,
+    anchor,
+    cut,
+    marked,
+    plain,
+    register_fonts,
+    text_width,
+)
 
-REGULAR, BOLD, MONO = "fsbench", "fsbench-bold", "fsbench-mono"
 MARGIN = 18 * mm
 WIDTH = A4[0] - 2 * MARGIN
-LONGEST_CELL = 400
-LONGEST_LINE = 4000
 KEPT_TOGETHER = 20
 """Rows of a table with a title that is not broken over two pages."""
 
 
 def pdf(report: Report) -> bytes:
     """The report as A4 pages with numbers, contents and bookmarks."""
-    _register_fonts()
+    register_fonts()
     out = io.BytesIO()
     document = _Document(out, report)
     document.multiBuild(list(_story(report, document)))
     return out.getvalue()
-
-
-@lru_cache(maxsize=1)
-def _register_fonts() -> None:
-    for name, path in (
-        (REGULAR, typeface.REGULAR),
-        (BOLD, typeface.BOLD),
-        (MONO, typeface.MONO),
-    ):
-        pdfmetrics.registerFont(TTFont(name, str(path)))
-    # All four: ReportLab takes what is left out for the plain one, also where it is to be bold.
-    pdfmetrics.registerFontFamily(REGULAR, REGULAR, BOLD, REGULAR, BOLD)
-
-
-def _style(name: str, size: float, **more: Any) -> ParagraphStyle:
-    settings = {"fontName": REGULAR, "leading": size * 1.35, "textColor": LIGHT["fg"]}
-    return ParagraphStyle(name, fontSize=size, **(settings | more))
-
-
-_BODY = _style("body", 9.5, spaceAfter=5)
-_SMALL = _style("small", 7.5, textColor=LIGHT["muted"])
-_CELL = _style("cell", 7.5)
-_NUMBER = _style("number", 7.5, alignment=TA_RIGHT)
-_CODE = _style("code", 7.5, fontName=MONO, leftIndent=10, firstLineIndent=-10, spaceAfter=2)
-_TITLE = _style("title", 22, fontName=BOLD, spaceAfter=10)
-_HEADINGS = {
-    1: _style("h1", 16, fontName=BOLD, spaceAfter=8),
-    2: _style("h2", 12, fontName=BOLD, spaceBefore=10, spaceAfter=5, keepWithNext=1),
-    3: _style("h3", 9.5, fontName=BOLD, spaceBefore=6, spaceAfter=3, keepWithNext=1),
-}
-_CAPTION = _style("caption", 9, fontName=BOLD, spaceBefore=8, spaceAfter=3, keepWithNext=1)
-_CONTENTS = [
-    _style("toc1", 10, fontName=BOLD, spaceBefore=4),
-    _style("toc2", 9, leftIndent=12),
-]
 
 
 class _Document(BaseDocTemplate):
@@ -127,7 +102,7 @@ class _Document(BaseDocTemplate):
             bottomPadding=0,
         )
         self.addPageTemplates(PageTemplate(frames=[frame], onPage=self._foot))
-        self._footer = _cut(one_line(report.title, 200), 80)
+        self._footer = cut(one_line(report.title, 200), 80)
         self._last_page = self._said_last_page = 0
 
     def beforeDocument(self) -> None:
@@ -211,11 +186,11 @@ class _Drawn(Flowable):
 
 
 def _story(report: Report, document: _Document) -> Iterable[Flowable]:
-    yield Paragraph(_plain(report.title), _TITLE)
+    yield Paragraph(plain(report.title), TITLE)
     yield _facts(Facts(report.facts))
     yield Spacer(0, 14)
     contents = _Contents(document)
-    contents.levelStyles = _CONTENTS
+    contents.levelStyles = CONTENTS
     yield contents
     yield PageBreak()
     # An address within the report that leads nowhere would end the whole of it with an error.
@@ -235,19 +210,17 @@ def _flowables(block: Block, number: int, anchors: set[str]) -> Iterable[Flowabl
             yield PageBreak()
         elif block.level == 2:
             yield CondPageBreak(35 * mm)
-        heading = Paragraph(
-            _anchor(block.anchor) + _plain(block.text), _HEADINGS[min(block.level, 3)]
-        )
+        heading = Paragraph(anchor(block.anchor) + plain(block.text), HEADINGS[min(block.level, 3)])
         if block.level < 3:
             heading.heading, heading.number = block, number
         yield heading
     elif isinstance(block, FoldBegins | FoldEnds):
         return  # nothing is folded on paper
     elif isinstance(block, Prose):
-        yield Paragraph(_marked(block.parts, anchors), _BODY)
+        yield Paragraph(marked(block.parts, anchors), BODY)
     elif isinstance(block, Bullets):
         yield ListFlowable(
-            [ListItem(Paragraph(_marked(parts, anchors), _BODY)) for parts in block.items],
+            [ListItem(Paragraph(marked(parts, anchors), BODY)) for parts in block.items],
             bulletType="bullet",
             start="•",
             bulletFontName=REGULAR,
@@ -262,16 +235,16 @@ def _flowables(block: Block, number: int, anchors: set[str]) -> Iterable[Flowabl
     elif isinstance(block, Grid):
         yield from _grid(block)
     else:
-        yield Paragraph(_plain(block.title), _CAPTION)
+        yield Paragraph(plain(block.title), CAPTION)
         for line in block.lines:
-            yield Paragraph(_plain(line, LONGEST_LINE), _CODE)
+            yield Paragraph(plain(line, LONGEST_LINE), CODE)
         yield Spacer(0, 6)
 
 
 def _facts(block: Facts) -> Flowable:
     if not block.items:
         return Spacer(0, 0)
-    rows = [[Paragraph(_plain(a), _SMALL), Paragraph(_plain(b), _CELL)] for a, b in block.items]
+    rows = [[Paragraph(plain(a), SMALL), Paragraph(plain(b), CELL)] for a, b in block.items]
     style = TableStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (0, -1), 0)])
     return Table(rows, colWidths=[WIDTH * 0.26, WIDTH * 0.74], style=style, hAlign="LEFT")
 
@@ -294,18 +267,18 @@ def _charts(block: Charts) -> Iterable[Flowable]:
 
 def _grid(block: Grid) -> Iterable[Flowable]:
     caption = [
-        Paragraph(_anchor(block.anchor) + _plain(block.title), _CAPTION),
+        Paragraph(anchor(block.anchor) + plain(block.title), CAPTION),
     ]
-    notes = [Paragraph(_plain(note, LONGEST_LINE), _SMALL) for note in block.notes]
+    notes = [Paragraph(plain(note, LONGEST_LINE), SMALL) for note in block.notes]
     head = [
-        Paragraph(f"<b>{_plain(name)}</b>", _NUMBER if is_numeric else _CELL)
+        Paragraph(f"<b>{plain(name)}</b>", NUMBER if is_numeric else CELL)
         for name, is_numeric in block.columns
     ]
     body = [
         [
             Paragraph(
-                f"<b>{_plain(cell)}</b>" if place in block.strong else _plain(cell),
-                _NUMBER if is_numeric else _CELL,
+                f"<b>{plain(cell)}</b>" if place in block.strong else plain(cell),
+                NUMBER if is_numeric else CELL,
             )
             for cell, (_, is_numeric) in zip(row, block.columns, strict=True)
         ]
@@ -342,9 +315,9 @@ def _widths(block: Grid) -> list[float]:
     wants = []
     for place, (name, is_numeric) in enumerate(block.columns):
         cells = [row[place] for row in block.rows]
-        longest = max((_text_width(cell) for cell in cells), default=0)
-        words = max((_text_width(word) for word in name.split()), default=0)
-        in_two_lines = _text_width(name) / 2 + 4 if " " in name else 0
+        longest = max((text_width(cell) for cell in cells), default=0)
+        words = max((text_width(word) for word in name.split()), default=0)
+        in_two_lines = text_width(name) / 2 + 4 if " " in name else 0
         wants.append((max(longest, words, in_two_lines) + 8, is_numeric))
     total = sum(want for want, _ in wants)
     if total <= WIDTH:
@@ -366,40 +339,3 @@ def _shares(wants: list[float], room: float) -> list[float]:
         found[place] = min(wants[place], room / (len(order) - number))
         room -= found[place]
     return found
-
-
-def _text_width(text: str) -> float:
-    return float(pdfmetrics.stringWidth(_cut(one_line(text), LONGEST_CELL), BOLD, 7.5))
-
-
-def _plain(text: str, most: int = LONGEST_CELL) -> str:
-    """Text for a paragraph, which reads XML: nothing of it is markup."""
-    return escape(_cut(one_line(text, LONGEST_LINE), most))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _anchor(name: str) -> str:
-    return f"<a name={quoteattr(name)}/>" if name else ""
-
-
-def _marked(parts: tuple[Part, ...], anchors: set[str]) -> str:
-    found = []
-    for part in parts:
-        text = escape(one_line_keeping_blanks(part.text))
-        if part.is_name:
-            text = f"<b>{text}</b>"
-        leads = part.href[1:] in anchors if part.href.startswith("#") else part.href != ""
-        if leads:
-            text = f'<a href={quoteattr(part.href)} color="{LIGHT["accent"]}">{text}</a>'
-        found.append(text)
-    return "".join(found)
-
-
-def one_line_keeping_blanks(text: str) -> str:
-    """Parts of a sentence begin and end with blanks, which hold them apart."""
-    before = " " if text[:1].isspace() else ""
-    after = " " if text[-1:].isspace() and text.strip() else ""
-    return f"{before}{one_line(text, LONGEST_LINE)}{after}"

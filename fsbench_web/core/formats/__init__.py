@@ -1,6 +1,7 @@
 """Output of benchmark tools -> ParsedResult. Pure: no Django. One file a format."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from fsbench_web.core.formats import (
@@ -17,7 +18,6 @@ from fsbench_web.core.formats import (
     not_read,
     own_lines,
     postmark,
-    vdbench,
 )
 from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
 from fsbench_web.core.formats.databases import db_bench, pgbench
@@ -46,6 +46,7 @@ from fsbench_web.core.formats.text import (
     lines_to_look_at,
     shown,
 )
+from fsbench_web.core.formats.vdbench import flat_file, summary
 
 __all__ = [
     "FORMATS",
@@ -99,7 +100,9 @@ _TEXT = (
     Format(crystaldiskmark.FORMAT, crystaldiskmark.recognises, crystaldiskmark.parse),
     Format(dbench.FORMAT, dbench.recognises, dbench.parse),
     Format(fs_mark.FORMAT, fs_mark.recognises, fs_mark.parse),
-    Format(vdbench.FORMAT, vdbench.recognises, vdbench.parse),
+    Format(flat_file.FORMAT, flat_file.recognises, flat_file.parse),
+    Format(summary.SUMMARY_FORMAT, summary.recognises_summary, summary.parse_summary),
+    Format(summary.TOTALS_FORMAT, summary.recognises_totals, summary.parse_totals),
     Format(pgbench.FORMAT, pgbench.recognises, pgbench.parse),
     Format(db_bench.FORMAT, db_bench.recognises, db_bench.parse),
     Format(compilebench.FORMAT, compilebench.recognises, compilebench.parse),
@@ -113,6 +116,11 @@ _TEXT = (
 
 FORMATS = (*(one.name for one in _TEXT), logs.FORMAT, biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
+
+
+THE_SAME = (flat_file.FORMAT, summary.SUMMARY_FORMAT, summary.TOTALS_FORMAT)
+"""Files that one tool writes beside each other with the same numbers, the one that says most first.
+"""
 
 
 def _others(found: Format, lines: list[str]) -> list[str]:
@@ -137,6 +145,20 @@ def _is_document(data: bytes) -> bool:
     return found is not None and found.has_long_lines
 
 
+def _with_losses(read: Callable[[list[str]], ParsedResult], lines: list[str]) -> ParsedResult:
+    """What a tool's output holds, and warnings of the numbers in it that none are.
+
+    Most parsers pass over what does not look like their lines. What they would have read there, had
+    it been a number, is told by reading it as if it were. Tables refuse what is no number.
+    """
+    result = read(lines)
+    if result.tool == "table" or (changed := not_read.as_if_numbers(lines)) is None:
+        return result
+    with suppress(UnreadableFile):
+        result.warnings += not_read.lost(result, read(changed[0]), changed[1])
+    return result
+
+
 def parse(name: str, data: bytes) -> ParsedResult:
     """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
 
@@ -152,12 +174,12 @@ def parse(name: str, data: bytes) -> ParsedResult:
     lines = lines_of(data, MAX_LINES_OF_DOCUMENTS if _is_document(data) else MAX_LINES)
     looked_at = lines_to_look_at(lines)
     if logs.is_named(name) and (logs.recognises(looked_at) or logs.recognises_histogram(looked_at)):
-        return logs.parse(name, lines)
+        return _with_losses(lambda some: logs.parse(name, some), lines)
     found = next((one for one in _TEXT if one.recognises(looked_at)), None)
     if found is None or not found.has_long_lines:
         check_lengths(lines, found.long_line if found is not None else "")
     if found is not None:
-        result = found.parse(lines)
+        result = _with_losses(found.parse, lines)
         result.dates |= dates.of_runs(result.format, lines, result.values)
         result.warnings[:0] = [
             Problem(
@@ -169,6 +191,12 @@ def parse(name: str, data: bytes) -> ParsedResult:
             for other in _others(found, looked_at)
         ]
         return result
+    if not_read.is_beside(looked_at):
+        message = (
+            "This is a report that Vdbench writes beside its results: fsbench reads "
+            "flatfile.html, summary.html and totals.html."
+        )
+        raise UnknownFormat([Problem(1, None, message)])
     if (known := not_read.text(looked_at)) is not None:
         raise UnreadableFile([Problem(known[0], None, known[1])])
     if (unmapped := table.unmapped(looked_at)) is not None:

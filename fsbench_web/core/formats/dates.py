@@ -18,6 +18,7 @@ _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
 _CTIME = rf"(?:{_DAYS}) (?:{'|'.join(_MONTHS)}) [ 0-3]?[0-9] [0-9:]{{8}} [0-9]{{4}}"
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+_JAVA = rf"(?:{'|'.join(_MONTHS)}|[0-9]{{1,2}}\u6708) [0-9]{{2}},? [0-9]{{4}}"
 _SLASHED = r"[0-9]{2,4}/[0-9]{2}/[0-9]{2,4}"
 
 
@@ -41,6 +42,15 @@ def _year_first(text: str) -> datetime:
     day, time, *zone = text.split()
     read = datetime.strptime(f"{day} {time.zfill(8)}", "%Y/%m/%d %H:%M:%S")
     return read.replace(tzinfo=UTC) if zone == ["UTC"] else read
+
+
+def _name_first(text: str) -> datetime:
+    """Java's "02:42:35 Oct 09 2019 UTC" and "Oct 09, 2019"; Chinese months are numbers."""
+    *time, month, day, year = text.replace(",", "").replace(" UTC", "").split()
+    number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month.rstrip("\u6708"))
+    hour, minute, second = map(int, time[0].split(":")) if time else (0, 0, 0)
+    read = datetime(int(year), number, int(day), hour, minute, second)
+    return read.replace(tzinfo=UTC) if text.endswith(" UTC") else read
 
 
 def _month_first(text: str) -> datetime:
@@ -104,6 +114,11 @@ _LINES: dict[str, tuple[_Line, ...]] = {
     "iozone": (_BEGAN,),
     "iozone-throughput": (_BEGAN,),
     "mdtest": (_line("started at", rf"-- started at ({_SLASHED} [0-9:]{{8}})", _month_first),),
+    "vdbench-summary": (
+        _line("created", rf"created .*\(([0-9:]{{8}} {_JAVA} UTC)\)", _name_first),
+        _line("created", rf"created ([0-9:]{{8}} {_JAVA})", _name_first),
+    ),
+    "vdbench-totals": (_line("nterval", rf"^\s*({_JAVA})\s+\.*[Ii]nterval", _name_first),),
     "vdbench": (_line("/", rf"^\s*[0-9.:]+ +({_SLASHED}-[0-9:]{{8}}-\S+) ", _month_first),),
 }
 

@@ -1,7 +1,13 @@
-"""What people do upload and fsbench does not read, each with what to do instead. Pure."""
+"""What people do upload and fsbench does not read, each with what to do instead; and the numbers
+of a tool's output that none are. Pure.
+"""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
+
+from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem
+from fsbench_web.core.formats.text import shown
 
 # The first bytes of a file (file(1)'s magic), and what it is.
 _PACKED = (
@@ -56,6 +62,11 @@ def packed(data: bytes) -> str:
     return ""
 
 
+def is_beside(lines: Sequence[str]) -> bool:
+    """Whether it is a report that Vdbench writes beside those that are read, and holds no more."""
+    return any(re.search(r"<title>Vdbench \S+\.html</title>", line) for line in lines[:20])
+
+
 def text(lines: Sequence[str]) -> tuple[int, str] | None:
     """The line, from 1, that tells what a text is, and what to do; None where none does."""
     for number, line in enumerate(lines, start=1):
@@ -63,3 +74,72 @@ def text(lines: Sequence[str]) -> tuple[int, str] | None:
             if pattern.search(line):
                 return number, message
     return None
+
+
+# NaN and infinity as C, Java and Microsoft's libraries print them, with a unit behind them or
+# without; a minus before a number; tags of forums and pages. Not within words, paths and dates.
+_ODD = re.compile(
+    r"(?<![\w./\-])(?:"
+    r"[-+]?(?:nan|inf(?:inity)?|1\.#(?:inf|ind|qnan|snan)0*)"
+    r"(?=$|[^a-z_]|[kmgt](?![a-z])|[kmgt]?i?b(?:/s|its?\b|ytes?\b)|[mun]?s(?:ec)?\b)"
+    r"|-(?=\.?[0-9]))"
+    r"|\[/?(?:b|i|u|s|code|quote|color|size|font|list)(?:=[^\]\n]{0,40})?\]"
+    r"|</?(?:b|i|em|strong|code|tt|pre|span|br)(?: [^<>\n]{0,80})?/?>",
+    re.IGNORECASE,
+)
+
+
+def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | None:
+    """The lines with numbers, as wide, where NaN, an infinity or a negative number stands, and
+    without tags; and by line, from 1, what stood there. None where there is nothing such.
+    """
+    odd: dict[int, list[str]] = defaultdict(list)
+    changed = list(lines)
+    for number, line in enumerate(lines, start=1):
+        if _ODD.search(line) is None:
+            continue
+
+        def put(found: re.Match[str], number: int = number, line: str = line) -> str:
+            if found[0][0] in "[<":
+                odd[number].append(found[0])
+                return ""
+            is_minus = found[0] == "-"
+            odd[number].append(line[found.start() :].split()[0] if is_minus else found[0])
+            return "1" + "0" * (len(found[0]) - 1)
+
+        changed[number - 1] = _ODD.sub(put, line)
+    if not odd:
+        return None
+    return changed, {at: ", ".join(dict.fromkeys(words)) for at, words in odd.items()}
+
+
+def lost(found: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
+    """What ``as_if_numbers`` gives more than was found, line by line; but what is told already."""
+    before, after = _by_line(found, odd), _by_line(wanted, odd)
+    told = {one.line for one in found.warnings if not one.is_note}
+    warnings = []
+    for at, values in after.items():
+        had = before.get(at, {})
+        names = [key for key, number in values.items() if had.get(key, number) != number]
+        if len(values) > len(had):
+            names += [key for key in values if key not in had]
+        if names and at not in told:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            message = f"{names[0][0]}{more}: not read because of {shown(odd[at])} in the line."
+            warnings.append(Problem(at, None, message))
+    return warnings
+
+
+def _by_line(
+    result: ParsedResult, odd: dict[int, str]
+) -> dict[int, dict[tuple[object, ...], float]]:
+    lines: dict[int, dict[tuple[object, ...], float]] = defaultdict(dict)
+    for value in result.values:
+        if value.line in odd:
+            lines[value.line][_key(value)] = value.value
+    return lines
+
+
+def _key(value: ParsedValue) -> tuple[object, ...]:
+    sizes = value.record_size_kb, value.file_size_kb
+    return value.test, value.load, value.configuration, value.repeat, *sizes

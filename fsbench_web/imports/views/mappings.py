@@ -1,14 +1,15 @@
 """The mapping page: which column of an uploaded table is what."""
 
 import gzip
-import io
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from fsbench_web.accounts.models import Team
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.cells import SIZE_UNITS
@@ -19,7 +20,6 @@ from fsbench_web.imports.problems import ImportProblem
 from fsbench_web.imports.views.uploads import gone, user_of
 from fsbench_web.platform import plain_text
 
-_HEAD_BYTES = 64 * 1024
 SHAPES = (
     ("long", "Long: one number a row"),
     ("tests", "A column for each test"),
@@ -45,22 +45,32 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     )
     if file is None:
         raise Http404(gone(import_id))
+    if request.method == "POST" and (answer := _of_kept(request, file)) is not None:
+        return answer
     row = file.import_of
     is_large = bool(row.report.get("large"))
-    data = head_of(file) if is_large else gzip.decompress(file.content_gzip)
+    data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
     problems: list[ImportProblem] = []
+    teams = Team.objects.filter(members=user_of(request))
     said = Mapping.from_json(file.mapping) if file.mapping else None
+    kept = mappings.offered(mappings.head_of(file), user_of(request))
     name = file.mapping_name
+    team = next(
+        (one.team for one in kept if one.name == name and one.created_by == request.user), None
+    )
     if request.method == "POST":
         said, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
+        team = teams.filter(name=request.POST.get("team", "")).first()
         if "look" not in request.POST:
             problems = mappings.check(file, data, said)
             if len(name) > 100:
                 problems.append(ImportProblem("The name of the mapping is too long."))
             if unseen := plain_text.problem(name):
                 problems.append(ImportProblem(f"The name of the mapping cannot be so. {unseen}"))
+            if team is None and request.POST.get("team"):
+                problems.append(ImportProblem("You are not a member of this team."))
             if not problems:
-                keep(user_of(request), file, data, said, name)
+                keep(user_of(request), file, data, said, name, team)
                 if is_large:
                     queue.check_again(row)
                 return redirect("imports:show", import_id=import_id)
@@ -74,6 +84,9 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
         "table": table,
         "problems": problems,
         "name": name,
+        "teams": teams,
+        "team": team,
+        "kept": kept,
         "shapes": SHAPES,
         "delimiters": DELIMITERS,
         "size_units": list(SIZE_UNITS),
@@ -82,16 +95,32 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     return render(request, "imports/mapping.html", context, status=status)
 
 
-def head_of(file: ImportFile) -> bytes:
-    """The first whole lines of a large table: enough to say which column is what."""
-    with gzip.GzipFile(fileobj=io.BytesIO(file.content_gzip)) as stream:
-        head = stream.read(_HEAD_BYTES)
-    return head if len(head) < _HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
-
-
-def keep(user: User, file: ImportFile, data: bytes, said: Mapping, name: str) -> None:
-    """Read the file so from now on, and where it has a name other tables with its header too."""
+def keep(
+    user: User, file: ImportFile, data: bytes, said: Mapping, name: str, team: Team | None
+) -> None:
+    """Read the file so from now on; with a name it is offered for others with the same header."""
     file.mapping, file.mapping_name = said.to_json(), name
     file.save(update_fields=["mapping", "mapping_name"])
     if name:
-        mappings.keep(name, data, said, user)
+        mappings.keep(name, data, said, user, team)
+
+
+def _of_kept(request: HttpRequest, file: ImportFile) -> HttpResponse | None:
+    """Use or forget a kept mapping, where the form asks for that."""
+    user = user_of(request)
+    for what in ("use", "forget"):
+        text = request.POST.get(what, "")
+        if not text.isdecimal():
+            continue
+        saved = mappings.of(user).filter(pk=int(text[:18])).first()
+        if saved is None or (what == "forget" and saved.created_by != user):
+            raise Http404("There is no such mapping of yours.")
+        if what == "forget":
+            saved.delete()
+            messages.info(request, f"The mapping {saved.name} is forgotten.")
+            return redirect("imports:mapping", import_id=file.import_of_id, file_id=file.pk)
+        mappings.use(file, saved)
+        if file.import_of.report.get("large"):
+            queue.check_again(file.import_of)
+        return redirect("imports:show", import_id=file.import_of_id)
+    return None

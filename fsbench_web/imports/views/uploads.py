@@ -20,7 +20,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.imports import preview, queue, quota, uploads
+from fsbench_web.imports import mappings, preview, queue, quota, uploads
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -172,7 +172,7 @@ def _preview(
     if row.report.get("large"):
         return _large_preview(request, row, problems or [], status)
     found = uploads.preview_of(row, user_of(request))
-    page = preview.shown(list(row.files.defer("content_gzip")), found)
+    page = preview.shown(list(row.files.defer("content_gzip")), found, user_of(request))
     context = {
         "import": row,
         "target": row.target,
@@ -201,6 +201,9 @@ def _large_preview(
         "problems": list(dict.fromkeys(found)),
         "report": row.report,
         "warnings": queue.warnings_of(row),
+        "kept": mappings.offered(mappings.head_of(file), user_of(request))
+        if file and row.report.get("needs_mapping")
+        else [],
         "tests": preview.large_tests(row.report),
         "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
         "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),

@@ -36,9 +36,10 @@ from fsbench_web.core.scoring.quality import (
 )
 from fsbench_web.core.scoring.quality_cells import Mask
 from fsbench_web.core.units import is_known, lower_is_better
-from fsbench_web.studies.models import Run, RunState, Score, Series
+from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
+from fsbench_web.studies.scores.score_filter import ScoreFilter
 
 CELL_FLAGS = (CLOCK, ABOVE_DEVICE, BUFFERED, OUTLIER, SPIKE)
 """Flags of a number, in the order of their bits."""
@@ -165,13 +166,6 @@ def best_direct_kb_s(series: Series) -> float | None:
     """
     if series.lun_id is None:
         return None
-    found = Score.objects.filter(
-        series__lun=series.lun_id,
-        series__workload__tool="iozone",
-        series__workload__parameters__direct_io=True,
-        category="maximum",
-        unit="KB/s",
-    )
     key = "series__machine__accelerator"
     alike = (
         Q(**{key: EMULATED})
@@ -179,7 +173,13 @@ def best_direct_kb_s(series: Series) -> float | None:
         # Not its negation: of a key that is missing a database says neither yes nor no.
         else Q(**{f"{key}__isnull": True}) | Q(**{key: KVM})
     )
-    found = found.filter(alike)
+    found = ScoreFilter(categories=("maximum",)).scores.filter(
+        alike,
+        series__lun=series.lun_id,
+        series__workload__tool="iozone",
+        series__workload__parameters__direct_io=True,
+        unit="KB/s",
+    )
     kept = [
         value
         for test, value, flags in found.values_list("test", "value", "flags")

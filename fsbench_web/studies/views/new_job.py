@@ -17,7 +17,13 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
-from fsbench_web.catalog.workers.machines import EXECUTORS, LEAST_MEMORY_BYTES, MIB, GuestKernel
+from fsbench_web.catalog.workers.machines import (
+    EXECUTORS,
+    LEAST_MEMORY_BYTES,
+    MIB,
+    GuestAbility,
+    GuestKernel,
+)
 from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
@@ -103,80 +109,121 @@ def review(request: HttpRequest) -> HttpResponse:
 def _form_page(
     request: HttpRequest, form: job_form.JobForm, refused: JobRefused | None = None
 ) -> HttpResponse:
+    """A form that was refused keeps what it had; any other gets what it lacks."""
     assert isinstance(request.user, User)
-    if refused is not None:
-        refused = JobRefused(by_field(refused.by_part))
     cards = possible_runs.lun_cards(request.user)
+    is_new = refused is None
+    if is_new:
+        _give_lun(form, cards)
+    lun = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
+    context = {
+        "may_upload": rights.may(request.user, rights.Action.UPLOAD),
+        "form": form,
+        "lun_cards": cards,
+        "lun": lun,
+        **_LIMITS,
+        **_executor(form, lun, is_new),
+        **_studies(request.user, form, lun, is_new),
+        **_choices(form, lun, cards, is_new),
+        **_refusal(refused),
+        **_watch(cards),
+    }
+    return render(request, "studies/job_form.html", context, status=200 if is_new else 422)
+
+
+_LIMITS = {
+    "executors": EXECUTORS,
+    "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
+    "maximum_repeats": MAXIMUM_REPEATS,
+    "most_repeats": MOST_REPEATS,
+    "categories": tuple(CATEGORIES.values()),
+    "least_hours": race_checks.LEAST_HOURS,
+    "most_hours": race_checks.MOST_HOURS,
+    "maximum_fill": MAXIMUM_FILL_PERCENT,
+    "maximum_seed": MAXIMUM_SEED,
+    "most_run_again": MOST_RUN_AGAIN,
+}
+
+
+def _give_lun(form: job_form.JobForm, cards: list[possible_runs.LunCard]) -> None:
+    """Where none is named and a single one can be used, that one."""
     usable = [card for card in cards if not card.problems]
-    if refused is None and not form.lun and len(usable) == 1:
+    if not form.lun and len(usable) == 1:
         form.lun = str(usable[0].lun.pk)
-    chosen = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
-    there = list(Study.objects.filter(is_published=False).order_by("title"))
-    titles = {study.title for study in there}
-    studies = rights.accepting(request.user, there)
-    # A link may name one that is not offered; a form that was refused has its reason already.
-    other = next((one for one in there if one.slug == form.study and one not in studies), None)
-    ability = availability.guest(chosen.worker) if chosen else None
-    guest_problems = list(availability.guest_problems(chosen)) if chosen else []
-    if refused is None and ability is not None and form.is_guest:
+
+
+def _ability(lun: Lun | None) -> GuestAbility | None:
+    return availability.guest(lun.worker) if lun else None
+
+
+def _executor(form: job_form.JobForm, lun: Lun | None, is_new: bool) -> dict[str, object]:
+    """What the LUN's worker can boot, and the schedulers to choose from."""
+    ability = _ability(lun)
+    if is_new and ability is not None and form.is_guest:
         form.fit(ability)
         known = [one.name for one in ability.usable_kernels]
         if not set(form.kernels) & set(known):
             form.kernels = known[:1]
     kernels = form.chosen_kernels(ability)
-    schedulers = chosen.schedulers if chosen else []
+    names = list(lun.schedulers) if lun else []
     if form.is_guest:
-        schedulers = list(dict.fromkeys(name for one in kernels for name in one.elevators))
-    if refused is None:
-        # A form that was refused keeps what it had; any other gets what it lacks.
-        if chosen and not set(form.schedulers) & set(schedulers):
-            form.schedulers = schedulers[:1]
-        if form.new_study in ("", _default_title(None, titles)):
-            form.new_study = _default_title(chosen, titles)
-    problems = possible_runs.filesystem_problems(chosen, kernels, form.is_guest) if chosen else {}
-    if refused is None:
-        possible_runs.suggest(form, chosen, problems)
-    presets = possible_runs.presets(form, chosen)
-    setup = availability.setup(chosen.worker) if chosen else None
-    journals = availability.journal_luns(chosen.worker) if chosen else []
-    context = {
-        "may_upload": rights.may(request.user, rights.Action.UPLOAD),
-        "form": form,
-        "refused": refused,
-        "lun_cards": cards,
-        "lun": chosen,
+        names = list(dict.fromkeys(name for one in kernels for name in one.elevators))
+    if is_new and lun and not set(form.schedulers) & set(names):
+        form.schedulers = names[:1]
+    return {
         "guest": ability,
-        "guest_problems": guest_problems,
-        "executors": EXECUTORS,
-        "schedulers": _schedulers(schedulers, kernels),
-        "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
+        "guest_problems": list(availability.guest_problems(lun)) if lun else [],
         "most_memory_mib": ((ability.most_memory_bytes if ability else None) or 0) // MIB,
+        "schedulers": _schedulers(names, kernels),
+    }
+
+
+def _studies(
+    user: User, form: job_form.JobForm, lun: Lun | None, is_new: bool
+) -> dict[str, object]:
+    """The studies that runs can be added to, and why one that a link names is none of them."""
+    there = list(Study.objects.filter(is_published=False).order_by("title"))
+    offered = rights.accepting(user, there)
+    why = ""
+    if is_new:  # a form that was refused has its reason already
+        titles = {study.title for study in there}
+        if form.new_study in ("", _default_title(None, titles)):
+            form.new_study = _default_title(lun, titles)
+        other = next((one for one in there if one.slug == form.study and one not in offered), None)
+        why = rights.decide(user, rights.Action.RUN, other).why if other else ""
+    return {"studies": offered, "study_problem": why}
+
+
+def _choices(
+    form: job_form.JobForm, lun: Lun | None, cards: list[possible_runs.LunCard], is_new: bool
+) -> dict[str, object]:
+    """File systems, workloads and journals, with what keeps each from being run."""
+    kernels = form.chosen_kernels(_ability(lun))
+    problems = possible_runs.filesystem_problems(lun, kernels, form.is_guest) if lun else {}
+    if is_new:
+        possible_runs.suggest(form, lun, problems)
+    presets = possible_runs.presets(form, lun)
+    journals = availability.journal_luns(lun.worker) if lun else []
+    ticked = (each for one in presets if one.is_chosen for each in one.problems)
+    return {
         "filesystems": form.filesystem_groups(problems),
         "journals": journals,
         "journal_names": [journal.name for journal in journals],
         "papers": by_paper(presets),
-        "setup": setup,
-        "nothing": "" if refused else possible_runs.nothing(form, cards, chosen, problems),
-        "studies": studies,
-        "study_problem": rights.decide(request.user, rights.Action.RUN, other).why
-        if other and refused is None
-        else "",
-        "maximum_repeats": MAXIMUM_REPEATS,
-        "most_repeats": MOST_REPEATS,
         "race_tests": race_checks.tests_of(form.workloads[:1]),
-        "categories": CATEGORIES.values(),
-        "least_hours": race_checks.LEAST_HOURS,
-        "most_hours": race_checks.MOST_HOURS,
-        "maximum_fill": MAXIMUM_FILL_PERCENT,
-        "maximum_seed": MAXIMUM_SEED,
-        "most_run_again": MOST_RUN_AGAIN,
-        "refused_plan": _plan_problems(refused),
-        "missing": list(
-            dict.fromkeys(each for one in presets if one.is_chosen for each in one.problems)
-        ),
-        **_watch(cards),
+        "missing": list(dict.fromkeys(ticked)),
+        "setup": availability.setup(lun.worker) if lun else None,
+        "nothing": possible_runs.nothing(form, cards, lun, problems) if is_new else "",
     }
-    return render(request, "studies/job_form.html", context, status=422 if refused else 200)
+
+
+def _refusal(refused: JobRefused | None) -> dict[str, object]:
+    """What is wrong by the fields of the form; order and reference have several."""
+    if refused is None:
+        return {"refused": None, "refused_plan": []}
+    said = by_field(refused.by_part)
+    plan = [each for part in said if part.startswith(("order", "reference")) for each in said[part]]
+    return {"refused": JobRefused(said), "refused_plan": plan}
 
 
 def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str, str]]:
@@ -191,18 +238,6 @@ def _schedulers(names: list[str], kernels: list[GuestKernel]) -> list[tuple[str,
             said.append(f"only with {', '.join(one.name for one in having)}")
         found.append((name, "; ".join(said)))
     return found
-
-
-def _plan_problems(refused: JobRefused | None) -> list[str]:
-    """What is wrong with order and reference: they have several parts."""
-    if refused is None:
-        return []
-    return [
-        sentence
-        for part, sentences in refused.by_part.items()
-        if part == "order" or part.startswith("reference")
-        for sentence in sentences
-    ]
 
 
 def _default_title(lun: Lun | None, taken: set[str]) -> str:

@@ -42,6 +42,35 @@ def test_several_files_are_repeats(writer: Client, alice: User) -> None:
     assert Import.objects.get(pk=body["id"]).created_by == alice
 
 
+def test_the_repeat_of_the_files_may_be_said(writer: Client) -> None:
+    said = send(writer, table(100), repeat="3").json()
+    assert Run.objects.get(pk=said["runs"][0]).repeat == 3
+    # The same numbers were measured again: whoever says so is believed.
+    assert send(writer, table(100), repeat=" 4 ").status_code == 201
+    assert sorted(Run.objects.values_list("repeat", flat=True)) == [3, 4]
+    taken = send(writer, table(90), repeat="3")
+    assert (taken.status_code, "Repeat 3 of" in taken.json()["errors"][0]["message"]) == (422, True)
+    # Two files that measure the same are not one repeat.
+    assert send(writer, table(1), table(2, "b.csv"), repeat="5").status_code == 422
+    for wrong in ("0", "-1", "x", "²", "1e3", "9999999"):
+        refused = send(writer, table(7), repeat=wrong)
+        assert refused.status_code == 422
+        assert "is not a whole number from 1" in refused.json()["errors"][0]["message"]
+    assert Run.objects.count() == 2
+    preview = writer.post(
+        f"{IMPORTS}/previews",
+        {
+            "file": table(80),
+            "study": "Lab",
+            "filesystem": "xfs",
+            "configuration": "xfs",
+            "repeat": "7",
+        },
+    ).json()
+    assert preview["files"][0]["given"]["repeat"] == 7
+    assert preview["files"][0]["runs"][0]["numbered"] == 7
+
+
 def test_a_readme_in_an_archive_is_named_and_not_read(writer: Client) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

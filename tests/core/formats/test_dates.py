@@ -77,6 +77,18 @@ def dates_of(name: str, change: tuple[str, str] = ("", "")) -> list[PrintedDate]
             103,
         ),
         (
+            "vdbench-5.04-summary.txt",
+            datetime(2019, 10, 9, 2, 42, 35, tzinfo=UTC),
+            "created 09:42:35 Oct 09 2019 ICT (02:42:35 Oct 09 2019 UTC)",
+            3,
+        ),
+        (
+            "vdbench-5.04-totals-chinese.txt",
+            datetime(2023, 5, 10),
+            "5\u6708 10, 2023    interval",
+            12,
+        ),
+        (
             "phoronix-pgbench.txt",
             datetime(2026, 7, 13, 3, 51, 17),
             "LastModified: 2026-07-13 03:51:17",

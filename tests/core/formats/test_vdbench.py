@@ -1,4 +1,4 @@
-"""Vdbench's flat file: real ones of raw I/O and of a file system."""
+"""Vdbench's flat file, summary and totals: real ones of raw I/O and of a file system."""
 
 import re
 from collections.abc import Callable
@@ -6,8 +6,15 @@ from statistics import fmean
 
 import pytest
 
-from fsbench_web.core.formats import UnreadableFile, parse
+from fsbench_web.core.formats import UnknownFormat, UnreadableFile, parse
 
+RAW = {
+    "vdbench_rd1_iops": (97.8, "ops/s"),
+    "vdbench_rd1_throughput": (0.10, "MiB/s"),
+    "vdbench_rd1_response": (0.008, "ms"),
+    "vdbench_rd1_read_response": (0.006, "ms"),
+    "vdbench_rd1_write_response": (0.010, "ms"),
+}
 Sample = Callable[[str], bytes]
 
 
@@ -60,3 +67,59 @@ def test_the_same_run_at_other_rates_is_another_test_and_again_a_repeat(sample: 
     assert {value.repeat for value in both.values} == {None}
     assert any("at_100.0000" in value.test for value in both.values)
     assert {value.repeat for value in parse("x", data * 2).values} == {1, 2}
+
+
+def test_a_summary_has_means_with_their_intervals_and_totals_the_means_alone(
+    sample: Sample,
+) -> None:
+    summary = parse("x", sample("vdbench-5.04-summary"))
+    totals = parse("x", sample("vdbench-5.04-totals"))
+    assert (summary.format, totals.format) == ("vdbench-summary", "vdbench-totals")
+    for result in (summary, totals):
+        assert {value.test: (value.value, value.unit) for value in result.values} == RAW
+        assert result.modes == ("rd1: I/O rate: 100", "rd1: elapsed=5")
+    rate = summary.values[0]
+    assert (rate.line, rate.samples) == (32, (96.0, 96.0, 112.0, 87.0))
+    assert fmean(rate.samples) == pytest.approx(rate.value, abs=0.06)
+    assert all(not value.samples for value in totals.values)
+
+
+def test_totals_of_a_file_system(sample: Sample) -> None:
+    result = parse("x", sample("vdbench-5.04-totals-file-system"))
+    found = {value.test: (value.value, value.unit, value.line) for value in result.values}
+    assert found["vdbench_format_for_rd1_create_response"] == (250.62, "ms", 14)
+    assert found["vdbench_rd1_read_iops"] == (11471, "ops/s", 18)
+    assert found["vdbench_rd1_throughput_read"] == (44.81, "MiB/s", 18)
+    assert found["vdbench_rd1_close_response"] == (0.701, "ms", 18)
+    assert "vdbench_rd1_mkdir_iops" not in found
+    assert len(found) == 24
+
+
+def test_totals_in_another_language_and_loops(sample: Sample) -> None:
+    data = sample("vdbench-5.04-totals-chinese")
+    result = parse("x", data)
+    assert (result.values[0].test, result.values[0].value) == ("vdbench_rd1_iops", 105.3)
+    assert len(result.values) == 5
+    loops = data.replace(
+        b"elapsed=5; For loops: None", b"elapsed=5; For loops: threads=8 xfersize=4k"
+    )
+    first = parse("x", loops).values[0]
+    assert (first.test, first.load) == ("vdbench_rd1_xfersize_4k_iops", "threads=8")
+
+
+def test_a_summary_that_did_not_end_or_has_columns_that_touch(sample: Sample) -> None:
+    lines = sample("vdbench-5.04-summary").split(b"\n")
+    with pytest.raises(UnreadableFile, match="no mean of a run: Vdbench did not end"):
+        parse("x", b"\n".join(lines[:30]) + b"\n")
+    lines[26] = lines[26].replace(b"    0.06    1024", b"    0.06111024")
+    result = parse("x", b"\n".join(lines))
+    assert (len(result.values), result.complete) == (5, False)
+    assert "line 27: The row has 12 numbers of 13: left out." in map(str, result.warnings)
+    twice = parse("x", sample("vdbench-5.04-summary") * 2)
+    assert {value.repeat for value in twice.values} == {1, 2}
+
+
+def test_reports_of_hosts_and_devices_are_no_summary(sample: Sample) -> None:
+    data = sample("vdbench-5.04-summary").replace(b"summary.html</title>", b"sd1.html</title>")
+    with pytest.raises(UnknownFormat, match="a report that Vdbench writes beside"):
+        parse("x", data)

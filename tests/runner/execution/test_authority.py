@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Role
 from fsbench_web.studies.models import Run, RunState
-from runner.execution import execute
+from runner.execution import execute, last_checks
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 from tests.accounts.people import person
@@ -75,13 +75,13 @@ def test_a_grant_withdrawn_during_the_last_checks_stops_the_erasing(
     run = submitted_by(submitted(host), eve)
     assert run.series.lun is not None
     LunGrant.objects.create(user=eve, lun=run.series.lun)
-    note = execute._note_erasures
+    note = last_checks.note_erasures
 
     def withdrawn_meanwhile(*arguments: Any) -> None:
         note(*arguments)
         LunGrant.objects.all().delete()
 
-    monkeypatch.setattr(execute, "_note_erasures", withdrawn_meanwhile)
+    monkeypatch.setattr(last_checks, "note_erasures", withdrawn_meanwhile)
     run = carry_out(run, host)
     assert run.state == RunState.FAILED
     assert run.reason.startswith("Refused: scratch is not granted any more to eve")

@@ -13,7 +13,7 @@ import pytest
 
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.models import Run, RunState
-from runner.execution import execute
+from runner.execution import execute, last_checks
 from runner.executors.fake import FakeExecutor
 from runner.worker import Host
 from tests.runner.conftest import MIB, sparse_lun, tool, write_luns
@@ -165,13 +165,13 @@ def test_it_is_looked_at_in_the_last_moment(
     write_luns(lun_file, device_lun(disks, path=disks.devices[0]))
     host = make_host()
     run = submitted(host)
-    note = execute._note_erasures
+    note = last_checks.note_erasures
 
     def swapped_meanwhile(*arguments: Any) -> None:
         note(*arguments)
         os.setxattr(disks.files[0], "user.fsbench.id", b"another")
 
-    monkeypatch.setattr(execute, "_note_erasures", swapped_meanwhile)
+    monkeypatch.setattr(last_checks, "note_erasures", swapped_meanwhile)
     assert_refused(carry_out(run, host), started)
 
 

@@ -16,7 +16,7 @@ from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.studies.models import Lease, MeasurementBlock, Run, RunState, Score
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.scores import ingest
-from runner.execution import execute, places
+from runner.execution import execute, last_checks, places
 from runner.executors import fake
 from runner.executors.base import Capabilities, OnMessage, Outcome, ShouldStop
 from runner.executors.fake import FakeExecutor, message
@@ -591,13 +591,13 @@ def test_a_lun_that_is_taken_while_the_worker_waits_for_the_database_is_not_eras
 ) -> None:
     host = make_host()
     run = submitted(host)
-    still_wanted, taken = execute._still_wanted, []
+    still_wanted, taken = last_checks.still_wanted, []
 
     def take_meanwhile(*arguments: Any) -> None:
         still_wanted(*arguments)
         taken.append(os.open(host.device(host.entry("scratch")), os.O_RDONLY | os.O_EXCL))
 
-    monkeypatch.setattr(execute, "_still_wanted", take_meanwhile)
+    monkeypatch.setattr(last_checks, "still_wanted", take_meanwhile)
     try:
         carry_out(run, host)
     finally:

@@ -14,6 +14,7 @@ from docker.utils import parse_devices
 
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState
 from runner import orphans
+from runner.executors import containers
 from runner.executors import docker as docker_executor
 from runner.executors.base import Message, Outcome, Target
 from runner.executors.docker import DockerExecutor
@@ -258,7 +259,7 @@ def test_a_daemon_on_another_host_gets_no_run(
 
 def test_a_device_with_a_colon_in_its_name_is_no_other_device() -> None:
     """Split at its colon it would be /dev/mapper/a, and readable and writable as said behind."""
-    (device,) = parse_devices(docker_executor.devices_in([("/dev/mapper/a:b", "/dev/fsbench/x")]))
+    (device,) = parse_devices(containers.devices_in([("/dev/mapper/a:b", "/dev/fsbench/x")]))
     assert device["PathOnHost"] == "/dev/mapper/a:b"
     assert device["PathInContainer"] == "/dev/fsbench/x"
     assert device["CgroupPermissions"] == "rw"

@@ -20,9 +20,10 @@ from fsbench_web.catalog.workers.machines import (
     guest_ability,
 )
 from fsbench_web.studies.models import Artefact, LogLine, Run, RunState
-from runner.executors import guest
+from runner.executors import guest_kernels
 from runner.executors.base import Message, Outcome, Target
-from runner.executors.guest import GuestExecutor, Seen
+from runner.executors.guest import GuestExecutor
+from runner.executors.guest_kernels import Seen
 from runner.host import checks, kernels
 from runner.host.luns import read_luns
 from runner.plan import RunPlan, Step, plan_run
@@ -269,9 +270,9 @@ def test_a_panic_fails_the_run_and_is_its_reason(
 def test_a_kernel_is_known_by_booting_it_once(
     guests: GuestExecutor, kernel: kernels.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    probes = {one["slug"]: one for one in guest._probes()}
+    probes = {one["slug"]: one for one in guest_kernels.probes()}
     missing = probes["jfs"] | {"slug": "reiser4", "name": "Reiser4", "kernel_name": "reiser4"}
-    monkeypatch.setattr(guest, "_probes", lambda: [probes["jfs"], missing])
+    monkeypatch.setattr(guest_kernels, "probes", lambda: [probes["jfs"], missing])
     # A folder that comes after the worker's start is found without a restart.
     elsewhere = guests.folder.rename(guests.folder.with_name("elsewhere"))
     guests.look()

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from fsbench_web.imports.plan import FOLDERS, Target
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.sources import Given, SourceFile, natural, unpack
+from fsbench_web.imports.sources import Given, SourceFile, natural, repeat_said, unpack
 from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.platform.commands import SiteCommand
 
@@ -32,6 +32,7 @@ class Command(SiteCommand):
         parser.add_argument("--hardware", default="", help="name of a hardware profile")
         parser.add_argument("--source", default="", help="who measured it, or where it is from")
         parser.add_argument("--licence", default="", help="what others may do with it")
+        parser.add_argument("--repeat", default="", help="which repeat the files are")
         parser.add_argument(
             "--blocks",
             default="",
@@ -52,8 +53,11 @@ class Command(SiteCommand):
         named = options["ignore_columns"]
         ignored = None if named is None else tuple(name.strip() for name in named.split(","))
         try:
-            sources = _sources(options["paths"])
-            sources = [replace(source, given=Given(ignored=ignored)) for source in sources]
+            given = Given(repeat=repeat_said(options["repeat"].strip()), ignored=ignored)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        try:
+            sources = [replace(one, given=given) for one in _sources(options["paths"])]
             result = import_sources(sources, target, user=None)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from None

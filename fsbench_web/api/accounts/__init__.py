@@ -1,0 +1,1 @@
+"""Accounts, teams and the audit log, for administrators; and one's own account."""

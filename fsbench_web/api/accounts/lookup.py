@@ -1,0 +1,48 @@
+"""Accounts, teams and LUNs as the calls name them."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from fsbench_web.accounts.models import Team
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.catalog.models import Lun
+
+READS = {401: Error, 403: Error, 404: Error, 422: Error}
+WRITES = {**READS, 412: Error}
+
+
+def granted(row: Any) -> list[str]:
+    """The LUNs granted to an account or a team, as worker/LUN."""
+    return sorted(f"{grant.lun.worker.name}/{grant.lun.name}" for grant in row.lun_grants.all())
+
+
+def teams(names: list[str]) -> list[Team]:
+    """Those teams. Raises Refused, as the two below do."""
+    found = {team.name: team for team in Team.objects.filter(name__in=names)}
+    _refuse_unknown("teams", "team", set(names) - found.keys())
+    return list(found.values())
+
+
+def users(names: list[str], field: str = "members") -> list[User]:
+    """Those accounts; ``field`` is what of the call names them."""
+    found = {user.get_username(): user for user in User.objects.filter(username__in=names)}
+    _refuse_unknown(field, "account", set(names) - found.keys())
+    return list(found.values())
+
+
+def luns(names: list[str]) -> list[int]:
+    """The numbers of those LUNs, each once."""
+    rows = Lun.objects.select_related("worker").filter(
+        name__in={name.partition("/")[2] for name in names}
+    )
+    found = {f"{row.worker.name}/{row.name}": row.pk for row in rows}
+    _refuse_unknown("luns", "LUN", set(names) - found.keys())
+    return [found[name] for name in dict.fromkeys(names)]
+
+
+def _refuse_unknown(field: str, word: str, names: set[str]) -> None:
+    if names:
+        raise Refused(
+            422, [(field, f'There is no {word} "{name[:100]}".') for name in sorted(names)[:20]]
+        )

@@ -1,0 +1,234 @@
+"""Accounts: their role, teams and LUNs, their password, and how they are closed."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema, Status
+from pydantic import Field, StrictBool
+
+from fsbench_web.accounts import rights
+from fsbench_web.accounts.models import Role
+from fsbench_web.accounts.people import accounts as people
+from fsbench_web.accounts.people import closing
+from fsbench_web.accounts.people.forms import AccountForm, PersonForm
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.accounts import lookup
+from fsbench_web.api.protocol.answers import IfMatch, require_match
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.pages import Page, PageOut, page
+
+router = Router()
+RoleName = Literal["viewer", "contributor", "operator", "administrator"]
+
+
+class PersonOut(Schema):
+    """``luns`` are those granted to the account itself, as worker/LUN; its teams' come on top."""
+
+    id: int
+    username: str
+    role: str
+    is_active: bool
+    teams: list[str]
+    luns: list[str]
+    last_login: datetime | None
+
+
+class PeopleOut(PageOut):
+    people: list[PersonOut]
+
+
+class AccountIn(Strict):
+    username: str = Field(max_length=150)
+    password: str = Field(max_length=4096)
+    role: RoleName
+
+
+class PersonIn(Strict):
+    """What is left out stays as it is; a list that is given replaces the whole."""
+
+    role: RoleName | None = None
+    is_active: StrictBool | None = None
+    teams: list[str] | None = Field(None, max_length=500)
+    luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
+    permalinks: Literal["withdraw", "hand_over", "keep"] | None = Field(
+        None, description="of an account that is closed; must be said where it shared any"
+    )
+    permalinks_to: str | None = Field(
+        None, max_length=150, description="the account that takes them over, of `hand_over`"
+    )
+
+
+class PasswordIn(Strict):
+    revokes_tokens: StrictBool = Field(False, description="end the account's API tokens too")
+
+
+class PasswordOut(Schema):
+    """Nothing stores it readably: this answer is the only one that has it."""
+
+    password: str
+
+
+@router.get(
+    "/people",
+    response={200: PeopleOut, **lookup.READS},
+    auth=WRITER,
+    summary="All accounts",
+    url_name="people",
+)
+@requires(Action.ADMINISTER)
+def list_people(
+    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+) -> dict[str, Any]:
+    """Closed ones too, by name."""
+    rows, about = page(request, response, _people().order_by("username"), filters)
+    return {**about, "people": [_person(row) for row in rows]}
+
+
+@router.post(
+    "/people",
+    response={201: PersonOut, **lookup.READS},
+    auth=WRITER,
+    summary="Make an account",
+    url_name="make_person",
+)
+@requires(Action.ADMINISTER)
+def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
+    """With a password to be handed over safely: its first sign-in leads to choosing another."""
+    said = cleaned(AccountForm(account.model_dump()))
+    try:
+        made = people.create(
+            said["username"], said["password"], Role(said["role"]), user_of(request)
+        )
+    except people.NameTaken as taken:
+        raise Refused(422, [("username", str(taken))]) from None
+    return Status(201, _person(_person_or_404(made.pk)))
+
+
+@router.get(
+    "/people/{int:user_id}",
+    response={200: PersonOut, **lookup.READS},
+    auth=WRITER,
+    summary="One account",
+    url_name="person",
+)
+@requires(Action.ADMINISTER)
+def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
+    """Its role, teams and LUNs, and whether it is open."""
+    return _person(_person_or_404(user_id))
+
+
+@router.patch(
+    "/people/{int:user_id}",
+    response={200: PersonOut, 409: Error, **lookup.WRITES},
+    auth=WRITER,
+    summary="Change an account",
+    url_name="change_person",
+)
+@requires(Action.ADMINISTER)
+def change_person(
+    request: HttpRequest, user_id: int, person: PersonIn, if_match: IfMatch = ""
+) -> dict[str, Any]:
+    """Role, teams, LUNs, whether it is open. Closing it ends its sessions, revokes its tokens
+    and pauses its watches; `permalinks` says what becomes of those it shared. 409 for the last
+    administrator's.
+    """
+    with transaction.atomic():
+        people.lock_administrators()
+        User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
+        found = _person_or_404(user_id)
+        require_match(request)
+        form = PersonForm(user=found)
+        said = given(person)
+        now = form.initial
+        luns = said.get("luns")
+        teams = said.get("teams")
+        is_active = now["is_active"] if said.get("is_active") is None else said["is_active"]
+        try:
+            people.change(
+                user_id,
+                role=Role(said.get("role") or now["role"]),
+                is_active=is_active,
+                teams=list(now["teams"]) if teams is None else lookup.teams(teams),
+                luns=[lun.pk for lun in now["luns"]] if luns is None else lookup.luns(luns),
+                by=user_of(request),
+                permalinks=_permalinks(said, is_active=is_active),
+            )
+        except people.LastAdministrator as refused:
+            raise Refused(409, [("role", str(refused))]) from None
+        except closing.NotSaid as refused:
+            raise Refused(422, [("permalinks", str(refused))]) from None
+        return _person(_person_or_404(user_id))
+
+
+@router.post(
+    "/people/{int:user_id}/password",
+    response={201: PasswordOut, 409: Error, **lookup.READS},
+    auth=WRITER,
+    summary="Set a new password",
+    url_name="set_password",
+)
+@requires(Action.ADMINISTER)
+def set_password(
+    request: HttpRequest, response: HttpResponse, user_id: int, wanted: PasswordIn
+) -> Status[dict[str, Any]]:
+    """A random one, shown once, which must be changed at the first sign-in. Ends the account's
+    sessions. 409 for one's own or a closed one.
+    """
+    _person_or_404(user_id)
+    if not settings.PASSWORD_SIGN_IN:
+        raise PermissionDenied("Sign-in with a password is switched off here.")
+    try:
+        password = people.set_password(
+            user_id, user_of(request), revokes_tokens=wanted.revokes_tokens
+        )
+    except people.NoPassword as refused:
+        raise Refused(409, [("user_id", str(refused))]) from None
+    response["Cache-Control"] = "no-store"
+    return Status(201, {"password": password})
+
+
+def _people() -> Any:
+    return User.objects.select_related("person").prefetch_related(
+        "teams", "lun_grants__lun__worker"
+    )
+
+
+def _person_or_404(user_id: int) -> User:
+    found: User | None = _people().filter(pk=user_id).first()
+    if found is None:
+        raise Http404(f"There is no account {user_id}; /api/v1/people lists them.")
+    return found
+
+
+def _person(row: User) -> dict[str, Any]:
+    role = rights.role_of(row)
+    return {
+        "id": row.pk,
+        "username": row.get_username(),
+        "role": str(role) if role else str(PersonForm(user=row).initial["role"]),
+        "is_active": row.is_active,
+        "teams": sorted(team.name for team in row.teams.all()),
+        "luns": lookup.granted(row),
+        "last_login": row.last_login,
+    }
+
+
+def _permalinks(said: dict[str, Any], *, is_active: bool) -> closing.Permalinks | None:
+    """What becomes of them. Raises Refused for what would be dropped in silence."""
+    if said.get("permalinks_to") and said.get("permalinks") != closing.Fate.HAND_OVER:
+        raise Refused(422, [("permalinks_to", "An account takes them over: hand_over says so.")])
+    if said.get("permalinks") is None:
+        return None
+    if is_active:
+        raise Refused(422, [("permalinks", "The account stays open, and has its permalinks.")])
+    heirs = (
+        lookup.users([said["permalinks_to"]], "permalinks_to") if said.get("permalinks_to") else []
+    )
+    return closing.Permalinks(closing.Fate(said["permalinks"]), next(iter(heirs), None))

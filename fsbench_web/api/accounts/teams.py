@@ -1,0 +1,152 @@
+"""Teams: their members and LUNs."""
+
+from typing import Any
+
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from fsbench_web.accounts.models import Team
+from fsbench_web.accounts.people import accounts as people
+from fsbench_web.accounts.people.forms import TeamForm, TeamNameForm
+from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.api.accounts import lookup
+from fsbench_web.api.protocol.answers import IfMatch, require_match
+from fsbench_web.api.protocol.auth import WRITER, user_of
+from fsbench_web.api.protocol.bodies import Strict, cleaned, given
+from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.pages import Page, PageOut, page
+
+router = Router()
+
+
+class TeamOut(Schema):
+    id: int
+    name: str
+    members: list[str]
+    luns: list[str]
+
+
+class TeamsOut(PageOut):
+    teams: list[TeamOut]
+
+
+class TeamIn(Strict):
+    name: str = Field(max_length=200)
+
+
+class TeamChange(Strict):
+    """What is left out stays as it is; a list that is given replaces the whole."""
+
+    name: str | None = Field(None, max_length=200)
+    members: list[str] | None = Field(None, max_length=2000)
+    luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
+
+
+@router.get(
+    "/teams",
+    response={200: TeamsOut, **lookup.READS},
+    auth=WRITER,
+    summary="All teams",
+    url_name="teams",
+)
+@requires(Action.ADMINISTER)
+def list_teams(
+    request: HttpRequest, response: HttpResponse, filters: Query[Page]
+) -> dict[str, Any]:
+    """By name, with members and granted LUNs."""
+    rows, about = page(request, response, _all_teams().order_by("name"), filters)
+    return {**about, "teams": [_team(row) for row in rows]}
+
+
+@router.post(
+    "/teams",
+    response={201: TeamOut, **lookup.READS},
+    auth=WRITER,
+    summary="Make a team",
+    url_name="make_team",
+)
+@requires(Action.ADMINISTER)
+def create_team(request: HttpRequest, team: TeamIn) -> Status[dict[str, Any]]:
+    """Without members and LUNs at first."""
+    said = cleaned(TeamNameForm({"name": team.name}))
+    try:
+        made = people.create_team(said["name"], user_of(request))
+    except people.NameTaken as taken:
+        raise Refused(422, [("name", str(taken))]) from None
+    return Status(201, _team(_team_or_404(made.pk)))
+
+
+@router.get(
+    "/teams/{int:team_id}",
+    response={200: TeamOut, **lookup.READS},
+    auth=WRITER,
+    summary="One team",
+    url_name="team",
+)
+@requires(Action.ADMINISTER)
+def get_team(request: HttpRequest, team_id: int) -> dict[str, Any]:
+    """Its members and the LUNs granted to it."""
+    return _team(_team_or_404(team_id))
+
+
+@router.patch(
+    "/teams/{int:team_id}",
+    response={200: TeamOut, **lookup.WRITES},
+    auth=WRITER,
+    summary="Change a team",
+    url_name="change_team",
+)
+@requires(Action.ADMINISTER)
+def change_team(
+    request: HttpRequest, team_id: int, team: TeamChange, if_match: IfMatch = ""
+) -> dict[str, Any]:
+    """Name, members, LUNs."""
+    with transaction.atomic():
+        Team.objects.select_for_update().filter(pk=team_id).first()
+        found = _team_or_404(team_id)
+        require_match(request)
+        said = given(team)
+        name = said.get("name") or found.name
+        members, luns = said.get("members"), said.get("luns")
+        now = TeamForm(team=found).initial
+        values = {
+            "name": name,
+            "members": [
+                user.pk for user in (now["members"] if members is None else lookup.users(members))
+            ],
+            "luns": [lun.pk for lun in now["luns"]] if luns is None else lookup.luns(luns),
+        }
+        checked = cleaned(TeamForm(values, team=Team.objects.get(pk=team_id)))
+        try:
+            people.change_team(
+                _team_or_404(team_id),
+                name=checked["name"],
+                members=checked["members"],
+                luns=checked["luns"].values_list("pk", flat=True),
+                by=user_of(request),
+            )
+        except people.NameTaken as taken:
+            raise Refused(422, [("name", str(taken))]) from None
+        return _team(_team_or_404(team_id))
+
+
+def _all_teams() -> Any:
+    return Team.objects.prefetch_related("members", "lun_grants__lun__worker")
+
+
+def _team_or_404(team_id: int) -> Team:
+    found: Team | None = _all_teams().filter(pk=team_id).first()
+    if found is None:
+        raise Http404(f"There is no team {team_id}; /api/v1/teams lists them.")
+    return found
+
+
+def _team(row: Team) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "members": sorted(user.get_username() for user in row.members.all()),
+        "luns": lookup.granted(row),
+    }

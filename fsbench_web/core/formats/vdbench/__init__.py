@@ -1,0 +1,1 @@
+"""What Vdbench leaves in its output folder."""

@@ -1,0 +1,81 @@
+"""What is asked and written down in the last moment before a disk is written to."""
+
+import contextlib
+from collections.abc import Sequence
+
+from django.db import InterfaceError, OperationalError, transaction
+
+from fsbench_web.accounts import audit
+from fsbench_web.studies.models import Run
+from fsbench_web.studies.runs import authority, lifecycle
+from runner.execution import places
+from runner.execution.places import Place, RunRefused, Stopped
+from runner.execution.record import Recorder, reconnect
+from runner.host import blockdev
+from runner.worker import Host
+
+
+def still_wanted(run: Run, host: Host, recorder: Recorder) -> None:
+    """Asked of the database in the last moment before a disk is written to: a worker that was held
+    up during its checks may have lost its lease, its run may have been cancelled, or who submitted
+    it may not erase the disk any more. Raises LeaseLost, Stopped, RunRefused.
+    """
+    refused = ""
+    try:
+        if lifecycle.heartbeat(recorder.handle):
+            recorder.stop_reason = recorder.stop_reason or "cancelled"
+        elif refused := authority.refusal(run.pk):
+            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=refused)
+    except (OperationalError, InterfaceError):
+        # Nobody knows: the disk stays as it is.
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+    if recorder.should_stop():
+        raise Stopped
+    if refused:
+        raise RunRefused(f"{refused} Nothing was erased. {authority.RETRY}")
+
+
+def still_free(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+    """The disks once more: noting and asking may have waited for the database, and somebody may
+    have mounted one meanwhile. Raises RunRefused, Stopped, LeaseLost.
+    """
+    try:
+        places.verify(host, luns, recorder, run.confirmed)
+    except RunRefused as error:
+        # Its erasure is in the audit log already.
+        with contextlib.suppress(OperationalError, InterfaceError):
+            audit.note(f"worker:{host.name}", "run refused", f"run {run.pk}", why=str(error))
+        raise
+
+
+def note_erasures(run: Run, host: Host, luns: Sequence[Place], recorder: Recorder) -> None:
+    """Into the audit log, before the disks are written to: one that cannot be noted stays as it is.
+
+    The last check comes after it, because noting may wait for the database; the end of a run that
+    this check stops says that nothing was erased. Raises Stopped.
+    """
+    try:
+        with transaction.atomic():
+            for lun in luns:
+                if lun.number is None:
+                    continue  # a folder: files are written, nothing is erased
+                try:
+                    identity = blockdev.identity(lun.number)
+                except blockdev.ToolError:
+                    identity = {}
+                audit.note(
+                    f"worker:{host.name}",
+                    "LUN erased",
+                    f"LUN {host.name}/{lun.name}",
+                    run=run.pk,
+                    submitted_by=run.created_by.get_username() if run.created_by else None,
+                    device=lun.device,
+                    serial=identity.get("serial") or lun.entry.serial or None,
+                    wwn=identity.get("wwn") or lun.entry.wwn or None,
+                    size_bytes=lun.size_bytes,
+                )
+    except (OperationalError, InterfaceError):
+        reconnect()
+        recorder.stop_reason = recorder.stop_reason or "database"
+        raise Stopped from None

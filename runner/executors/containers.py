@@ -1,0 +1,129 @@
+"""What is said to a Docker daemon about one container, and what it says of its own troubles."""
+
+import contextlib
+import io
+import os
+import signal
+import tarfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from docker.errors import APIError, DockerException, NotFound
+from docker.models.containers import Container
+from requests.exceptions import RequestException
+
+from fsbench_web.studies.causes import Cause
+
+ERRORS = (DockerException, RequestException)
+NOT_ALLOWED = "this user may not use that socket"
+_SILENCES: dict[type[OSError], str] = {
+    FileNotFoundError: "there is no such socket",
+    PermissionError: NOT_ALLOWED,
+    ConnectionRefusedError: "nothing listens there",
+    TimeoutError: "it does not answer in time",
+}
+
+
+def devices_in(pairs: list[tuple[str, str]]) -> list[Any]:
+    """As Docker wants them: readable and writable, and none may be made there.
+
+    Not in one text with colons, which the name of a device may have: it would be another device's.
+    """
+    return [
+        {"PathOnHost": outside, "PathInContainer": inside, "CgroupPermissions": "rw"}
+        for outside, inside in pairs
+    ]
+
+
+def cause_of(error: BaseException) -> Cause:
+    """A daemon that answers with a refusal is there; one that does not answer went away."""
+    return Cause.BENCHMARK if isinstance(error, APIError) else Cause.DAEMON
+
+
+def why_silent(error: BaseException) -> str:
+    """Why there is no connection, in words: docker, requests and urllib3 each wrap the reason."""
+    waiting: list[object] = [error]
+    seen: set[int] = set()
+    while waiting:
+        found = waiting.pop()
+        if not isinstance(found, BaseException) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        for kind, words in _SILENCES.items():
+            if isinstance(found, kind):
+                return words
+        waiting += [found.__cause__, found.__context__, *found.args]
+    return short(error).rstrip(".")
+
+
+def short(error: BaseException) -> str:
+    """What the daemon says, in one line."""
+    text = str(getattr(error, "explanation", None) or error)
+    return text.splitlines()[0][:300] if text else type(error).__name__
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Files that everybody may read, by name, as Docker takes them into a container."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as found:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode, entry.mtime = len(content), 0o444, int(time.time())
+            found.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def send_signal(container: Container, name: str) -> None:
+    """To its first process."""
+    # It may have ended by itself in this moment; removing it follows in any case.
+    with contextlib.suppress(*ERRORS):
+        container.kill(signal=name)
+
+
+def first_process(container: Container) -> int:
+    """The container's first process, as this host counts; 0 where that cannot be told."""
+    try:
+        container.reload()
+        return int(container.attrs["State"]["Pid"])
+    except (*ERRORS, KeyError, ValueError):
+        return 0
+
+
+def end_process(pid: int, container_id: str) -> bool:
+    """End the first process, and with it all of the container and its mounts. True when it did.
+
+    Only if that is still the process it was: its control group bears the container's id
+    (cgroups(7)). A daemon on another host has no process here.
+    """
+    with contextlib.suppress(OSError):
+        if pid and container_id in Path(f"/proc/{pid}/cgroup").read_text():
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
+
+
+def remove(container: Container) -> None:
+    """With what runs in it and its volumes; one that is gone already is removed."""
+    for _ in range(3):
+        try:
+            container.remove(force=True, v=True)
+        except NotFound:
+            return
+        except APIError as error:
+            # 409: its removal is under way already.
+            if error.status_code != 409:
+                raise
+            time.sleep(0.5)
+        else:
+            return
+
+
+def chunks(stream: Any) -> Iterator[tuple[str, bytes]]:
+    """(stream, what came on it)."""
+    for stdout, stderr in stream:
+        if stdout:
+            yield "stdout", stdout
+        if stderr:
+            yield "stderr", stderr

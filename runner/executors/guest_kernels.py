@@ -1,0 +1,395 @@
+"""Which kernels a worker's guests can boot, what each can do, and the container it is booted in."""
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docker.models.containers import Container
+from docker.types import LogConfig
+
+from fsbench_web.catalog.configurations.commands import run_commands
+from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
+from fsbench_web.catalog.workers.machines import (
+    EMULATED,
+    GUEST_DEVICE,
+    KVM,
+    LEAST_MEMORY_BYTES,
+    MIB,
+    TO_BE_BOOTED,
+)
+from fsbench_web.core.workloads import MOUNT_POINT, workload_of
+from runner.executors import containers
+from runner.executors.base import Capabilities
+from runner.executors.containers import ERRORS, short
+from runner.executors.docker import DockerExecutor
+from runner.host import kernels
+from runner.host.kernel_fetch import KernelFetch
+from runner.host.kernels import Kernel, Package, UnusableKernel
+
+logger = logging.getLogger("fsbench.worker")
+
+# A kernel that is alive prints within a second; under emulation, on a busy host, in half a minute.
+BOOT_LIMITS_S = {KVM: 60.0, EMULATED: 300.0}
+# KVM may be there and hang for ever (a nested machine without the processor's help).
+KVM_PROBE_S = 20.0
+PROBE_LIMIT_S = 1200
+LOOK_EVERY_S = 0.5
+PROBE_MEMORY_BYTES = 768 * MIB
+SCRATCH_BYTES = 2048 * MIB
+# What is left to the host when a guest takes the most it may.
+HOST_MEMORY_BYTES = 1024 * MIB
+_KVM = Path("/dev/kvm")
+_INSIDE = "/fsbench/kernel"
+STARTING = "The worker is starting."
+_SIZES_KB = (("record", 4), ("file", 64))
+# Any: of its commands only mkfs and mount are run.
+_PROBED_WORKLOAD = workload_of(
+    "iozone", {f"{end}_{what}_kb": kb for end in ("minimum", "maximum") for what, kb in _SIZES_KB}
+)
+
+
+class PutOff(Exception):
+    """A boot was broken off, because something more important began."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a boot has shown of a kernel, as it is announced (docs/guest.md)."""
+
+    kernel: Kernel | None
+    announced: Mapping[str, Any]
+
+    @property
+    def problem(self) -> str:
+        return str(self.announced.get("problem", ""))
+
+
+class GuestKernels(DockerExecutor):
+    """Which kernels a worker has, and what each can do: it is booted once to see that.
+
+    ``folder`` has the kernel packages, ``cache`` what is unpacked and known of them.
+
+    ``silence_s``: after so many seconds without a sign of life a guest is ended. ``accelerator``
+    forces kvm or emulated; by default KVM is tried.
+    """
+
+    name = "guest"
+
+    def __init__(
+        self,
+        image: str,
+        site: str,
+        *,
+        folder: Path,
+        cache: Path,
+        silence_s: float = 60.0,
+        accelerator: str = "",
+        worker: str = "",
+        why_not_fetch: str = "",
+    ) -> None:
+        super().__init__(image, site)
+        self.fetch = KernelFetch(folder, why_not_fetch)
+        self.folder, self.cache, self.worker = folder, cache, worker
+        self.silence_s = silence_s
+        self.qemu = ""
+        self.reason = STARTING
+        self.accelerator, self.accelerator_reason = accelerator, ""
+        self._seen: dict[str, Seen] = {}
+        self._lock = threading.Lock()
+        self._may_boot: Callable[[], bool] = lambda: True
+
+    def look(self, may_boot: Callable[[], bool] = lambda: True) -> None:
+        """Look at the folder, and boot what is new in it. Takes minutes the first time.
+
+        ``may_boot`` is asked before each boot, which needs processors that a run may be measuring,
+        and meanwhile: a run that begins is not kept waiting. Never raises: what is wrong is
+        announced.
+        """
+        self._may_boot = may_boot
+        try:
+            packages = kernels.listed(self.folder) if self.folder.exists() else []
+        except OSError as error:
+            self.reason = f"{self.folder} cannot be read: {error.strerror}."
+            return
+        if packages:
+            self.reason = self._why_unusable()
+            if self.reason:
+                return
+        else:
+            # Where nothing could be booted anyway, both are told at once.
+            self.reason = f"{self._no_kernel()} {self.missing()}".strip()
+        with self._lock:
+            known = {one.name for one in packages}
+            self._seen = {name: seen for name, seen in self._seen.items() if name in known}
+            for one in packages:
+                self._seen.setdefault(one.name, waiting(one))
+        for package in packages:
+            current = self._seen[package.name]
+            if current.announced.get("digest") == package.digest and not is_waiting(current):
+                continue
+            if may_boot():
+                try:
+                    seen = self._look_at(package)
+                except PutOff:
+                    return
+                with self._lock:
+                    self._seen[package.name] = seen
+
+    def _no_kernel(self) -> str:
+        how = "on its host: manage.py guest_kernel"
+        if not self.fetch.why_not:
+            how = f"an administrator fetches one on the worker's page, or {how}"
+        return f"This worker has no kernel for guests ({self.folder}): {how}."
+
+    def _why_unusable(self) -> str:
+        missing = self.missing()
+        if missing or self.qemu:
+            return missing
+        try:
+            elsewhere = self.elsewhere()
+            if elsewhere:
+                return elsewhere
+            said = self._ask(["/fsbench/guest.py", "--version"])
+        except (*ERRORS, OSError, ValueError, LookupError):
+            said = {}
+        if not said.get("version") or not said.get("is_whole"):
+            return f"The image {self.image} cannot boot guests: build it again (make image)."
+        self.qemu = str(said["version"])
+        return ""
+
+    def _ask(self, command: list[str]) -> dict[str, Any]:
+        output = self.client.containers.run(
+            self.image,
+            entrypoint=["python3", "-I"],
+            command=command,
+            remove=True,
+            network_mode="none",
+            labels={"fsbench.site": self.site},
+        )
+        answer: dict[str, Any] = json.loads(output.splitlines()[-1])
+        return answer
+
+    def _look_at(self, package: Package) -> Seen:
+        said: dict[str, Any] = {"name": package.name, "version": "", "digest": package.digest}
+        said |= {"problem": "", "filesystems": {}, "schedulers": [], "boot_s": None}
+        try:
+            kernel = kernels.unpacked(package, self.cache)
+        except UnusableKernel as error:
+            return Seen(None, said | {"problem": str(error)})
+        except OSError as error:
+            return Seen(None, said | {"problem": f"It cannot be unpacked: {error}."})
+        said["version"] = kernel.version
+        try:
+            if not self.accelerator:
+                self._choose_accelerator(kernel)
+            return Seen(kernel, said | self._probed(kernel))
+        except (*ERRORS, OSError, ValueError) as error:
+            # Not kept: a daemon that is away comes back.
+            return Seen(kernel, said | {"problem": f"It could not be tried: {short(error)}"})
+
+    def _probed(self, kernel: Kernel) -> dict[str, Any]:
+        """What a boot shows, or has shown before with the same image and accelerator."""
+        image = str(self.client.images.get(self.image).id).rpartition(":")[2][:16]
+        kept = kernel.folder / f"seen-{image}-{self.accelerator}.json"
+        if kept.is_file():
+            known: dict[str, Any] = json.loads(kept.read_text())
+            return known
+        logger.info("kernel %s is booted to see what it can do", kernel.name)
+        request: dict[str, Any] = {"do": "probe", "filesystems": probes()}
+        request |= {"scratch_bytes": SCRATCH_BYTES, "memory_bytes": PROBE_MEMORY_BYTES}
+        messages = self._boot(kernel, request, PROBE_LIMIT_S)
+        found = next((one for one in messages if one["type"] == "probed"), None)
+        if found is None:
+            reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
+            return {"problem": reason or "It does not come to the agent."}
+        said = {
+            "version": found["kernel"],
+            "filesystems": found["filesystems"],
+            "schedulers": found["schedulers"],
+            "boot_s": found["boot_s"],
+        }
+        unfinished = kept.with_suffix(f".{os.getpid()}")
+        unfinished.write_text(json.dumps(said))
+        unfinished.rename(kept)
+        return said
+
+    def _choose_accelerator(self, kernel: Kernel) -> None:
+        """KVM where a guest comes up with it in time. Remembered until the host boots again."""
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        same = {"boot": boot, "qemu": self.qemu}
+        kept = self.cache / "accelerator.json"
+        known = json.loads(kept.read_text()) if kept.is_file() else {}
+        if same.items() - known.items():
+            reason = self._why_no_kvm(kernel)
+            known = {**same, "accelerator": EMULATED if reason else KVM, "reason": reason}
+            kept.write_text(json.dumps(known))
+        self.accelerator, self.accelerator_reason = known["accelerator"], known["reason"]
+
+    def _why_no_kvm(self, kernel: Kernel) -> str:
+        if not _KVM.exists():
+            return "This host has no /dev/kvm."
+        instruction = {
+            "do": "greet",
+            "memory_bytes": LEAST_MEMORY_BYTES,
+            "boot_limit_s": KVM_PROBE_S,
+        }
+        messages = self._boot(kernel, instruction, int(KVM_PROBE_S) + 20, accelerator=KVM)
+        if any(one["type"] == "done" and one["ok"] for one in messages):
+            return ""
+        reason = next((one["reason"] for one in messages if one["type"] == "error"), "")
+        return f"/dev/kvm is there and cannot be used. {reason}".strip()
+
+    def _boot(
+        self, kernel: Kernel, instruction: dict[str, Any], limit_s: int, accelerator: str = ""
+    ) -> list[dict[str, Any]]:
+        """Boot without any LUN, and give what was said."""
+        accelerator = accelerator or self.accelerator
+        request = {
+            "accelerator": accelerator,
+            "cpus": 1,
+            "boot_limit_s": BOOT_LIMITS_S[accelerator],
+            "silence_s": self.silence_s,
+            "disks": {},
+        } | instruction
+        names = [spec.kernel_name for spec in FILESYSTEMS.values()]
+        container = self._container(
+            kernel, request, kernel.modules_for(names), [], {"fsbench.worker": self.worker}
+        )
+        deadline = time.monotonic() + limit_s
+        try:
+            container.start()
+            while container.status in ("created", "running"):
+                if not self._may_boot():
+                    raise PutOff
+                if time.monotonic() > deadline:
+                    return [{"type": "error", "reason": f"It did not end within {limit_s} s."}]
+                time.sleep(LOOK_EVERY_S)
+                container.reload()
+            output = container.logs(stdout=True, stderr=False)
+        finally:
+            self._remove_for_certain(container)
+        return [json.loads(line) for line in output.splitlines() if line.startswith(b"{")]
+
+    def why_wait(self, kernel: str) -> str:
+        """Why a run with this kernel cannot begin yet, or nothing. It is asked again soon."""
+        missing = self.missing()
+        if missing:
+            return missing
+        seen = self._seen.get(kernel)
+        if self.reason == STARTING or (seen is not None and is_waiting(seen)):
+            return "The worker's kernels are being booted for the first time."
+        return ""
+
+    def probe(self) -> Capabilities:
+        return Capabilities(is_usable=False, reason="Guests are announced by kernel.")
+
+    def announcement(self) -> dict[str, Any]:
+        """What ``capabilities["guest"]`` of the worker is."""
+        memory, cpus = _host_memory_bytes(), os.cpu_count()
+        with self._lock:
+            seen = [self._seen[name] for name in sorted(self._seen)]
+        return {
+            "usable": not self.reason,
+            "reason": self.reason,
+            "accelerator": self.accelerator or EMULATED,
+            "accelerator_reason": self.accelerator_reason,
+            "qemu": self.qemu,
+            "most_memory_bytes": None
+            if memory is None
+            else max(LEAST_MEMORY_BYTES, (memory - HOST_MEMORY_BYTES) // MIB * MIB),
+            "most_cpus": cpus,
+            "kernels": [dict(one.announced) for one in seen],
+            **self.fetch.announcement(),
+        }
+
+    def _container(
+        self,
+        kernel: Kernel,
+        request: dict[str, Any],
+        modules: Iterable[Path],
+        pairs: list[tuple[str, str]],
+        labels: dict[str, str],
+        has_logs: bool = True,
+    ) -> Container:
+        """Made, and not started. The kernel goes into it as files: it sees no folder of the host"""
+        modules = list(modules)
+        if request["accelerator"] == KVM:
+            pairs = [*pairs, (str(_KVM), str(_KVM))]
+        container = self.client.containers.create(
+            self.image,
+            entrypoint=["python3", "-I", "/fsbench/guest.py"],
+            command=["/fsbench/guest.json"],
+            devices=containers.devices_in(pairs),
+            network_mode="none",
+            log_config=LogConfig(type="json-file" if has_logs else "none"),
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            labels={"fsbench.site": self.site, **labels},
+        )
+        inside = {
+            "kernel": f"{_INSIDE}/vmlinuz",
+            "modules": [f"{_INSIDE}/{path.name}" for path in modules],
+        }
+        try:
+            container.put_archive("/fsbench", _archive(request | inside, kernel, modules))
+        except BaseException:
+            self._remove_for_certain(container)
+            raise
+        return container
+
+
+def _archive(request: Mapping[str, Any], kernel: Kernel, modules: Iterable[Path]) -> bytes:
+    image = kernel.image if request["accelerator"] == KVM else kernel.quick_image
+    files = {"kernel/vmlinuz": image, **{f"kernel/{path.name}": path for path in modules}}
+    return containers.archive(
+        {name: path.read_bytes() for name, path in files.items()}
+        | {"guest.json": json.dumps(request).encode()}
+    )
+
+
+def _host_memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        return None
+
+
+def waiting(package: Package) -> Seen:
+    """One that nobody has tried yet."""
+    said = {"name": package.name, "version": "", "digest": "", "filesystems": {}, "schedulers": []}
+    return Seen(None, said | {"problem": TO_BE_BOOTED, "boot_s": None})
+
+
+def is_waiting(seen: Seen) -> bool:
+    """Whether to try it again: nobody did, or the daemon was away."""
+    return not seen.announced.get("digest") or seen.problem.startswith("It could not be tried")
+
+
+def probes() -> list[dict[str, Any]]:
+    """How each file system is made and mounted plainly: the very commands of a run."""
+    probes = []
+    for slug, spec in FILESYSTEMS.items():
+        commands = run_commands(
+            slug, {}, _PROBED_WORKLOAD, GUEST_DEVICE, MOUNT_POINT, makes_filesystem=True
+        )
+        probes.append(
+            {
+                "slug": slug,
+                "name": spec.name,
+                "kernel_name": spec.kernel_name,
+                "device": GUEST_DEVICE,
+                "mount_point": MOUNT_POINT,
+                "commands": [
+                    [one.phase, list(one.argv)]
+                    for one in commands
+                    if one.phase in ("mkfs", "mount")
+                ],
+            }
+        )
+    return probes

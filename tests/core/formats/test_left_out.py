@@ -1,0 +1,81 @@
+"""A number of a tool's output that is none is told, whatever reads the file."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
+
+SAMPLES = sorted(
+    path
+    for path in (Path(__file__).parent / "samples").glob("*.*")
+    if path.stat().st_size < 60_000  # others are of the same tools
+)
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?")
+_VALUES, _PLACES = 2, 20
+
+
+def key(value: ParsedValue) -> tuple[object, ...]:
+    sizes = value.record_size_kb, value.file_size_kb
+    return value.line, value.test, value.load, value.repeat, *sizes
+
+
+def numbers(name: str, text: str, found: ParsedResult) -> Iterator[tuple[ParsedValue, int, int]]:
+    """Some values with where they stand in the text: other digits there are another value."""
+    starts = [0, *(end.end() for end in re.finditer("\n", text))]
+    seen: set[str] = set()
+    for value in found.values:
+        if len(seen) == _VALUES:
+            return
+        line = text[starts[value.line - 1] :].split("\n", 1)[0]
+        for word in list(_NUMBER.finditer(line))[:_PLACES] if value.test not in seen else ():
+            start, end = (starts[value.line - 1] + at for at in word.span())
+            other = re.sub("[0-9]", lambda one: str((int(one[0]) + 1) % 9 + 1), text[start:end])
+            with suppress(UnreadableFile):
+                changed = parse(name, (text[:start] + other + text[end:]).encode())
+                after = {key(one): one.value for one in changed.values}
+                if {*after} == {*map(key, found.values)} and after[key(value)] != value.value:
+                    seen.add(value.test)
+                    yield value, start, end
+                    break
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_a_number_that_is_none_is_not_dropped_in_silence(path: Path) -> None:
+    try:
+        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        text = text.replace("\r", "\n")
+        found = parse(path.name, text.encode())
+    except (UnicodeDecodeError, UnreadableFile):
+        return
+    for value, start, end in numbers(path.name, text, found):
+        for odd in ("nan", f"-{text[start:end]}"):
+            with suppress(UnreadableFile):
+                read = parse(path.name, (text[:start] + odd + text[end:]).encode())
+                told = [one for one in read.warnings if not one.is_note]
+                assert any(value.line == one.line for one in told), (value, odd, told)
+
+
+def test_tags_around_a_line_are_told() -> None:
+    """As of a report that was copied out of a forum."""
+    path = Path(__file__).parent / "samples" / "postmark-1.51.txt"
+    text = path.read_text()
+    whole = parse("x", text.encode())
+    line = next(one for one in text.splitlines() if re.search("bytes read", one))
+    tagged = parse("x", text.replace(line, f"[B]{line}[/B]").encode())
+    assert len(tagged.values) == len(whole.values) - 1
+    told = 'line 20: postmark_data_read: not read because of "[B], [/B]" in the line.'
+    assert [re.sub("line [0-9]+", "line 20", str(one)) for one in tagged.warnings] == [told]
+    assert not any(one.is_note for one in tagged.warnings)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["nice=-10", "at /data/nan/inf", "Info: infinite nano-2", "2026-11-22 -0500", "[OK] <x>"],
+)
+def test_what_no_number_was_is_no_loss(line: str) -> None:
+    path = Path(__file__).parent / "samples" / "postmark-1.51.txt"
+    assert parse("x", f"{line}\n{path.read_text()}".encode()).warnings == []
