@@ -18,7 +18,7 @@ ACCEPTED = "accepted"
 POLL_S = 1.0
 FIELDS = (
     *("study", "filesystem", "configuration", "hardware", "repeat"),
-    *("source", "licence", "blocks"),
+    *("source", "licence", "blocks", "kilobyte"),
 )
 
 

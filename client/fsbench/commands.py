@@ -279,6 +279,11 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         help="files in folders of the same name were measured beside each other",
     )
     parser.add_argument(
+        "--kilobyte",
+        choices=("1000", "1024"),
+        help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
+    )
+    parser.add_argument(
         "--ignore-columns",
         metavar="NAMES",
         help="of tables, by commas: not to be read; any other that nothing reads is refused then",

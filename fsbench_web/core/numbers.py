@@ -16,7 +16,7 @@ KB = 1024
 # Tools count latencies in nanoseconds; people read micro- and milliseconds. What is stored, and
 # what machines are given, stays as the tool printed it: unit -> (unit shown, how many make one).
 _SHOWN = {"ns": ("µs", 1000)}
-_WITH_TWO_DECIMALS = frozenset(("KB/s", "score"))
+_WITH_TWO_DECIMALS = frozenset(("KB/s", "KiB/s", "score"))
 _NS_IN_MS = 1_000_000
 _SMALL = 0.1
 """Below, three decimals say less than three digits."""

@@ -1,6 +1,7 @@
 """What the preview page shows of an upload, and what its form says."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from django.contrib.auth.models import User
 from fsbench_web.core.formats import ParsedResult
 from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import mappings
+from fsbench_web.imports import kilobytes, mappings
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, Target
 from fsbench_web.imports.problems import ImportProblem, WarningRow
@@ -26,7 +27,7 @@ MAX_FILES_SHOWN = 140
 MAX_RUNS_SHOWN = 12
 _MOST_OFFERS = 20
 MAX_KEYS_SHOWN = 100
-TARGET_FIELDS = ("study", "source", "licence", "blocks")
+TARGET_FIELDS = ("study", "source", "licence", "blocks", "kilobyte")
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,13 @@ class FileShown:
     """Those that not all files of its tool and configuration have; None where all have the same."""
 
     @property
+    def open_units(self) -> list[str]:
+        """Units that may be of 1,000 or of 1,024 bytes."""
+        if self.parsed is None:
+            return []
+        return kilobytes.open_units((one.unit for one in self.parsed.values), self.parsed.tool)
+
+    @property
     def says_itself(self) -> bool:
         """Whether the file's own columns say file system and configuration of every number."""
         return bool(self.parsed and self.parsed.values) and all(
@@ -93,6 +101,8 @@ class PageShown:
     warnings: list[WarningRow]
     run_count: int
     bad_count: int
+    open_units: list[str] = field(default_factory=list)
+    """Those of which nobody said whether they are of 1,000 or of 1,024 bytes."""
 
 
 def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown:
@@ -139,6 +149,7 @@ def shown(rows: Sequence[ImportFile], preview: Preview, user: User) -> PageShown
         if preview.stored
         else sum(len(file.runs) for file in preview.plan.files if preview.is_much),
         bad_count=sum(1 for file in files if file.problems),
+        open_units=list(dict.fromkeys(one for file in files for one in file.open_units)),
     )
 
 
@@ -220,7 +231,12 @@ def _ignored(form: Mapping[str, str], row: ImportFile) -> tuple[str, ...] | None
     except (ValueError, RecursionError):
         shown = []
     is_said = f"ignore-{row.pk}" in form and isinstance(shown, list)
-    return tuple(word for word in shown if isinstance(word, str)) if is_said else ()
+    return tuple(filter(_can_be_kept, shown)) if is_said else ()
+
+
+def _can_be_kept(word: object) -> bool:
+    """Whether it is a text that both databases take; no other is a column's name."""
+    return isinstance(word, str) and not re.search("[\0\ud800-\udfff]", word)
 
 
 def corrected_target(target: Target, form: Mapping[str, str]) -> Target:

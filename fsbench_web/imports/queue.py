@@ -138,8 +138,8 @@ def problems_of(row: Import) -> list[ImportProblem]:
 def warnings_of(row: Import) -> list[WarningRow]:
     """What an import left out or would leave out, where the importer read it or it is stored."""
     if row.state == ImportState.PREVIEWED and row.report.get("large"):
-        source = uploads.sources_of(row, with_content=False)[0]
-        return [one.as_warning() for one in large.warnings_of(row.report, source)]
+        source, target = uploads.sources_of(row, with_content=False)[0], Target(**row.target)
+        return [one.as_warning() for one in large.warnings_of(row.report, source, target)]
     found: list[WarningRow] = row.report.get("warnings", [])
     return found
 
@@ -236,7 +236,7 @@ def _store(row: Import, source: SourceFile, say: large.Say) -> None:
         large.store(row, source, table, target, row.created_by, say, known)
         row.files.all().delete()
         report: dict[str, Any] = {"large": True, "values": len(table), "rows": table.rows}
-        if warnings := large.warnings_of(row.report, source):
+        if warnings := large.warnings_of(row.report, source, target):
             report["warnings"] = [one.as_warning() for one in warnings]
         _finish(row, report | ({"known": len(known)} if known else {}))
 

@@ -24,7 +24,10 @@ from fsbench_web.imports.work import LeavesRequest
 
 router = Router()
 
-FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
+FIELDS = (
+    *("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks"),
+    "kilobyte",
+)
 ONLY_NEW = "if_new"
 IGNORED = "ignore_columns"
 STRICT = "strict"
@@ -77,6 +80,13 @@ MULTIPART = {
                             "description": "folders: files in folders of the same name, such as "
                             "repeat-1, were measured beside each other (a block), and the name of "
                             "that folder says no configuration",
+                        },
+                        "kilobyte": {
+                            "type": "string",
+                            "enum": ["", "1000", "1024"],
+                            "description": "bytes of a KB (and KB of an MB, MB of a GB) where "
+                            "neither the unit nor the tool says it, as in tables; without it such "
+                            "numbers are kept as printed and converted to no other unit",
                         },
                         "ignore_columns": {
                             "type": "string",

@@ -21,6 +21,7 @@ class TargetOut(Schema):
     source: str
     licence: str
     blocks: str
+    kilobyte: str
     strict: bool
 
 
@@ -83,6 +84,8 @@ class FileOut(Schema):
     PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads,
 
     ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
+    ``settings`` are those that its tool printed; ``own_settings`` those that not all files of its
+    tool and configuration have, null where all have the same: files that differ are no repeats.
     """
 
     id: int
@@ -97,6 +100,8 @@ class FileOut(Schema):
     columns: dict[str, Any] | None
     unread_columns: list[str]
     kept_columns: list[KeptColumns]
+    settings: list[str]
+    own_settings: list[str] | None
     runs: list[PlannedOut]
 
 
@@ -133,6 +138,7 @@ class Correction(Strict):
     source: str | None = Field(None, max_length=400)
     licence: str | None = Field(None, max_length=400)
     blocks: Literal["", "folders"] | None = None
+    kilobyte: Literal["", "1000", "1024"] | None = None
     strict: StrictBool | None = None
     files: list[FileCorrection] = Field([], max_length=500)
 

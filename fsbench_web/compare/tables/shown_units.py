@@ -73,6 +73,6 @@ def _key(test: str, category: str, printed: Printed, shown: Mapping[Printed, Sho
     if category != "overall":
         return TableKey(test, category, one.unit, is_unexplained=one.is_unexplained)
     unit = overall_unit(one.unit)
-    is_plain = len({other.unit for other in shown.values()}) == 1 and one.times == 1
+    is_plain = len({(other.unit, other.times) for other in shown.values()}) == 1 == one.times
     summed = one.unit if unit == SUM != one.unit and not is_plain else ""
     return TableKey(test, category, unit, summed, one.is_unexplained)

@@ -42,6 +42,7 @@ IOZONE_TESTS = frozenset(
 )
 _BUFFERED_TESTS = frozenset({"fwrite", "refwrite", "fread", "refread"})
 _ONE_OF_SEVERAL = re.compile(r"_(min|max|avg)$")
+_KB_S = {"KB/s", "KiB/s"}
 _WORKERS = re.compile(r"(?:^|,)(?:threads|processes)=([0-9]{1,9})")
 
 
@@ -70,7 +71,7 @@ def seconds(test: str, unit: str, records: Numbers, files: Numbers, values: Numb
         workers = float(found[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         operations = np.where(records > 0, files / records, np.nan)
-        if unit == "KB/s":
+        if unit in _KB_S:
             took = workers * files / values
         elif unit == "ops/s":
             took = workers * operations / values
@@ -97,7 +98,7 @@ def rates_kb_s(unit: str, records: Numbers, values: Numbers) -> Numbers:
     Operations count as one record each. Values in µs are of one process.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        if unit == "KB/s":
+        if unit in _KB_S:
             found = values
         elif unit == "ops/s":
             found = np.where(records > 0, values * records, np.nan)

@@ -7,6 +7,7 @@ from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, 
 from fsbench_web.core.formats.result import OwnKey, own_key, stored_key
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.imports import kilobytes
 from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import SourceFile
@@ -34,7 +35,7 @@ class RunsDifference:
 
 def difference(artefact: Artefact) -> RunsDifference:
     """Compare each run with what is read now. Raises ImportRefused."""
-    imported = ImportedFile.objects.filter(artefact=artefact).first()
+    imported = ImportedFile.objects.select_related("import_of").filter(artefact=artefact).first()
     runs: dict[OwnKey, int] = {stored_key(key): pk for key, pk in imported.runs} if imported else {}
     stored = measurements.runs_of(artefact.pk)
     found = RunsDifference()
@@ -63,11 +64,17 @@ def _digests(
         artefact.size_bytes,
         mapping=imported.mapping if imported else None,
     )
+    kilobyte = imported.import_of.target.get("kilobyte", "") if imported else ""
     if large.is_large([source]):
         table = large.read(source, lambda what, share: None)
-        return {runs.get(own, own): digest_of(columns) for own, columns in table.runs.items()}
+        return {
+            runs.get(own, own): digest_of(kilobytes.renamed(columns, kilobyte))
+            for own, columns in table.runs.items()
+        }
     values: dict[int | OwnKey, list[ParsedValue]] = defaultdict(list)
-    for value in _parsed(source).values:
+    parsed = _parsed(source)
+    kilobytes.explain(parsed, kilobyte)
+    for value in parsed.values:
         # A run that was measured here has its output to itself.
         place = runs.get(own_key(value), own_key(value)) if runs else artefact.run_id
         values[place].append(value)

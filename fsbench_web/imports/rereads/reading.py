@@ -18,6 +18,7 @@ from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
+from fsbench_web.imports import kilobytes
 from fsbench_web.imports.dates import Measured, measured
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -108,7 +109,7 @@ def difference(artefact: Artefact) -> Difference:
             "Import it again into another study, and compare the two."
         )
         raise ImportRefused([ImportProblem(message, artefact.name)])
-    imported = ImportedFile.objects.filter(artefact=artefact).first()
+    imported = ImportedFile.objects.select_related("import_of").filter(artefact=artefact).first()
     data = ingest.artefact_bytes(artefact)
     try:
         if imported is not None and imported.mapping is not None:
@@ -121,6 +122,8 @@ def difference(artefact: Artefact) -> Difference:
         raise ImportRefused(
             [ImportProblem(p.message, artefact.name, p.line, p.column) for p in error.problems]
         ) from None
+    if imported is not None:
+        kilobytes.explain(parsed, imported.import_of.target.get("kilobyte", ""))
     found = Difference(artefact, parsed=parsed)
     stored: dict[int, dict[Cell, Measurement]] = defaultdict(dict)
     for row in measurements.rows(MeasurementBlock.objects.filter(artefact=artefact)):

@@ -14,11 +14,11 @@ from fsbench_web.core.formats.tables.long import LargeTable
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import work
+from fsbench_web.imports import kilobytes, work
+from fsbench_web.imports.labels import label_problems
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import (
     Target,
-    label_problems,
     target_problems,
     unit_problems,
     unread_columns,
@@ -78,7 +78,7 @@ def place(table: LargeTable, source: SourceFile, target: Target) -> list[PlacedR
             configuration=own[1] or said.configuration or target.configuration,
             hardware=own[2] or said.hardware or target.hardware,
             repeat=own[3] if own[3] is not None else said.repeat,
-            columns=columns,
+            columns=kilobytes.renamed(columns, target.kilobyte),
             own=[own],
             block=own[4],
             reason=f"Imported from {source.path}.",
@@ -123,9 +123,11 @@ def _tests(numbers: MeasurementColumns) -> list[list[Any]]:
     )
 
 
-def warnings_of(kept: dict[str, Any], source: SourceFile) -> list[ImportProblem]:
+def warnings_of(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
     """What whoever imports the table should know, as of small tables; ``kept`` is its report."""
     found, _ = unread_columns(_unused(kept), source)
+    units = [] if target.kilobyte else kilobytes.open_units(row[1] for row in kept.get("tests", []))
+    found += [ImportProblem(kilobytes.doubt(unit), source.path, is_note=True) for unit in units]
     if zeros := kept.get("zeros"):
         found.append(
             ImportProblem(
@@ -146,7 +148,7 @@ def problems_of(kept: dict[str, Any], source: SourceFile, target: Target) -> lis
         *(ImportProblem(**problem) for problem in kept.get("problems", [])),
         *unread_columns(_unused(kept), source)[1],
     ]
-    return found + (losses(warnings_of(kept, source)) if target.strict else [])
+    return found + (losses(warnings_of(kept, source, target)) if target.strict else [])
 
 
 def key_problems(kept: dict[str, Any], source: SourceFile, target: Target) -> list[ImportProblem]:
@@ -180,7 +182,7 @@ def import_large(
     found = report(table, source)
     if problems := problems_of(found, source, target):
         raise ImportRefused(problems)
-    warnings = warnings_of(found, source)
+    warnings = warnings_of(found, source, target)
     if within_request and work.of_table(table).is_much:
         raise work.LeavesRequest([source], warnings)
     said = [one.as_warning() for one in warnings]

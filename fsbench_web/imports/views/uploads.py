@@ -20,7 +20,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.imports import mappings, preview, queue, quota, uploads
+from fsbench_web.imports import kilobytes, mappings, preview, queue, quota, uploads
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import Target, target_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
@@ -30,7 +30,16 @@ from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
 from fsbench_web.studies.models import Series, Study
 
-FIELDS = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
+FIELDS = (
+    "study",
+    "filesystem",
+    "configuration",
+    "hardware",
+    "source",
+    "licence",
+    "blocks",
+    "kilobyte",
+)
 RUNS_SHOWN = 500
 
 
@@ -176,6 +185,7 @@ def _preview(
     context = {
         "import": row,
         "target": row.target,
+        "kilobytes": kilobytes.ANSWERS,
         "preview": found,
         "page": page,
         "problems": [*(problems or []), *page.problems],
@@ -189,11 +199,14 @@ def _large_preview(
     request: HttpRequest, row: Import, problems: list[ImportProblem], status: int
 ) -> HttpResponse:
     found = [*problems, *queue.problems_of(row)]
+    tests = preview.large_tests(row.report)
     file = row.files.defer("content_gzip").first()
     unused = row.report.get("unused", []) if file else []
     context = {
         "import": row,
         "target": row.target,
+        "kilobytes": kilobytes.ANSWERS,
+        "open_units": kilobytes.open_units(one.unit for one in tests),
         "file": file,
         "unread": preview.UnreadColumns(unused, Given.from_json(file.given))
         if file and unused
@@ -204,7 +217,7 @@ def _large_preview(
         "kept": mappings.offered(mappings.head_of(file), user_of(request))
         if file and row.report.get("needs_mapping")
         else [],
-        "tests": preview.large_tests(row.report),
+        "tests": tests,
         "keys": row.report.get("keys", [])[: preview.MAX_KEYS_SHOWN],
         "more_keys": max(0, len(row.report.get("keys", [])) - preview.MAX_KEYS_SHOWN),
         "filesystems": _filesystems(),

@@ -18,8 +18,8 @@ ERROR = ["file", "line", "column", "message"]
 def table(rate: float, name: str = "result.csv") -> SimpleUploadedFile:
     text = (
         "test,record_size_kb,file_size_kb,value,unit\n"
-        f"write,4,64,{rate},KB/s\n"
-        f"write,8,64,{rate * 2},KB/s\n"
+        f"write,4,64,{rate},KiB/s\n"
+        f"write,8,64,{rate * 2},KiB/s\n"
     )
     return SimpleUploadedFile(name, text.encode(), "text/csv")
 
@@ -95,7 +95,7 @@ def test_a_readme_in_an_archive_is_named_and_not_read(writer: Client) -> None:
 
 
 def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
-    text = "test,value,unit,mood\nsync,100,MB/s,good\nfsync,90,MB/s,bad\n"
+    text = "test,value,unit,mood\nsync,100,ops/s,good\nfsync,90,ops/s,bad\n"
     body = send(writer, SimpleUploadedFile("r.csv", text.encode())).json()
     assert body["warnings"] == [
         {
@@ -111,7 +111,7 @@ def test_a_column_that_nothing_reads_is_named(writer: Client) -> None:
 
 def test_columns_may_be_ignored_by_name_and_no_other_is_then(writer: Client) -> None:
     def columns() -> SimpleUploadedFile:
-        text = "test,value,unit,mood,room\nsync,100,MB/s,good,8\n"
+        text = "test,value,unit,mood,room\nsync,100,ops/s,good,8\n"
         return SimpleUploadedFile("r.csv", text.encode())
 
     refused = send(writer, columns(), ignore_columns="mood")

@@ -114,6 +114,7 @@ def test_overall_scores_are_sums_of_one_unit() -> None:
     shown, alone = sorted(tables(), key=lambda one: -len(one.rows))
     assert (shown.unit, shown.summed_unit, row(shown, "ext4").score) == ("score", "MiB/s", 2.0)
     assert row(shown, "xfs").best
+    assert len(shown.rows) == 2
     assert [one.contender for one in alone.rows] == ["jfs"]
     assert len(tables("units=printed")) == 3
     Score.objects.filter(summed_unit="MiB/s").delete()

@@ -40,6 +40,12 @@ class Command(SiteCommand):
             help="folders: files in folders of the same name were measured beside each other",
         )
         parser.add_argument(
+            "--kilobyte",
+            default="",
+            choices=("", "1000", "1024"),
+            help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
+        )
+        parser.add_argument(
             "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"
         )
         parser.add_argument(
@@ -47,7 +53,7 @@ class Command(SiteCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        names = ("study", "filesystem", "configuration", "hardware", "source", "licence", "blocks")
+        names = [name for name in Target.__dataclass_fields__ if name != "strict"]
         said = {name: options[name].strip() for name in names}
         target = Target(**said, strict=options["strict"])
         named = options["ignore_columns"]
