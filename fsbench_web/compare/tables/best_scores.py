@@ -98,7 +98,7 @@ class _Configurations:
     ) -> list[tuple[TableKey, list[Contender]]]:
         """The contenders of each table."""
         tables = by_table(
-            rows, lambda row: (row.test, row.category, (row.printed_unit, tool_of(row))), units
+            rows, lambda row: (row.test, row.category, row.printed_unit, tool_of(row)), units
         )
         return [(key, each_configuration(kept, self.names)) for key, kept in tables]
 
@@ -143,6 +143,7 @@ def _part(spec: ComparisonSpec) -> Chosen:
     passing = {pk: series[pk] for pk in {one[1]: None for one in found} if asked.takes(series[pk])}
     competing = _Configurations.of(spec, passing)
     ranked = [one for one in found if one[1] in competing.names]
+    tools = {pk: tool_of(one) for pk, one in passing.items()}
     tables = {table for table in {one[2:4] for one in ranked} if spec.shows(*table)}
     shown = [one[0] for one in ranked if one[2:4] in tables]
     rows = rows_of(series, shown)
@@ -155,9 +156,7 @@ def _part(spec: ComparisonSpec) -> Chosen:
         competing.considered(of_part) if shown else asked.scores.none(),
         emulation.announced(competing.left_out, spec),
         among=pairs.p_values(
-            by_table(
-                ranked, lambda one: (one[2], one[3], (one[4], tool_of(series[one[1]]))), spec.units
-            ),
+            by_table(ranked, lambda one: (*one[2:5], tools[one[1]]), spec.units),
             *(competing.names, spec.baseline, emulated),
         ),
     )
@@ -246,10 +245,9 @@ def _ranked(
         ]
         for score in found
     }
+    tools = {one.series_id: tool_of(series[one.series_id]) for one in found}
     tables = by_table(
-        found,
-        lambda one: (one.test, one.category, (one.unit, tool_of(series[one.series_id]))),
-        units,
+        found, lambda one: (one.test, one.category, one.unit, tools[one.series_id]), units
     )
     return [
         (key, best_of_each(scores, values, series, bool(direction(key.unit))))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 
 from fsbench_web.compare.tables.shown_units import Placed, TableKey
-from fsbench_web.core.conversion import converted
+from fsbench_web.core.conversion import ONE, converted
 from fsbench_web.core.scoring.significance import welch_p_values
 from fsbench_web.core.units import lower_is_better
 
@@ -41,14 +41,17 @@ def p_values(
     behind: list[int] = []
     for key, scores in tables:
         table: list[_Entry] = []
-        for (_, series, _, _, _, value, _), times in scores:
-            found = next(known)
+        # By its own end: the intervals of all tables are one list.
+        for (score, times), found in zip(scores, known, strict=False):
+            mean, half_width, value = 0.0, 0.0, score[5]
             if found:
-                scale = 1.0 if times == 1 else float(times)
-                interval = (found["mean"] * scale, found["half_width"] * scale, found["count"])
-                intervals.append(interval)
-            shown = value if times == 1 else converted(value, times)
-            table.append((shown, series, len(intervals) - 1 if found else -1))
+                mean, half_width = found["mean"], found["half_width"]
+            if times is not ONE:
+                scale, value = float(times), converted(value, times)
+                mean, half_width = mean * scale, half_width * scale
+            table.append((value, score[1], len(intervals) if found else -1))
+            if found:
+                intervals.append((mean, half_width, found["count"]))
         for value, series, place in _against(table, key.unit, names, baseline):
             if place < 0:
                 continue
