@@ -1,15 +1,14 @@
-"""What holds for the whole tree: the direction of imports, migrations, pages without strangers."""
+"""What holds for the whole tree: migrations, commands, pages without strangers."""
 
 import re
 import subprocess
 import sys
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from celery.fixups.django import DjangoWorkerFixup
 from django.conf import settings
-from django.core.management import call_command, get_commands, load_command_class
+from django.core.management import get_commands, load_command_class
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.template.loader import get_template
@@ -23,23 +22,6 @@ OWN_STATIC = sorted(
     for path in (ROOT / "static").rglob("*")
     if path.suffix in (".css", ".js", ".svg") and "vendor" not in path.parts
 )
-
-
-def test_imports_go_one_way() -> None:
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.django_db
-def test_no_migration_is_missing() -> None:
-    output = StringIO()
-    call_command("makemigrations", "--check", "--dry-run", stdout=output, stderr=output)
-    assert "No changes detected" in output.getvalue()
 
 
 def test_a_new_database_and_one_of_before_have_the_same_tables() -> None:
