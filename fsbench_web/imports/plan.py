@@ -1,10 +1,8 @@
 """Files and what was said about them -> the runs they are. No database."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats import (
     ParsedResult,
     ParsedValue,
@@ -20,6 +18,7 @@ from fsbench_web.core.formats.tables.table import NeedsMapping
 from fsbench_web.core.formats.text import shown
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports import dates, guesses, kilobytes
+from fsbench_web.imports.labels import label_problems
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, losses, together
 from fsbench_web.imports.sources import SourceFile
 from fsbench_web.platform import plain_text
@@ -28,8 +27,6 @@ from fsbench_web.platform.names import slug_of
 # All files of an import together; a single table may hold more (imports.storing.large).
 MAX_VALUES = 300_000
 
-_FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
-_LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 
 FOLDERS = "folders"
 
@@ -363,56 +360,3 @@ def _run_problems(run: PlannedRun) -> list[ImportProblem]:
         own_filesystem=bool(first.filesystem),
         own_label=bool(first.configuration),
     )
-
-
-def label_problems(
-    filesystem: str,
-    configuration: str,
-    hardware: str,
-    place: tuple[str | None, int | None] = (None, None),
-    *,
-    own_filesystem: bool = False,
-    own_label: bool = False,
-) -> list[ImportProblem]:
-    """What is wrong with what a run is said to be of; with its place where the file says it."""
-    problems = []
-
-    def refuse(message: str, in_file: bool) -> None:
-        file, line = place if in_file else (None, None)
-        problems.append(ImportProblem(message, file, line))
-
-    if not filesystem:
-        refuse("filesystem is missing: say which file system was measured, such as ext4.", False)
-    elif not _FILESYSTEM.fullmatch(filesystem):
-        refuse(
-            f'filesystem "{filesystem}" is not a name such as ext4 or xfs: letters, digits, '
-            "- and _ are allowed, 40 at most.",
-            own_filesystem,
-        )
-    if not configuration:
-        refuse(
-            "configuration is missing: give it a short label, such as ext4_noatime, or ext4 "
-            "where everything was left at its default.",
-            False,
-        )
-    elif not _LABEL.fullmatch(configuration):
-        refuse(
-            f'configuration "{configuration}" is not a label such as ext4_noatime: lower-case '
-            "letters, digits, - and _ are allowed, 120 at most.",
-            own_label,
-        )
-    elif (
-        _FILESYSTEM.fullmatch(filesystem)
-        and (parts := parse_label(configuration)) is not None
-        and parts.filesystem != filesystem
-    ):
-        refuse(
-            f"configuration {configuration} is one of {parts.filesystem}, and the file system "
-            f"is said to be {filesystem}.",
-            own_label or own_filesystem,
-        )
-    if hardware and not slug_of(hardware):
-        refuse(f'hardware "{hardware}" needs a Latin letter or a digit.', False)
-    if len(hardware) > 200:
-        refuse("The name of the hardware has more than 200 characters.", False)
-    return problems

@@ -115,8 +115,12 @@ _LINES: dict[str, tuple[_Line, ...]] = {
     "iozone-throughput": (_BEGAN,),
     "mdtest": (_line("started at", rf"-- started at ({_SLASHED} [0-9:]{{8}})", _month_first),),
     "vdbench-summary": (
-        _line("created", rf"created .*\(([0-9:]{{8}} {_JAVA} UTC)\)", _name_first),
-        _line("created", rf"created ([0-9:]{{8}} {_JAVA})", _name_first),
+        _line(
+            "created",
+            rf"^Vdbench summary report, created .*\(([0-9:]{{8}} {_JAVA} UTC)\)",
+            _name_first,
+        ),
+        _line("created", rf"^Vdbench summary report, created ([0-9:]{{8}} {_JAVA})", _name_first),
     ),
     "vdbench-totals": (_line("nterval", rf"^\s*({_JAVA})\s+\.*[Ii]nterval", _name_first),),
     "vdbench": (_line("/", rf"^\s*[0-9.:]+ +({_SLASHED}-[0-9:]{{8}}-\S+) ", _month_first),),

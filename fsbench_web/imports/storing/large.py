@@ -15,10 +15,10 @@ from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import kilobytes, work
+from fsbench_web.imports.labels import label_problems
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.plan import (
     Target,
-    label_problems,
     target_problems,
     unit_problems,
     unread_columns,

@@ -79,7 +79,7 @@ def dates_of(name: str, change: tuple[str, str] = ("", "")) -> list[PrintedDate]
         (
             "vdbench-5.04-summary.txt",
             datetime(2019, 10, 9, 2, 42, 35, tzinfo=UTC),
-            "created 09:42:35 Oct 09 2019 ICT (02:42:35 Oct 09 2019 UTC)",
+            "Vdbench summary report, created 09:42:35 Oct 09 2019 ICT (02:42:35 Oct 09 2019 UTC)",
             3,
         ),
         (
