@@ -218,7 +218,9 @@ def head_of(file: ImportFile) -> bytes:
     return head if len(head) < _HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
 
 
-def use(file: ImportFile, saved: SavedMapping) -> None:
-    """Read a file so from now on."""
-    file.mapping, file.mapping_name = saved.mapping, saved.name
-    file.save(update_fields=["mapping", "mapping_name"])
+def use(file: ImportFile, mapping: Mapping, name: str) -> None:
+    """Read a file so from now on; ``name`` is what it is kept by, or "". One that was imported or
+    discarded meanwhile stays so.
+    """
+    kept = {"mapping": mapping.to_json(), "mapping_name": name}
+    ImportFile.objects.filter(pk=file.pk).update(**kept)

@@ -1,6 +1,7 @@
 """What the preview page shows of an upload, and what its form says."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -230,7 +231,12 @@ def _ignored(form: Mapping[str, str], row: ImportFile) -> tuple[str, ...] | None
     except (ValueError, RecursionError):
         shown = []
     is_said = f"ignore-{row.pk}" in form and isinstance(shown, list)
-    return tuple(word for word in shown if isinstance(word, str)) if is_said else ()
+    return tuple(filter(_can_be_kept, shown)) if is_said else ()
+
+
+def _can_be_kept(word: object) -> bool:
+    """Whether it is a text that both databases take; no other is a column's name."""
+    return isinstance(word, str) and not re.search("[\0\ud800-\udfff]", word)
 
 
 def corrected_target(target: Target, form: Mapping[str, str]) -> Target:

@@ -190,6 +190,36 @@ def test_a_preview_says_in_which_settings_files_differ(signed_in: Client, sample
     assert text.count("Not a repeat of files with other settings.") == 2
     assert "Its own: -L; -u." in text
     assert "Its own: -e 3901; -t; -w 3901." in text
+    said = signed_in.get(f"/api/v1{where.rstrip('/')}").json()
+    assert [file["own_settings"] for file in said["files"]] == [
+        *(["-L", "-u"], ["-e 3901", "-t", "-w 3901"])
+    ]
+    assert "-N 1" in said["files"][0]["settings"]
+    assert any("-L; -u; -e 3901; -t; -w 3901" in one["message"] for one in said["warnings"])
+    assert "mdtest on ext4: 2 workloads, which are no repeats of each other, by " in text
     signed_in.post(f"{where}commit/", form)
     assert sorted(Run.objects.values_list("repeat", flat=True)) == [1, 1]
     assert Series.objects.count() == 2
+
+
+def test_columns_that_nothing_reads_are_left_out_with_a_tick(signed_in: Client) -> None:
+    data = b"test,value,unit,mood,<b>\nuntar,1,s,good,1\nmake,0,s,bad,2\n"
+    where = upload(signed_in, data)["Location"]
+    text = signed_in.get(where).content.decode()
+    assert "Column &quot;mood&quot; is not one that fsbench keeps." in text
+    assert "columns “mood”, “&lt;b&gt;”</span>" in text
+    file = ImportFile.objects.get()
+    form = {"study": "Lab", "strict": "false", f"unread-{file.pk}": '["mood", "<b>"]'}
+    form |= {f"{name}-{file.pk}": "ext3" for name in ("filesystem", "configuration")}
+    form[f"take-{file.pk}"] = "1"
+    refused = signed_in.post(f"{where}commit/", form)
+    assert refused.status_code == 422
+    assert "Say that it is not to be read" in refused.content.decode()
+    for odd in ("[", "3", '["\\u0000", "\\ud800", 5]', "[" * 3000):
+        answer = signed_in.post(f"{where}check/", form | {f"unread-{file.pk}": odd})
+        assert answer.status_code == 302, odd
+    signed_in.post(f"{where}commit/", form | {f"ignore-{file.pk}": "1", "strict": "true"})
+    text = signed_in.get(where).content.decode()
+    assert "1 run stored" in text
+    assert "line 3, column 2: 0 is kept as measured" in text
+    assert "mood" not in text

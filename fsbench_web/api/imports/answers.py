@@ -72,6 +72,8 @@ def _preview(
             needs_columns=one.is_table and one.parsed is None,
             unread_columns=one.unread.names if one.unread else (),
             kept=one.kept,
+            settings=one.parsed.modes if one.parsed else (),
+            own_settings=one.own_settings,
             runs=one.runs,
         )
         for one in shown.files
@@ -86,6 +88,8 @@ def _file(
     needs_columns: bool = False,
     unread_columns: Sequence[str] = (),
     kept: Sequence[SavedMapping] = (),
+    settings: Sequence[str] = (),
+    own_settings: Sequence[str] | None = None,
     runs: list[preview.RunShown] | None = None,
 ) -> dict[str, Any]:
     return {
@@ -109,6 +113,8 @@ def _file(
             }
             for one in kept
         ],
+        "settings": list(settings),
+        "own_settings": own_settings,
         "runs": [
             {
                 "filesystem": one.stored.planned.filesystem,

@@ -84,6 +84,8 @@ class FileOut(Schema):
     PUT .../files/{id}/columns. ``unread_columns`` are those that nothing reads,
 
     ``kept_columns`` what was kept for such a header, and is used where PUT names its ``id``.
+    ``settings`` are those that its tool printed; ``own_settings`` those that not all files of its
+    tool and configuration have, null where all have the same: files that differ are no repeats.
     """
 
     id: int
@@ -98,6 +100,8 @@ class FileOut(Schema):
     columns: dict[str, Any] | None
     unread_columns: list[str]
     kept_columns: list[KeptColumns]
+    settings: list[str]
+    own_settings: list[str] | None
     runs: list[PlannedOut]
 
 

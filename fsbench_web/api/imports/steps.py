@@ -165,13 +165,12 @@ def set_columns(
         raise Http404(f"Import {import_id} has no file {file_id}.")
     is_large = bool(row.report.get("large"))
     user = user_of(request)
-    if columns.kept is not None:
-        saved = mappings.of(user).filter(pk=columns.kept).first()
-        if saved is None:
-            raise Http404(f"You have no kept columns {columns.kept}.")
-        columns = ColumnsIn(**saved.mapping)
     data = mappings.head_of(file) if is_large else gzip.decompress(file.content_gzip)
-    said = Mapping.from_json(columns.model_dump(exclude={"name", "team", "kept"}))
+    kept = mappings.of(user).filter(pk=columns.kept or 0).first()
+    if kept is None and columns.kept is not None:
+        raise Http404(f"You have no kept columns {columns.kept}.")
+    columns_said = columns.model_dump(exclude={"name", "team", "kept"})
+    said = Mapping.from_json(kept.mapping if kept else columns_said)
     team = Team.objects.filter(members=user, name=columns.team).first()
     try:
         problems = mappings.check(file, data, said)
@@ -185,7 +184,10 @@ def set_columns(
         problems.append(ImportProblem(f'You are not a member of a team "{columns.team}".'))
     if problems:
         raise refusal(ImportRefused(problems))
-    mapping_views.keep(user, file, data, said, columns.name.strip(), team)
+    if kept is not None:
+        mappings.use(file, said, kept.name)
+    else:
+        mapping_views.keep(user, file, data, said, columns.name.strip(), team)
     if is_large:
         queue.check_again(row)
     return detail(request, Import.objects.get(pk=row.pk))

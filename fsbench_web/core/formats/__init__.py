@@ -1,5 +1,6 @@
 """Output of benchmark tools -> ParsedResult. Pure: no Django. One file a format."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
@@ -123,13 +124,52 @@ THE_SAME = (flat_file.FORMAT, summary.SUMMARY_FORMAT, summary.TOTALS_FORMAT)
 """
 
 
-def _others(found: Format, lines: list[str]) -> list[str]:
+# fio says the same several times, and IOzone's parsers tell its modes apart themselves.
+_FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughput.FORMAT})
+_ROUNDED = 0.01
+
+
+def _others(
+    found: Format, result: ParsedResult, lines: list[str], looked_at: list[str]
+) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
     if found.name in (table.FORMAT, table.WIDE_FORMAT):
         return []
-    # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
-    same = {found.name, terse.FORMAT, normal.FORMAT, log.FORMAT, table.WIDE_FORMAT}
-    return [one.name for one in _TEXT if one.name not in same and one.recognises(lines)]
+    family = next((names for names in _FAMILIES if found.name in names), {found.name})
+    return [
+        one.name
+        for one in _TEXT
+        if one.name not in (found.name, table.WIDE_FORMAT)
+        and one.recognises(looked_at)
+        and (one.name not in family or _says_more(one, result, lines))
+    ]
+
+
+def _says_more(other: Format, result: ParsedResult, lines: list[str]) -> bool:
+    """Whether another format of fio in the file has rates that are none of the result's, but for
+    their rounding: another run.
+    """
+    if result.tool != "fio":
+        return False
+    try:
+        others = other.parse(lines)
+    except UnreadableFile:
+        return False
+    rates, further = _rates(result), _rates(others)
+    return any(
+        all(abs(rate - known) > _ROUNDED * known for known in rates[direction])
+        for direction, some in further.items()
+        for rate in some
+    )
+
+
+def _rates(result: ParsedResult) -> dict[str, list[float]]:
+    """The rates of reads, writes and trims, whatever their jobs are called."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for value in result.values:
+        if value.test.endswith("_bw"):
+            found[value.test.rsplit("_", 2)[-2]].append(value.value)
+    return found
 
 
 def _is_document(data: bytes) -> bool:
@@ -188,7 +228,7 @@ def parse(name: str, data: bytes) -> ParsedResult:
                 f"The file looks like output of {other} too. Only what is {found.name} was read: "
                 "make the rest a file of its own.",
             )
-            for other in _others(found, looked_at)
+            for other in _others(found, result, lines, looked_at)
         ]
         return result
     if not_read.is_beside(looked_at):

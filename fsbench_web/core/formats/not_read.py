@@ -76,6 +76,7 @@ def text(lines: Sequence[str]) -> tuple[int, str] | None:
     return None
 
 
+_MOST_WORDS = 5
 # NaN and infinity as C, Java and Microsoft's libraries print them, with a unit behind them or
 # without; a minus before a number; tags of forums and pages. Not within words, paths and dates.
 _ODD = re.compile(
@@ -95,16 +96,21 @@ def as_if_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | No
     """
     odd: dict[int, list[str]] = defaultdict(list)
     changed = list(lines)
+
+    def note(number: int, word: str) -> None:
+        if len(odd[number]) < _MOST_WORDS:
+            odd[number].append(word)
+
     for number, line in enumerate(lines, start=1):
         if _ODD.search(line) is None:
             continue
 
         def put(found: re.Match[str], number: int = number, line: str = line) -> str:
             if found[0][0] in "[<":
-                odd[number].append(found[0])
+                note(number, found[0])
                 return ""
-            is_minus = found[0] == "-"
-            odd[number].append(line[found.start() :].split()[0] if is_minus else found[0])
+            at = found.start()
+            note(number, line[at : at + 40].split()[0] if found[0] == "-" else found[0])
             return "1" + "0" * (len(found[0]) - 1)
 
         changed[number - 1] = _ODD.sub(put, line)

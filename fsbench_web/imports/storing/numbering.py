@@ -8,7 +8,9 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from fsbench_web.catalog.models import Environment, Workload
-from fsbench_web.core.formats.result import OwnKey
+from fsbench_web.core.formats.result import OwnKey, ParsedResult
+from fsbench_web.core.formats.settings import differences
+from fsbench_web.core.formats.text import shown
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
 from fsbench_web.imports.dates import Measured
 from fsbench_web.imports.plan import PlannedRun
@@ -25,6 +27,7 @@ Say = Callable[[str, float], None]
 """Told what is being done, and the share of it that is done."""
 _MOST_NAMED = 20
 _MOST_FILES_NAMED = 5
+_MOST_LETTERS = 200
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class Numbering:
                 known[series.pk][content.digest] = entry
             else:
                 self.problems.append(problem)
-        self.remarks += [*self._of_parts(), *self._of_unequal()]
+        self.remarks += [*self._of_settings(), *self._of_parts(), *self._of_unequal()]
 
     def _place(
         self, entry: PlacedRun, series: Series, digest: str, said: set[int]
@@ -163,6 +166,24 @@ class Numbering:
             and not of.measured.has_any(entry.repeat, cells)
         )
         return entry.repeat if is_part else None
+
+    def _of_settings(self) -> Iterator[ImportProblem]:
+        """That outputs of one tool are no repeats of each other, and by which settings."""
+        together: dict[tuple[str, ...], dict[int, ParsedResult]] = defaultdict(dict)
+        for one in self.runs:
+            planned = one.placed.planned
+            if planned is not None and planned.parsed.tool != "table":
+                placed = one.placed
+                of = (planned.parsed.tool, placed.filesystem, placed.configuration, placed.hardware)
+                together[of].setdefault(one.series.pk, planned.parsed)
+        several = [(of, list(some.values())) for of, some in together.items() if len(some) > 1]
+        for (tool, _, label, _), some in several[:_MOST_NAMED]:
+            own = dict.fromkeys(setting for own in differences(some) for setting in own)
+            named = shown("; ".join(own), _MOST_LETTERS) if own else "what it measured"
+            what = f"{len(some):,} workloads, which are no repeats of each other"
+            yield _note(f"{tool} on {label}: {what}, by {named}.")
+        if (more := len(several) - _MOST_NAMED) > 0:
+            yield _note(f"And {more:,} more tools with several workloads.")
 
     def _of_parts(self) -> Iterator[ImportProblem]:
         """That files are parts of one repeat, because each measures what the others do not."""

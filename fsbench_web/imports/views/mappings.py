@@ -99,8 +99,7 @@ def keep(
     user: User, file: ImportFile, data: bytes, said: Mapping, name: str, team: Team | None
 ) -> None:
     """Read the file so from now on; with a name it is offered for others with the same header."""
-    file.mapping, file.mapping_name = said.to_json(), name
-    file.save(update_fields=["mapping", "mapping_name"])
+    mappings.use(file, said, name)
     if name:
         mappings.keep(name, data, said, user, team)
 
@@ -119,7 +118,7 @@ def _of_kept(request: HttpRequest, file: ImportFile) -> HttpResponse | None:
             saved.delete()
             messages.info(request, f"The mapping {saved.name} is forgotten.")
             return redirect("imports:mapping", import_id=file.import_of_id, file_id=file.pk)
-        mappings.use(file, saved)
+        mappings.use(file, Mapping.from_json(saved.mapping), saved.name)
         if file.import_of.report.get("large"):
             queue.check_again(file.import_of)
         return redirect("imports:show", import_id=file.import_of_id)

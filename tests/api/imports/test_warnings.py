@@ -116,6 +116,10 @@ def test_a_preview_is_made_strict_and_columns_are_ignored_step_by_step(writer: C
         'Column "mood" is not one that fsbench keeps. Say that it is not to be read '
         "(ignore_columns), or call it what it is."
     ]
+    # What no database keeps is no column's name.
+    odd = {"files": [{"id": file["id"], "ignore_columns": ["\0", "\ud800", "x" * 5000]}]}
+    answer = writer.patch(where, odd, content_type="application/json")
+    assert answer.status_code in (200, 422), answer.content
     both = {"files": [{"id": file["id"], "ignore_columns": ["mood"]}], "strict": True}
     preview = writer.patch(where, both, content_type="application/json").json()
     assert (preview["problems"], preview["target"]["strict"]) == ([], True)

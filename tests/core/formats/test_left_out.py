@@ -79,3 +79,29 @@ def test_tags_around_a_line_are_told() -> None:
 def test_what_no_number_was_is_no_loss(line: str) -> None:
     path = Path(__file__).parent / "samples" / "postmark-1.51.txt"
     assert parse("x", f"{line}\n{path.read_text()}".encode()).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ("fio-3.33-json", "fio-2.2.10-normal", "fio-normal"),
+        ("fio-3.33-json", "fio-1.57-terse-2", "fio-terse"),
+        ("fio-3.33-json", "iozone-3.489-all-tests", "iozone"),
+        ("fio-3.33-normal", "elbencho-3.1", "fio-normal"),
+        ("ior-4.0", "iozone-3.489-all-tests", "ior"),
+        ("bonnie-1.96", "fio-3.33-json", "bonnie-csv"),
+    ],
+)
+def test_output_of_another_run_behind_it_is_told(first: str, second: str, says: str) -> None:
+    folder = Path(__file__).parent / "samples"
+    both = b"\n".join((folder / f"{name}.txt").read_bytes() for name in (first, second))
+    told = [one.message for one in parse("x", both).warnings if not one.is_note]
+    assert any(f"looks like output of {says} too" in one for one in told), told
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_output_of_one_run_is_no_other_tools(path: Path) -> None:
+    """Also where fio prints the same run in several formats."""
+    with suppress(UnreadableFile):
+        told = [one.message for one in parse(path.name, path.read_bytes()).warnings]
+        assert not [one for one in told if "looks like output" in one]

@@ -113,6 +113,7 @@ def test_the_first_problems_are_told_and_the_others_counted() -> None:
         (HEADER.encode(), "no values"),
         (HEADER.encode() + b"write,4,64,1,KB/s\n" * 5000 + b"read\x00,4,64,1,KB/s\n", "no text"),
         (HEADER.encode() + b"wr\xffite,4,64,1,KB/s\n", "no text in UTF-8"),
+        (b"test,value,unit,m\xffood\nuntar,1,s,x\n", "line 1: Found bytes that are no text"),
         (HEADER.encode() + b"write,4,64,1,KB/s," + b"x" * 50_000, "longer than 10000"),
         (
             "\ufeff".encode("utf-16-le") + HEADER.encode("utf-16-le") + b"\x00\xdc\x00",

@@ -25,6 +25,7 @@ MAX_RUNS = 20_000
 MAX_TESTS = 60_000
 _OWN = ("filesystem", "configuration", "hardware", "repeat", "block")
 _TEST = ("test", "unit", *LOADS)
+_NOT_UTF_8 = "Found bytes that are no text in UTF-8: save the file as such."
 # What no tool prints, and bytes that were no text.
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]").search
 
@@ -93,6 +94,8 @@ class RowReader:
         """Take the width of the table, and what it has that is not kept."""
         words = row_of(line, number, self.mapping.delimiter).words
         self.width = len(words)
+        if any(map(_NO_TEXT, words)):
+            self.refuse(number, None, _NOT_UTF_8)
         used = set(self.mapping.columns.values())
         self.unused = [word for place, word in enumerate(words) if place not in used]
         if used and max(used) >= self.width:
@@ -167,8 +170,7 @@ class RowReader:
             self.refuse(number, None, message)
             return None
         if any(_NO_TEXT(word) for word in row.words):
-            message = "Found bytes that are no text in UTF-8: save the file as such."
-            self.refuse(number, None, message)
+            self.refuse(number, None, _NOT_UTF_8)
             return None
         return row.words
 
