@@ -50,6 +50,10 @@ MOST_NUMBERS = 20_000
 """Measurements of one run on its page; its matrices would be larger than a screen."""
 MOST_TESTS = 200
 """Tests of one run, or of one line over time, that a page or an answer lists at once."""
+MOST_OUTPUTS = 200
+"""Raw outputs of one run that its page lists."""
+MOST_OUTPUTS_OF_RUN = 2000
+"""Files that one run comes as: as many as an archive may hold."""
 MOST_LISTED_SCORES = 2000
 """Scores of one series inside an answer of the API, and on the page of a run."""
 MOST_LISTED = 5000

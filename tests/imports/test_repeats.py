@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns, of_rows
@@ -23,6 +25,7 @@ from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.storing.commit import import_files, import_sources
 from fsbench_web.imports.storing.repeats import Repeats, cells_of
 from fsbench_web.imports.targets import ImportResult
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Artefact, Run, Score, Series
 from fsbench_web.studies.scores.ingest import rescore
 from tests.measured import measured
@@ -239,6 +242,20 @@ def test_a_part_is_read_again_by_itself(sweep: list[tuple[str, bytes]], client: 
 
 
 @pytest.mark.django_db
+def test_a_run_comes_as_so_many_files_and_its_page_shows_so_many(
+    sweep: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    monkeypatch.setattr(limits, "MOST_OUTPUTS_OF_RUN", 3)
+    monkeypatch.setattr(limits, "MOST_OUTPUTS", 2)
+    result = do(sweep)
+    assert [run.artefacts.count() for run in Run.objects.order_by("repeat")] == [3, 2]
+    assert any("Repeat 2 of ext4 lacks" in one["message"] for one in result.warnings)
+    text = client.get(f"/runs/{result.runs[0]}/").content.decode()
+    assert "The first 2 of 3" in " ".join(text.split())
+    assert "16m.log</a>" not in text
+
+
+@pytest.mark.django_db
 def test_a_thousand_files_are_placed_in_a_moment() -> None:
     files = [(f"{n}.csv", f"test,value,unit\nt{n},{n}.5,s\n".encode()) for n in range(1, 1001)]
     result = do(files)
@@ -292,3 +309,18 @@ def test_the_command_says_a_repeat(tmp_path: Path) -> None:
     assert Run.objects.get().repeat == 6
     with pytest.raises(CommandError, match="is not a whole number from 1"):
         call_command("import_results", str(tmp_path / "a.csv"), repeat="six", **said)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parts_that_are_imported_at_once_are_one_run(sweep: list[tuple[str, bytes]]) -> None:
+    def put(log: tuple[str, bytes]) -> list[int]:
+        try:
+            return do([log]).runs
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        made = list(pool.map(put, sweep[:3]))
+    assert made == [made[0]] * 3
+    assert Run.objects.get().artefacts.count() == 3
+    assert Score.objects.get(test="write", category="maximum").cells == 3

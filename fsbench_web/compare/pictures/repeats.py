@@ -7,7 +7,7 @@ from fsbench_web.compare.pictures.parts import is_lower, run_links, unknown_unit
 from fsbench_web.compare.pictures.table import COUNT, VALUE, Column, PictureTable, Row
 from fsbench_web.core.scoring import testnames
 from fsbench_web.figures import strip
-from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.runs.listing import address_of, dates_of
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import RepeatsOfSeries
 
@@ -56,9 +56,15 @@ def _table(kept: Measured, unit: str, is_mean: bool) -> PictureTable:
         Column("Run"),
         Column("Mean of its cells" if is_mean else "Value", VALUE, unit),
         Column("Cells", COUNT),
+        Column("Date"),
+        Column("Date from"),
     ]
+    dates = dates_of([run_id for _, one in kept for run_id in one.repeats.run_ids])
     rows = [
-        Row((contender.name, f"run {run_id}", value, count), run_links([run_id]))
+        Row(
+            (contender.name, f"run {run_id}", value, count, *dates.get(run_id, ("", ""))),
+            run_links([run_id]),
+        )
         for contender, one in kept
         for run_id, value, count in zip(
             one.repeats.run_ids, one.repeats.values, one.cells, strict=True

@@ -12,7 +12,8 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.report.blocks import Report
 from fsbench_web.compare.report.content import MADE, report_of
 from fsbench_web.compare.report.recorded import method_of
-from fsbench_web.compare.selection.spec import CONTENDERS, ComparisonSpec
+from fsbench_web.compare.selection.settings import CONTENDERS
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import tables_and_notice
 from fsbench_web.platform import limits

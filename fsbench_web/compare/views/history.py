@@ -8,7 +8,8 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import lines
-from fsbench_web.compare.selection.spec import LONGEST_VALUE, UNITS
+from fsbench_web.compare.selection.settings import UNITS
+from fsbench_web.compare.selection.spec import LONGEST_VALUE
 from fsbench_web.compare.watches.form import MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Run, Series, Study

@@ -19,6 +19,7 @@ from fsbench_web.imports.sources import SourceFile
 from fsbench_web.imports.storing.existing_runs import Known
 from fsbench_web.imports.storing.repeats import Cells, cells_of
 from fsbench_web.imports.targets import ONCE
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series
 from fsbench_web.studies.scores import digests
 from fsbench_web.studies.scores.digests import Content
@@ -152,7 +153,8 @@ class Numbering:
         def may_be(repeat: int) -> bool:
             is_new = repeat in of.repeats and of.repeats[repeat] is None
             is_there = is_new or of.run_to_join(repeat, self.user) is not None
-            return is_there and of.blocks.get(repeat, "") == entry.block
+            has_room = of.measured is None or of.measured.parts(repeat) < limits.MOST_OUTPUTS_OF_RUN
+            return is_there and has_room and of.blocks.get(repeat, "") == entry.block
 
         if entry.repeat is None:
             places = of.measured.places(cells) if of.measured is not None and cells else []

@@ -57,6 +57,10 @@ class Repeats:
             latest[places] = np.maximum(latest[places], repeat)
             self._last[test] = every, latest
 
+    def parts(self, repeat: int) -> int:
+        """How many parts a repeat has."""
+        return len(self._parts.get(repeat, ()))
+
     def places(self, cells: Cells) -> list[int]:
         """The repeats that these may be part of: those after the last that has any of them."""
         last = -1  # repeats may begin at 0

@@ -9,6 +9,7 @@ from operator import or_
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
 from django.urls import get_script_prefix, reverse
+from django.utils.timezone import localtime
 
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun
 from fsbench_web.studies.models import ACTIVE_STATES, Run, RunState, Series, Study
@@ -99,6 +100,15 @@ def address_of(run_ids: Sequence[int]) -> str:
 def _addresses(prefix: str) -> tuple[str, str]:
     """The list's address below ``prefix``, and how that of a run begins: asked for every row."""
     return reverse("studies:runs"), reverse("studies:run", args=[0]).removesuffix("0/")
+
+
+def dates_of(run_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """The day of each run over time, and where it is from (``Run.date_is_of``). One query."""
+    runs = Run.objects.filter(pk__in=run_ids).only("origin", "measured_at", "ended_at")
+    return {
+        run.pk: (f"{localtime(run.date):%Y-%m-%d}" if run.date else "", run.date_is_of)
+        for run in runs
+    }
 
 
 def listed_runs() -> QuerySet[Run]:

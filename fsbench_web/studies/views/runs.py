@@ -16,6 +16,7 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers import availability
+from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.runs import (
     authority,
@@ -123,6 +124,7 @@ def _measured(shown: Run) -> dict[str, Any]:
         "steadiness": steadiness(one for matrix in matrices for one in matrix.measurements),
         "too_many": too_many,
         "artefacts": run_details.artefacts(shown, numbers),
+        "most_outputs": limits.MOST_OUTPUTS,
     }
     if shown.state == RunState.DONE:
         count = too_many or len(numbers or ())

@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
 from fsbench_web.catalog.configurations.records import unknown_configuration
 from fsbench_web.compare.pictures.registry import KINDS, spec_of
@@ -80,6 +82,15 @@ def rows(client: Client, query: str) -> list[dict[str, str]]:
 
 def key(run: Run) -> int:
     return run.series_id
+
+
+def test_repeats_say_the_date_of_each_run_and_where_it_is_from(client: Client, lab: Any) -> None:
+    first, second = (run.pk for run in lab["ext4"])
+    Run.objects.filter(pk=first).update(measured_at=datetime(2005, 8, 9, 10, tzinfo=UTC))
+    found = rows(client, f"{EVERY}&picture=repeats&of=write")
+    said = {row["Run"]: (row["Date"], row["Date from"]) for row in found}
+    assert said[f"run {first}"] == ("2005-08-09", "file")
+    assert said[f"run {second}"] == (f"{timezone.localdate()}", "import")
 
 
 def test_the_address_is_the_whole_picture() -> None:
